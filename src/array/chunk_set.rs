@@ -1,35 +1,25 @@
-//! Which chunks of a grid are meant: stretches of a dense array cost next to nothing, scattered chunks a bit each, or
-//! less than a bit for each chunk of the grid where they are few.
+//! Chunks of a grid as sorted runs: 16 bytes for each run of chunks that follow each other, however large the grid is.
 
-mod build;
-mod page;
-
+use std::ops::Range;
 use std::sync::Arc;
-
-use build::Appender;
-pub use build::ChunkSetBuilder;
-use page::Page;
 
 use crate::codec::region::unravel;
 use crate::metadata::array::ArrayMetadata;
 
 /// Chunks of a grid by linear index (C order). A copy shares what it holds.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChunkSet {
-    /// Disjoint and ascending.
-    parts: Arc<Vec<Part>>,
+    /// Ascending, with a gap between any two.
+    runs: Arc<Vec<Run>>,
     len: u64,
 }
 
-/// A stretch of members, or the members of a page of the grid of which many stretches are.
-#[derive(Debug, Clone)]
-struct Part {
-    /// The first index of the stretch or of the page.
+/// Members that follow each other. They end where the next run begins to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
     first: u64,
-    /// Members before it: a stretch ends where the next part begins to count.
+    /// Members of the set before it.
     before: u64,
-    /// The members of a page.
-    page: Option<Box<Page>>,
 }
 
 impl ChunkSet {
@@ -39,13 +29,10 @@ impl ChunkSet {
     }
 
     /// The set of the members of these ranges, in any order; they may overlap.
-    pub fn from_ranges(mut ranges: Vec<std::ops::Range<u64>>) -> Self {
-        ranges.sort_unstable_by_key(|range| range.start);
-        let mut set = Appender::default();
-        for range in ranges {
-            set.push_run(range.start, range.end);
-        }
-        set.finish()
+    pub fn from_ranges(ranges: Vec<Range<u64>>) -> Self {
+        let mut builder = ChunkSetBuilder::default();
+        ranges.into_iter().for_each(|range| builder.insert_run(range));
+        builder.finish()
     }
 
     /// Every chunk of a grid of `total`.
@@ -54,10 +41,8 @@ impl ChunkSet {
     }
 
     /// The members of a range.
-    pub fn of_range(range: std::ops::Range<u64>) -> Self {
-        let mut set = Appender::default();
-        set.push_run(range.start, range.end);
-        set.finish()
+    pub fn of_range(range: Range<u64>) -> Self {
+        Self::from_ranges(vec![range])
     }
 
     /// How many there are.
@@ -72,17 +57,14 @@ impl ChunkSet {
 
     /// The member at `place` in ascending order; `None` past the last.
     pub fn nth(&self, place: u64) -> Option<u64> {
-        if place >= self.len {
-            return None;
-        }
-        let part = &self.parts[self.parts.partition_point(|part| part.before <= place).checked_sub(1)?];
-        let place = place - part.before;
-        Some(part.first + part.page.as_ref().map_or(place, |page| page.nth(place)))
+        let run = self.runs.partition_point(|run| run.before <= place).checked_sub(1)?;
+        let Run { first, before } = self.runs[run];
+        (place < self.len).then(|| first + (place - before))
     }
 
     /// The members at these places in ascending order.
     #[must_use]
-    pub fn places(&self, places: std::ops::Range<u64>) -> ChunkSet {
+    pub fn places(&self, places: Range<u64>) -> ChunkSet {
         match (self.nth(places.start), places.end.checked_sub(1).and_then(|last| self.nth(last))) {
             (Some(first), Some(last)) if first <= last => self.common(&ChunkSet::of_range(first..last + 1)),
             _ => ChunkSet::default(),
@@ -91,43 +73,34 @@ impl ChunkSet {
 
     /// The members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        (0..self.len).filter_map(|place| self.nth(place))
+        self.runs().flat_map(|(first, end)| first..end)
     }
 
     /// The members that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &ChunkSet) -> ChunkSet {
-        if other.is_empty() {
-            return self.clone();
-        }
-        let mut left = Appender::default();
-        let mut others = other.runs().peekable();
-        for (mut first, end) in self.runs() {
-            while let Some((from, to)) = others.peek().copied().filter(|(from, _)| *from < end) {
-                left.push_run(first, from);
-                first = first.max(to);
-                if to > end {
-                    break; // It may reach into what comes next.
-                }
-                others.next();
-            }
-            left.push_run(first, end);
-        }
-        left.finish()
+        let begins = std::iter::once(0).chain(other.runs().map(|(_, end)| end));
+        let ends = other.runs().map(|(first, _)| first).chain([u64::MAX]);
+        self.within(begins.zip(ends))
     }
 
     /// The members that are in `other`, too.
     #[must_use]
     pub fn common(&self, other: &ChunkSet) -> ChunkSet {
-        let mut common = Appender::default();
-        let mut others = other.runs().peekable();
+        self.within(other.runs())
+    }
+
+    /// The members that lie in ascending ranges.
+    fn within(&self, ranges: impl Iterator<Item = (u64, u64)>) -> ChunkSet {
+        let mut ranges = ranges.peekable();
+        let mut common = ChunkSetBuilder::default();
         for (first, end) in self.runs() {
-            while let Some((from, to)) = others.peek().copied().filter(|(from, _)| *from < end) {
-                common.push_run(first.max(from), end.min(to));
-                if to > end {
-                    break; // It may reach into what comes next.
-                }
-                others.next();
+            while let Some((from, to)) = ranges.next_if(|(_, to)| *to <= end) {
+                common.insert_run(first.max(from)..to);
+            }
+            // The last may reach into what comes next.
+            if let Some((from, _)) = ranges.peek() {
+                common.insert_run(first.max(*from)..end);
             }
         }
         common.finish()
@@ -135,37 +108,19 @@ impl ChunkSet {
 
     /// Whether an index is a member.
     pub fn contains(&self, index: u64) -> bool {
-        let after = self.parts.partition_point(|part| part.first <= index);
-        let Some(at) = after.checked_sub(1) else { return false };
-        let (part, end) = (&self.parts[at], self.end(at));
-        index < end && part.page.as_ref().is_none_or(|page| page.contains(index - part.first))
+        let after = self.runs.partition_point(|run| run.first <= index);
+        after.checked_sub(1).is_some_and(|at| index < self.end(at))
     }
 
-    /// After the last index that a part can hold.
+    /// After the last member of a run.
     fn end(&self, at: usize) -> u64 {
-        let part = &self.parts[at];
-        match part.page {
-            Some(_) => part.first.saturating_add(page::LENGTH),
-            None => part.first + (self.parts.get(at + 1).map_or(self.len, |next| next.before) - part.before),
-        }
+        let Run { first, before } = self.runs[at];
+        first + (self.runs.get(at + 1).map_or(self.len, |next| next.before) - before)
     }
 
-    /// The stretches of members that follow each other: the first of each, and the end after its last, ascending.
+    /// The runs of members that follow each other: the first of each, and the end after its last, ascending.
     pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let stretches = (0..self.parts.len()).flat_map(|at| {
-            let part = &self.parts[at];
-            let whole = part.page.is_none().then(|| (part.first, self.end(at)));
-            let of_page = part.page.iter().flat_map(|page| page.runs());
-            whole.into_iter().chain(of_page.map(|(first, end)| (part.first + first, part.first + end)))
-        });
-        let mut stretches = stretches.peekable();
-        std::iter::from_fn(move || {
-            let (first, mut end) = stretches.next()?;
-            while let Some((_, further)) = stretches.next_if(|(next, _)| *next == end) {
-                end = further;
-            }
-            Some((first, end))
-        })
+        (0..self.runs.len()).map(|at| (self.runs[at].first, self.end(at)))
     }
 }
 
@@ -177,13 +132,68 @@ impl FromIterator<u64> for ChunkSet {
     }
 }
 
-impl PartialEq for ChunkSet {
-    fn eq(&self, other: &Self) -> bool {
-        self.len == other.len && self.runs().eq(other.runs())
-    }
+/// A set to which indices are added in any order, in memory that goes with its runs, not with how they come.
+#[derive(Debug, Default)]
+pub struct ChunkSetBuilder {
+    /// Those in front of `sorted` ascend, with a gap between any two.
+    runs: Vec<Range<u64>>,
+    sorted: usize,
 }
 
-impl Eq for ChunkSet {}
+impl ChunkSetBuilder {
+    /// Runs that are gathered before they are sorted, at least.
+    const GATHERED: usize = 1 << 16;
+
+    /// Adds an index.
+    pub fn insert(&mut self, index: u64) {
+        self.insert_run(index..index.saturating_add(1));
+    }
+
+    /// Adds the members of a range.
+    pub fn insert_run(&mut self, run: Range<u64>) {
+        if run.is_empty() {
+            return;
+        }
+        match self.runs.last_mut() {
+            Some(last) if last.end == run.start => last.end = run.end,
+            _ => self.runs.push(run),
+        }
+        if self.runs.len() >= Self::GATHERED.max(2 * self.sorted) {
+            self.sort();
+        }
+    }
+
+    /// Adds the members of a set.
+    pub fn insert_all(&mut self, set: &ChunkSet) {
+        set.runs().for_each(|(first, end)| self.insert_run(first..end));
+    }
+
+    /// Makes one run of those that touch or overlap.
+    fn sort(&mut self) {
+        self.runs.sort_unstable_by_key(|run| run.start);
+        self.runs.dedup_by(|next, last| {
+            let touches = next.start <= last.end;
+            last.end = if touches { last.end.max(next.end) } else { last.end };
+            touches
+        });
+        self.sorted = self.runs.len();
+    }
+
+    /// The set.
+    pub fn finish(mut self) -> ChunkSet {
+        self.sort();
+        let mut len = 0;
+        let runs = self.runs.into_iter().map(|run| {
+            let before = len;
+            len += run.end - run.start;
+            Run { first: run.start, before }
+        });
+        // The ranges become the runs where they lie.
+        let mut runs: Vec<Run> = runs.collect();
+        runs.shrink_to_fit();
+        ChunkSet { runs: Arc::new(runs), len }
+    }
+}
 
 /// The position of a chunk of the set in the grid.
 pub fn position(index: u64, metadata: &ArrayMetadata) -> Vec<u64> {
@@ -192,6 +202,10 @@ pub fn position(index: u64, metadata: &ArrayMetadata) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -206,9 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn full_chunk_set_is_one_part() {
+    fn full_chunk_set_is_one_run() {
         let set = ChunkSet::full(1 << 40);
-        assert_eq!(set.parts.len(), 1);
+        assert_eq!(set.runs.len(), 1);
         assert_eq!(set.nth((1 << 40) - 1), Some((1 << 40) - 1));
         assert!(ChunkSet::full(0).is_empty());
         assert!(ChunkSet::full(u64::MAX).contains(u64::MAX - 1));
@@ -228,5 +242,62 @@ mod tests {
         let gap = ChunkSet::full(10).without(&ChunkSet::from_indices(vec![3, 4, 12]));
         assert!(gap.runs().eq([(0, 3), (5, 10)]));
         assert_eq!(ChunkSet::full(10).without(&ChunkSet::full(4)).without(&ChunkSet::full(20)).len(), 0);
+    }
+
+    /// Runs whose lengths and distances are those at which something changes.
+    fn indices() -> impl Strategy<Value = Vec<u64>> {
+        let run = (0_u64..20_000, prop_oneof![1_u64..4, 1_u64..200, 4000_u64..9000], 1_u64..4);
+        prop::collection::vec(run, 0..60).prop_map(|runs| {
+            runs.into_iter()
+                .flat_map(|(first, length, step)| {
+                    (first..first + length).step_by(usize::try_from(step).unwrap_or(1))
+                })
+                .collect()
+        })
+    }
+
+    fn check(set: &ChunkSet, expected: &BTreeSet<u64>) {
+        assert_eq!(set.len(), expected.len() as u64);
+        assert!((0..set.len()).map_while(|place| set.nth(place)).eq(expected.iter().copied()));
+        assert!(set.runs().flat_map(|(first, end)| first..end).eq(expected.iter().copied()));
+        assert!((0..30_000).all(|index| set.contains(index) == expected.contains(&index)));
+        assert_eq!(set.nth(set.len()), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn set_holds_what_was_inserted(indices in indices()) {
+            check(&ChunkSet::from_indices(indices.clone()), &indices.into_iter().collect());
+        }
+
+        #[test]
+        fn union_holds_the_members_of_either(a in indices(), b in indices()) {
+            let expected = a.iter().chain(&b).copied().collect();
+            let mut builder = ChunkSetBuilder::default();
+            for indices in [a, b] {
+                builder.insert_all(&ChunkSet::from_indices(indices));
+            }
+            check(&builder.finish(), &expected);
+        }
+    }
+
+    #[test]
+    fn memory_is_16_bytes_for_each_run_however_members_come() {
+        // An odd multiple of every index, so that they come in no order.
+        let scattered = |count: u64, step: u64| -> ChunkSetBuilder {
+            let mut builder = ChunkSetBuilder::default();
+            for index in 0..count {
+                builder.insert(index.wrapping_mul(0x9E37_79B9) % count * step);
+                assert!(builder.runs.len() <= ChunkSetBuilder::GATHERED.max(2 * builder.sorted));
+            }
+            builder
+        };
+        assert_eq!(size_of::<Run>(), 16);
+        let every_other = scattered(1 << 18, 2).finish();
+        assert_eq!((every_other.len(), every_other.runs.capacity()), (1 << 18, 1 << 18));
+        assert_eq!(scattered(1 << 18, 1).finish().runs.capacity(), 1);
+        assert_eq!(scattered(1 << 10, 1 << 40).finish().runs.capacity(), 1 << 10);
     }
 }

@@ -432,8 +432,8 @@ impl Found {
 
     /// Adds what was found in a folder.
     fn add(&mut self, other: Found, [present, unreadable]: [ChunkSet; 2]) {
-        self.present.insert_all(present);
-        self.unreadable.insert_all(unreadable);
+        self.present.insert_all(&present);
+        self.unreadable.insert_all(&unreadable);
         self.strays.extend(other.strays);
         self.bytes = self.bytes.saturating_add(other.bytes);
         if let Some((folder, _)) = &other.error

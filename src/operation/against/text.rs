@@ -124,8 +124,8 @@ pub(super) fn compare(
 fn touched(a: &StoredArray, b: &StoredArray) -> ChunkSet {
     let from_b = Transfer { source: b.clone(), destination: a.clone(), absent_element: None, origin: None };
     let mut all = ChunkSetBuilder::default();
-    all.insert_all(a.objects());
-    all.insert_all(from_b.overlapped_by(&a.metadata.grid));
+    all.insert_all(&a.objects());
+    all.insert_all(&from_b.overlapped_by(&a.metadata.grid));
     all.finish()
 }
 
