@@ -49,7 +49,7 @@ impl Missing {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = std::mem::take(&mut *found).finish();
         let count = all.len();
-        found.insert_all(all);
+        found.insert_all(&all);
         count
     }
 }

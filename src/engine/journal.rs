@@ -11,7 +11,6 @@ mod holder;
 mod left;
 mod line;
 mod part;
-mod receipts;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -25,9 +24,8 @@ pub use fingerprint::{Fingerprint, digest};
 use guard::{Guard, lock};
 use holder::Holder;
 use left::Left;
-use line::{Counted, Header, Known, Line, is_cleared, next_line, to_line};
+use line::{Header, Known, Line, is_cleared, next_line, to_line};
 pub use part::{Part, name_of_pass};
-pub use receipts::Receipt;
 use writer::Writer;
 
 use crate::array::chunk_set::ChunkSet;
@@ -40,7 +38,7 @@ pub const FOLDER: Key<'static> = Key::known(".zarrcast");
 const FILE: Key<'static> = Key::known(".zarrcast/journal");
 /// In a folder of its own.
 const NAME: Key<'static> = Key::known("journal");
-const SCHEMA: &str = "zarrcast.journal/2";
+const SCHEMA: &str = "zarrcast.journal/3";
 
 /// Units wait at most this long for their line.
 const LINE_AFTER: Duration = Duration::from_secs(1);
@@ -413,7 +411,7 @@ impl Journal {
         let mut lines = String::new();
         for (part, (units, report)) in parts {
             held(&self.counted).entry(part.clone()).or_default().add(&report);
-            lines += &to_line(&Line::Done { part, units: joined(units), counted: Counted::of(&report) });
+            lines += &to_line(&Line::Done { part, units: joined(units), counted: report });
         }
         writer.last_line = Instant::now();
         if self.is_remote && !lines.is_empty() {

@@ -2,11 +2,13 @@
 
 use std::ops::AddAssign;
 
+use serde::{Deserialize, Serialize};
+
 use crate::array::chunk_set::ChunkSet;
 use crate::kernel::quantize::QuantizeFigures;
 
 /// What was done with an object.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObjectReport {
     /// Objects that were written.
     pub written: u64,
@@ -44,56 +46,6 @@ impl ObjectReport {
     pub fn is_of(&self, objects: &ChunkSet) -> bool {
         objects.len() == self.written && digest_of(objects) == self.written_digest
     }
-
-    /// As a text of at most 168 of the letters that names of objects and files may have anywhere (A-Z, a-z, 0-9 and `_`);
-    /// floats by their bits.
-    pub fn to_text(&self) -> String {
-        let figures = &self.figures;
-        let fields = [
-            self.written,
-            self.written_digest,
-            self.bytes_read,
-            self.bytes_written,
-            self.bytes_temporary,
-            figures.count,
-            figures.nan,
-            figures.clamped,
-            figures.max_abs_error.to_bits(),
-            figures.max_abs_error_clamped.to_bits(),
-            figures.sum_of_squares.to_bits(),
-            figures.normalizer.to_bits(),
-            figures.infinite,
-            figures.rounded,
-        ];
-        let text = fields.map(digits).join("_");
-        format!("{VERSION}{}", text.trim_end_matches('_'))
-    }
-
-    /// The report that a text is of; `None` where it is none.
-    pub fn from_text(text: &str) -> Option<Self> {
-        let mut fields = text.strip_prefix(VERSION)?.split('_').map(number);
-        let mut next = || fields.next().unwrap_or(Some(0));
-        let report = ObjectReport {
-            written: next()?,
-            written_digest: next()?,
-            bytes_read: next()?,
-            bytes_written: next()?,
-            bytes_temporary: next()?,
-            figures: QuantizeFigures {
-                count: next()?,
-                nan: next()?,
-                clamped: next()?,
-                max_abs_error: f64::from_bits(next()?),
-                max_abs_error_clamped: f64::from_bits(next()?),
-                sum_of_squares: f64::from_bits(next()?),
-                normalizer: f64::from_bits(next()?),
-                infinite: next()?,
-                rounded: next()?,
-            },
-        };
-        // No two texts are of one report.
-        (report.to_text() == text).then_some(report)
-    }
 }
 
 impl AddAssign for ObjectReport {
@@ -115,61 +67,30 @@ fn mixed(object: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// With what a text of this form begins.
-const VERSION: char = 'a';
-
-const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/// A number to the base of 62; nothing where it is 0.
-fn digits(mut number: u64) -> String {
-    let mut digits = Vec::new();
-    while number > 0 {
-        let digit = usize::try_from(number % 62).unwrap_or(0);
-        digits.push(char::from(DIGITS[digit]));
-        number /= 62;
-    }
-    digits.iter().rev().collect()
-}
-
-fn number(digits: &str) -> Option<u64> {
-    digits.bytes().try_fold(0_u64, |number, letter| {
-        let digit = DIGITS.iter().position(|digit| *digit == letter)?;
-        number.checked_mul(62)?.checked_add(digit as u64)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn number() -> impl Strategy<Value = u64> {
-        prop_oneof![Just(0), Just(u64::MAX), 0_u64..5000, any::<u64>()]
-    }
-
     proptest! {
         #[test]
-        fn report_comes_back_from_its_text(numbers in prop::array::uniform14(number())) {
-            let [written, written_digest, bytes_read, bytes_written, bytes_temporary, count, nan, clamped, ..] = numbers;
-            let floats = [8, 9, 10, 11].map(|field: usize| f64::from_bits(numbers[field]));
-            let [max_abs_error, max_abs_error_clamped, sum_of_squares, normalizer] = floats;
-            let [.., infinite, rounded] = numbers;
+        fn report_comes_back_from_json_bit_by_bit(numbers in prop::array::uniform13(any::<u64>())) {
+            let [written, written_digest, bytes_read, bytes_written, count, nan, clamped, infinite, rounded, ..] = numbers;
+            let [.., a, b, c, d] = numbers.map(f64::from_bits);
             let figures = QuantizeFigures {
-                count, nan, clamped, max_abs_error, max_abs_error_clamped, sum_of_squares, normalizer, infinite,
-                rounded,
+                count, nan, clamped, infinite, rounded,
+                max_abs_error: a, max_abs_error_clamped: b, sum_of_squares: c, normalizer: d,
             };
             let report = ObjectReport {
-                written, written_digest, bytes_read, bytes_written, bytes_temporary, figures,
+                written, written_digest, bytes_read, bytes_written, bytes_temporary: 7, figures,
             };
-            let text = report.to_text();
-            prop_assert!(text.len() <= 168);
-            prop_assert!(text.bytes().all(|letter| letter.is_ascii_alphanumeric() || letter == b'_'));
+            let text = serde_json::to_string(&report).unwrap();
+            let read: ObjectReport = serde_json::from_str(&text).unwrap();
             // A NaN is not equal to itself, but its bits are.
-            let read = ObjectReport::from_text(&text).unwrap();
-            prop_assert_eq!(read.to_text(), text);
-            prop_assert_eq!(read.figures.sum_of_squares.to_bits(), numbers[10]);
-            prop_assert_eq!((read.written, read.written_digest, read.figures.clamped), (written, written_digest, clamped));
+            prop_assert_eq!(serde_json::to_string(&read).unwrap(), text);
+            prop_assert_eq!(read.figures.normalizer.to_bits(), numbers[12]);
+            prop_assert_eq!((read.written_digest, read.bytes_temporary, read.figures.rounded), (written_digest, 7, rounded));
         }
 
         #[test]
@@ -186,14 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_report_is_told() {
-        assert_eq!(ObjectReport::default().to_text(), "a");
-        assert_eq!(ObjectReport::from_text("a1__Z").unwrap().bytes_read, 35);
-        for text in
-            ["", "b", "a_", "a01", "a-", "a1 ", "aé", "a1111111111111", "a1_1_1_1_1_1_1_1_1_1_1_1_1_1_1"]
-        {
-            assert_eq!(ObjectReport::from_text(text), None, "{text}");
-        }
+    fn digests_of_sets_differ() {
         assert_ne!(digest_of(&ChunkSet::full(7)), digest_of(&ChunkSet::full(8)));
     }
 }

@@ -9,7 +9,7 @@ mod fused;
 mod measured;
 mod straight;
 
-pub use self::figures::QuantizeFigures;
+pub use self::figures::{QuantizeFigures, float_bits};
 
 use self::exact::{ExactQuantize, is_missing};
 use self::fused::{FusedKernel, FusedParameters, TileFigures};

@@ -1,6 +1,7 @@
 //! What values an array holds: the least and the greatest finite one, and how many are none.
 
 use half::f16;
+use serde::{Deserialize, Serialize};
 
 use super::InstructionSet;
 use super::dispatch::{TileKernel, TileLoop};
@@ -9,7 +10,7 @@ use crate::element::{Element, NumberType};
 use crate::with_element;
 
 /// The extent of a slice of numbers.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Extent {
     /// Elements.
     pub count: u64,

@@ -304,6 +304,19 @@ fn finish_interrupted_before_it_cleared_up_is_done_again() {
 }
 
 #[test]
+fn plan_of_an_older_version_is_refused() {
+    let test = CliTest::new();
+    field(&test, "a");
+    init(&test, &[], "2", "b");
+    let plan = String::from_utf8(std::fs::read(test.path("b/.zarrcast/plan.json")).unwrap()).unwrap();
+    assert!(plan.contains("zarrcast.parts/2"));
+    test.write("b/.zarrcast/plan.json", plan.replace("zarrcast.parts/2", "zarrcast.parts/1"));
+    for run in [part(&test, "b", 0), command(&test, "b", "--status"), command(&test, "b", "--finish")] {
+        run.fails(3, &["`schema`", "zarrcast.parts/2", "remove DEST, and begin again with `--init`"]);
+    }
+}
+
+#[test]
 fn plan_of_another_source_is_refused_and_both_are_named() {
     let test = CliTest::new();
     field(&test, "a");

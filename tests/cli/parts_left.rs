@@ -64,7 +64,7 @@ fn what_is_left_in_a_complete_destination_is_explained_and_removed() {
     for left in ["b/.zarrcast", "b/.zarrcast/7f/done/write"] {
         std::fs::create_dir_all(test.path(left)).unwrap();
         if left.ends_with("write") {
-            test.write(&format!("{left}/0~a1"), b"");
+            test.write(&format!("{left}/0.json"), b"");
         }
         let found = test.run(["validate", "--level", "keys", "b"]);
         assert!(found.text().contains("ZK202") && found.text().contains("`--finish`"), "{}", found.text());

@@ -33,7 +33,8 @@ fn job_in_parts_is_planned_done_and_finished_in_a_bucket() {
     assert!(objects.keys().all(|key| !key.contains(".zarrcast")), "{:?}", objects.keys());
 }
 
-/// What is asked for beyond the listings does not grow with the number of parts.
+/// What is asked for beyond the listings does not grow with the number of parts, but for what each has noted, which the
+/// finish reads once.
 #[test]
 fn job_of_many_parts_is_looked_at_and_finished_by_few_requests() {
     const PARTS: u64 = 60;
@@ -57,10 +58,10 @@ fn job_of_many_parts_is_looked_at_and_finished_by_few_requests() {
         command(&["--partition", &part.to_string()]);
     }
     let (listings, others) = command(&["--status"]);
-    // Ten pages of receipts; at the finish those of DEST, too, and of what is removed.
+    // Ten pages of what parts noted; at the finish those of DEST, too, and of what is removed.
     assert!(listings <= 12 && others <= 20, "{listings} pages, {others} others");
     let (listings, others) = command(&["--finish"]);
-    assert!(listings <= 50 && others <= 40, "{listings} pages, {others} others");
+    assert!(listings <= 50 && others <= 100, "{listings} pages, {others} others");
     assert!(server.objects().keys().all(|key| !key.contains(".zarrcast")));
     assert_eq!(server.objects().keys().filter(|key| key.starts_with("/bucket/b/c/")).count(), 60);
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::Fingerprint;
 use super::holder::Holder;
 use crate::engine::report::ObjectReport;
-use crate::kernel::quantize::QuantizeFigures;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Header {
@@ -37,25 +36,7 @@ pub(super) enum Line {
     /// What was noted of a part before does not count.
     Anew { part: String },
     /// Finished units.
-    Done { part: String, units: Vec<Range<u64>>, counted: Counted },
-}
-
-/// An [`ObjectReport`] as it is noted; floats by their bits.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Counted {
-    pub(super) written: u64,
-    #[serde(default)]
-    pub(super) written_digest: u64,
-    pub(super) bytes_read: u64,
-    pub(super) bytes_written: u64,
-    pub(super) count: u64,
-    pub(super) nan: u64,
-    pub(super) clamped: u64,
-    #[serde(default)]
-    pub(super) infinite: u64,
-    #[serde(default)]
-    pub(super) rounded: u64,
-    pub(super) float_bits: [u64; 4],
+    Done { part: String, units: Vec<Range<u64>>, counted: ObjectReport },
 }
 
 /// What was done of a part.
@@ -63,48 +44,6 @@ pub(super) struct Counted {
 pub(super) struct Known {
     pub(super) units: Vec<Range<u64>>,
     pub(super) report: ObjectReport,
-}
-
-impl Counted {
-    pub(super) fn of(report: &ObjectReport) -> Self {
-        let figures = &report.figures;
-        let floats = [
-            figures.max_abs_error,
-            figures.max_abs_error_clamped,
-            figures.sum_of_squares,
-            figures.normalizer,
-        ];
-        Counted {
-            written: report.written,
-            written_digest: report.written_digest,
-            bytes_read: report.bytes_read,
-            bytes_written: report.bytes_written,
-            count: figures.count,
-            nan: figures.nan,
-            clamped: figures.clamped,
-            infinite: figures.infinite,
-            rounded: figures.rounded,
-            float_bits: floats.map(f64::to_bits),
-        }
-    }
-
-    pub(super) fn report(&self) -> ObjectReport {
-        let [max_abs_error, max_abs_error_clamped, sum_of_squares, normalizer] =
-            self.float_bits.map(f64::from_bits);
-        let figures = QuantizeFigures {
-            count: self.count,
-            nan: self.nan,
-            clamped: self.clamped,
-            max_abs_error,
-            max_abs_error_clamped,
-            sum_of_squares,
-            normalizer,
-            infinite: self.infinite,
-            rounded: self.rounded,
-        };
-        let Counted { written, written_digest, bytes_read, bytes_written, .. } = *self;
-        ObjectReport { written, written_digest, bytes_read, bytes_written, bytes_temporary: 0, figures }
-    }
 }
 
 pub(super) fn to_line(value: &impl Serialize) -> String {
@@ -164,7 +103,7 @@ pub(super) fn read(
             Line::Boot(boot) => is_same_boot = is_now(boot.as_ref()),
             Line::Holder(_) | Line::Cleared => {}
             Line::Done { part, units, counted } => {
-                since_checkpoint.push((part, Some((units, counted.report()))));
+                since_checkpoint.push((part, Some((units, counted))));
             }
             Line::Anew { part } => since_checkpoint.push((part, None)),
             Line::Checkpoint => is_durable = true,

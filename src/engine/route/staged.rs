@@ -6,6 +6,8 @@
 //! of its fill value there; whether a subchunk of the destination is stored is asked of the source where the elements do
 //! not tell.
 
+use serde::{Deserialize, Serialize};
+
 use super::rechunk::{Rechunk, RechunkRun};
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::stored::StoredArray;
@@ -45,7 +47,7 @@ pub struct Staged {
 pub const FIRST_PASS: &str = "staging";
 
 /// What a first pass has written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intermediate {
     /// Objects of the intermediate data.
     pub objects: u64,

@@ -1,7 +1,9 @@
 //! The error figures of a quantisation.
 
+use serde::{Deserialize, Serialize};
+
 /// What a quantisation did to the elements that it saw.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct QuantizeFigures {
     /// Elements.
     pub count: u64,
@@ -10,17 +12,36 @@ pub struct QuantizeFigures {
     /// Finite values out of range that were clamped or wrapped, and those moved off an inner NaN code.
     pub clamped: u64,
     /// Greatest `|decode(encode(x)) - x|` over finite values in range, exact in float64 from the decoded value.
+    #[serde(with = "float_bits")]
     pub max_abs_error: f64,
     /// The same over the clamped values.
+    #[serde(with = "float_bits")]
     pub max_abs_error_clamped: f64,
     /// Sum over finite values in range of `(error * normalizer)^2`.
+    #[serde(with = "float_bits")]
     pub sum_of_squares: f64,
     /// Power of two near 1/error that keeps the squares in range (0 before any).
+    #[serde(with = "float_bits")]
     pub normalizer: f64,
     /// Infinities that stay as they are.
     pub infinite: u64,
     /// Values that a change of data type rounds to integers.
     pub rounded: u64,
+}
+
+/// Floats as the integers of their bits: JSON has no infinities, and what is read is what was written.
+pub mod float_bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes the bits.
+    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.to_bits().serialize(to)
+    }
+
+    /// Reads the bits.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        u64::deserialize(from).map(f64::from_bits)
+    }
 }
 
 impl QuantizeFigures {

@@ -1,5 +1,7 @@
 //! A first pass over an array: the extent of its values, and whether any are absent.
 
+use serde::{Deserialize, Serialize};
+
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::reader::{InPieces, ReadBuffers};
 use crate::array::stored::StoredArray;
@@ -10,7 +12,7 @@ use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::operation::numbers::Numbers;
 
 /// What a first pass over the data found.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(in crate::operation) struct Survey {
     /// Of all elements inside the array; `None` where no pass was made.
     pub extent: Option<Extent>,

@@ -1,105 +1,121 @@
-//! Which parts are done, and what they noted of each array: a receipt of each.
+//! Which parts are done, and what they noted of each array: an object for each part, named by its number.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::part_report::PartReport;
 use super::pass::PassName;
 use super::plan_file::{PartsPlan, PassPlan};
-use crate::engine::journal::Receipt;
 use crate::engine::route::staged::Intermediate;
 use crate::operation::error::OperationError;
 use crate::operation::parts_result::PassStatus;
 use crate::operation::transcode::site::cannot_write;
-use crate::store::Node;
-
-/// What a part notes that had nothing to do.
-const NOTHING: &str = "none";
+use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
 /// What the parts of a pass noted, by their numbers: for each array that they did anything of, by its number.
 pub(super) type Noted<T> = BTreeMap<u64, Vec<(u64, T)>>;
 
-/// Notes that a part is done, with what it did of each array, in words of letters, digits, `_` and single `-`; durable when this
-/// returns.
+/// Where a part notes that it is done, in the folder of its pass.
+fn key(folder: &str, part: u64) -> String {
+    format!("{folder}/{part}.json")
+}
+
+/// The part that notes under a name; `None` where none does.
+fn part_of(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".json")?;
+    digits.parse().ok().filter(|part: &u64| part.to_string() == digits)
+}
+
+/// Notes that a part is done, with what it did of each array; durable when this returns. Of a part that was done twice the
+/// first note stays.
 pub(super) fn note(
     place: &Node,
-    receipts: &str,
+    folder: &str,
     part: u64,
-    arrays: impl IntoIterator<Item = (u64, String)>,
+    arrays: &[(u64, impl Serialize)],
 ) -> Result<(), OperationError> {
-    let texts: Vec<String> = arrays.into_iter().map(|(array, text)| format!("{array}-{text}")).collect();
-    let text = if texts.is_empty() { NOTHING.to_owned() } else { texts.join("--") };
-    Receipt::make(place, receipts, part, &text).map_err(cannot_write)
+    publish(place, &key(folder, part), &arrays)
+}
+
+fn publish(place: &Node, key: &str, value: &impl Serialize) -> Result<(), OperationError> {
+    let text = serde_json::to_vec(value).map_err(|error| {
+        OperationError::environment(format!("`{key}` cannot be written down")).because(error)
+    })?;
+    place.publish_new(key, &text).map(drop).map_err(cannot_write)
 }
 
 /// Takes back that a part is done: it is done anew.
-pub(super) fn forget(place: &Node, receipts: &str, part: u64) -> Result<(), OperationError> {
-    Receipt::remove(place, receipts, part).map_err(cannot_write)
+pub(super) fn forget(place: &Node, folder: &str, part: u64) -> Result<(), OperationError> {
+    place.remove(&key(folder, part)).map(drop).map_err(cannot_write)
 }
 
 /// Whether a part is done by now.
-pub(super) fn is_done(place: &Node, receipts: &str, part: u64) -> Result<bool, OperationError> {
-    Ok(Receipt::all(place, receipts).map_err(cannot_write)?.contains_key(&part))
+pub(super) fn is_done(place: &Node, folder: &str, part: u64) -> Result<bool, OperationError> {
+    Ok(place.size(&key(folder, part)).map_err(cannot_write)?.is_some())
 }
 
-/// The receipts of a job, each pass listed once.
-pub(super) struct Receipts<'a> {
+/// The parts of a job that are done, each pass listed once.
+pub(super) struct DoneParts<'a> {
     place: &'a Node,
-    /// The folder of those of the job.
+    plan_folder: String,
     folder: String,
-    passes: BTreeMap<&'static str, BTreeMap<u64, Receipt>>,
+    passes: BTreeMap<&'static str, BTreeSet<u64>>,
 }
 
-impl<'a> Receipts<'a> {
+impl<'a> DoneParts<'a> {
     /// Those of a job that lie in DEST's place. A pass is listed when it is asked for first.
     pub(super) fn at(place: &'a Node, plan: &PartsPlan) -> Self {
-        Receipts { place, folder: plan.done(), passes: BTreeMap::new() }
+        DoneParts { place, plan_folder: plan.folder(), folder: plan.done(), passes: BTreeMap::new() }
     }
 
-    fn of(&mut self, pass: PassName) -> Result<&BTreeMap<u64, Receipt>, OperationError> {
+    fn of(&mut self, pass: PassName) -> Result<&BTreeSet<u64>, OperationError> {
         match self.passes.entry(pass.name()) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(unknown) => {
-                let folder = format!("{}/{pass}", self.folder);
-                Ok(unknown.insert(Receipt::all(self.place, &folder).map_err(cannot_write)?))
+                let (folder, mut parts) = (format!("{}/{pass}", self.folder), BTreeSet::new());
+                let listed = self
+                    .place
+                    .each_entry(&folder, |key, _, _| parts.extend(part_of(&key[folder.len() + 1..])));
+                listed.map_err(cannot_write)?;
+                Ok(unknown.insert(parts))
             }
         }
     }
 
     /// The parts of a pass that are done.
     pub(super) fn parts(&mut self, pass: &PassPlan) -> Result<Vec<u64>, OperationError> {
-        let receipts = self.of(pass.name)?;
-        Ok(receipts.keys().copied().filter(|part| *part < pass.partitions()).collect())
+        let done = self.of(pass.name)?;
+        Ok(done.iter().copied().filter(|part| *part < pass.partitions()).collect())
     }
 
-    /// What the parts of a pass noted, each text as `read` has it.
-    pub(super) fn noted<T>(
-        &mut self,
-        pass: PassName,
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Result<Noted<T>, OperationError> {
-        let of_array = |text: &str| {
-            let (array, text) = text.split_once('-')?;
-            Some((array.parse().ok()?, read(text)?))
-        };
-        let place = self.place;
+    /// What the parts of a pass noted.
+    pub(super) fn noted<T: DeserializeOwned>(&mut self, pass: PassName) -> Result<Noted<T>, OperationError> {
+        let (place, folder) = (self.place, format!("{}/{pass}", self.folder));
+        let parts: Vec<u64> = self.of(pass)?.iter().copied().collect();
         let mut noted = Noted::new();
-        let receipts: Vec<(&u64, &Receipt)> = self.of(pass)?.iter().collect();
-        // Few have to be read: those are asked for together.
-        for receipts in receipts.chunks(place.wants_hints().map_or(1, |ahead| ahead.requests).max(1)) {
-            Receipt::expect(place, receipts.iter().map(|(_, receipt)| *receipt));
-            for (part, receipt) in receipts {
-                let text = receipt.text(place).map_err(cannot_write)?;
-                let arrays =
-                    if text == NOTHING { Some(Vec::new()) } else { text.split("--").map(of_array).collect() };
-                let arrays = arrays.ok_or_else(|| is_no_receipt(receipt, **part, pass))?;
-                noted.insert(**part, arrays);
+        // Those are asked for together that are fetched together.
+        for parts in parts.chunks(place.wants_hints().map_or(1, |ahead| ahead.requests).max(1)) {
+            let keys: Vec<_> = parts.iter().map(|part| (key(&folder, *part), Part::Whole)).collect();
+            place.expect(&keys);
+            for (part, (key, _)) in parts.iter().zip(&keys) {
+                let mut text = Vec::new();
+                place.read_into(key, MAX_DOCUMENT_BYTES, &mut text).map_err(cannot_write)?;
+                let arrays = serde_json::from_slice(&text).map_err(|error| {
+                    OperationError::environment(format!("`{key}` is not what a part notes when it is done"))
+                        .because(error)
+                        .with_help(format!("remove it, and do part {part} of `{pass}` again"))
+                })?;
+                noted.insert(*part, arrays);
             }
         }
         Ok(noted)
     }
 
-    /// What the pass for intermediate data wrote of each array, by its number.
+    /// What the pass for intermediate data, which is complete, wrote of each array, by its number. Whoever asks first writes
+    /// it down: each part of the next pass asks.
     pub(super) fn between(
         &mut self,
         plan: &PartsPlan,
@@ -108,11 +124,20 @@ impl<'a> Receipts<'a> {
         if plan.passes.iter().all(|pass| pass.name != PassName::Staging) {
             return Ok(between);
         }
-        for (array, report) in self.noted(PassName::Staging, PartReport::read)?.values().flatten() {
+        let key = format!("{}/between.json", self.plan_folder);
+        if let Some(text) = self.place.read_document(&key).map_err(cannot_write)? {
+            return serde_json::from_slice(&text).map_err(|error| {
+                OperationError::environment(format!("`{key}` cannot be read"))
+                    .because(error)
+                    .with_help("remove it, and run the part again")
+            });
+        }
+        for (array, report) in self.noted::<PartReport>(PassName::Staging)?.values().flatten() {
             let all = between.entry(*array).or_default();
             all.objects = all.objects.saturating_add(report.counted.written);
             all.bytes = all.bytes.saturating_add(report.counted.bytes_written);
         }
+        publish(self.place, &key, &between)?;
         Ok(between)
     }
 
@@ -132,8 +157,57 @@ impl<'a> Receipts<'a> {
     }
 }
 
-fn is_no_receipt(receipt: &Receipt, part: u64, pass: PassName) -> OperationError {
-    let key = receipt.key();
-    OperationError::environment(format!("`{key}` is not what a part notes when it is done"))
-        .with_help(format!("remove it, and do part {part} of `{pass}` again"))
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustix::io::Errno;
+
+    use super::*;
+    use crate::store::MemoryStore;
+    use crate::store::tests::faulty::{Call, Failure, Faults};
+
+    fn done(place: &Node) -> DoneParts<'_> {
+        let (plan_folder, folder) = ("7f".to_owned(), "7f/done".to_owned());
+        DoneParts { place, plan_folder, folder, passes: BTreeMap::new() }
+    }
+
+    #[test]
+    fn parts_are_listed_with_what_they_noted_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for place in [Node::new(folder.path()), Node::of(Arc::new(MemoryStore::new("m")))] {
+            assert!(done(&place).noted::<String>(PassName::Write).unwrap().is_empty());
+            let texts = [(3, "a"), (0, ""), (12, "two words"), (3, "b")];
+            for (part, text) in texts {
+                note(&place, "7f/done/write", part, &[(5, text)]).unwrap();
+            }
+            for name in ["x.json", "03.json", ".json", "+4.json", "5", "0~a1"] {
+                place.write(&format!("7f/done/write/{name}"), b"").unwrap();
+            }
+            note(&place, "7f/done/range", 5, &[(0, "b")]).unwrap();
+            let noted = done(&place).noted::<String>(PassName::Write).unwrap();
+            let found: Vec<_> = noted.iter().map(|(part, arrays)| (*part, arrays[0].1.as_str())).collect();
+            assert_eq!(found, [(0, ""), (3, "a"), (12, "two words")]);
+            assert!(noted.values().all(|arrays| arrays.len() == 1 && arrays[0].0 == 5));
+        }
+    }
+
+    #[test]
+    fn part_that_cannot_note_that_it_is_done_is_not_and_does_so_again() {
+        let place = Node::of(Arc::new(MemoryStore::new("m")));
+        let is_done = |part| is_done(&place, "7f/done/write", part).unwrap();
+        for failure in [Failure::Error(Errno::NOSPC), Failure::Late] {
+            let faulty = Faults::of_kind(Call::Publish, failure).wrap(&place);
+            assert!(note(&faulty, "7f/done/write", 1, &[(0, 1)]).is_err());
+            assert_eq!(is_done(1), failure == Failure::Late);
+        }
+        note(&place, "7f/done/write", 1, &[(0, 2)]).unwrap();
+        note(&place, "7f/done/write", 11, &[(0, 3)]).unwrap();
+        assert_eq!(done(&place).noted::<u8>(PassName::Write).unwrap()[&1], [(0, 1)]);
+        forget(&place, "7f/done/write", 1).unwrap();
+        assert!(!is_done(1) && is_done(11));
+        place.write("7f/done/write/2.json", b"[[0]]").unwrap();
+        let error = done(&place).noted::<u8>(PassName::Write).unwrap_err();
+        assert!(error.to_string().contains("7f/done/write/2.json"), "{error}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::cut::units_between;
-use super::done::{self, Noted, Receipts};
+use super::done::{self, DoneParts, Noted};
 use super::part_report::PartReport;
 use super::pass::PassName;
 use super::plan_file::{PartsPlan, PassPlan};
@@ -64,10 +64,10 @@ pub fn finish(
             ..status_of(options, true, Vec::new())
         }));
     };
-    let mut receipts = Receipts::at(&place, &plan);
-    let plan = settled(*plan, (&place, &mut receipts), options, progress, interrupt)?;
+    let mut done_parts = DoneParts::at(&place, &plan);
+    let plan = settled(*plan, (&place, &mut done_parts), options, progress, interrupt)?;
     let found =
-        StatusResult { warnings: others.clone(), ..status_of(options, false, receipts.status(&plan)?) };
+        StatusResult { warnings: others.clone(), ..status_of(options, false, done_parts.status(&plan)?) };
     if found.is_missing_any() {
         return Ok(Finished::Missing(found));
     }
@@ -76,7 +76,7 @@ pub fn finish(
     let prepared = Prepared::new(&options, |source| plan.apply(source), progress, interrupt)?;
     prepared.check_same(&options, &plan.sealed)?;
     let Prepared { driver, source, site, arrays, .. } = prepared;
-    let counted = receipts.noted(PassName::Write, PartReport::read)?;
+    let counted = done_parts.noted(PassName::Write)?;
     let mut reports = sums(&counted, arrays.len());
     let lost = lost((&plan, &place), &arrays, &reports, &counted, &driver)?;
     if !lost.is_empty() {
@@ -85,12 +85,12 @@ pub fn finish(
             let folder = Key::new(&plan.log(PassName::Write, part)).map_err(cannot_write)?.into_owned();
             let begun = Journal::open_part(&place, &folder, &plan.fingerprint(), Assignment::new());
             drop(begun.map_err(|error| cannot_begin(part, error))?);
-            done::forget(&place, &plan.receipts(PassName::Write), part)?;
+            done::forget(&place, &plan.done_of(PassName::Write), part)?;
         }
         return Ok(Finished::Missing(status(&options)?));
     }
     if plan.passes.iter().any(|pass| pass.name == PassName::Staging) {
-        let between = sums(&receipts.noted(PassName::Staging, PartReport::read)?, arrays.len());
+        let between = sums(&done_parts.noted(PassName::Staging)?, arrays.len());
         for (report, between) in reports.iter_mut().zip(between) {
             let ObjectReport { bytes_read, bytes_written: bytes_temporary, .. } = between.counted;
             report.counted.add(&ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });

@@ -1,7 +1,7 @@
 //! One job in parts: planned once, its parts done by whatever starts a command with a number, and finished.
 //!
-//! The plan lies in DEST, sealed. Each part has a log of its own while it is under way, and leaves an object whose name says
-//! what it counted when it is done; no part waits for another. DEST is published when all parts are proved to be there.
+//! The plan lies in DEST, sealed. Each part has a log of its own while it is under way, and notes what it
+//! counted in an object of its own when it is done; no part waits for another. DEST is published when all parts are proved to be there.
 
 mod cut;
 mod done;
@@ -24,7 +24,7 @@ pub use partition::{Wanted, partition};
 pub use pass::PassName;
 pub use script::Engine;
 
-use done::Receipts;
+use done::DoneParts;
 use plan_file::PartsPlan;
 use script::{ScriptedJob, script};
 
@@ -129,7 +129,7 @@ pub fn status(options: &TranscodeOptions) -> Result<StatusResult, OperationError
     let (complete, passes) = match standing {
         Standing::UnderWay(plan) => {
             let plan = plan.find_settled(&place)?.unwrap_or(*plan);
-            (false, Receipts::at(&place, &plan).status(&plan)?)
+            (false, DoneParts::at(&place, &plan).status(&plan)?)
         }
         Standing::Published | Standing::Complete => (true, Vec::new()),
     };

@@ -1,16 +1,16 @@
-//! What a part did of an array, and what `--verify` found there: as text, and put together.
+//! What a part did of an array, and what `--verify` found there: as it is noted, and put together.
+
+use serde::{Deserialize, Serialize};
 
 use crate::engine::report::ObjectReport;
+use crate::kernel::quantize::float_bits;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode::plan::Plan;
 use crate::operation::transcode::verify::Verification;
 use crate::operation::transcode_result::VerifyResult;
 
-/// What stands where nothing is known: no number to the base of 16.
-const NONE: &str = "n";
-
 /// What a part did of an array.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct PartReport {
     /// What was counted.
     pub counted: ObjectReport,
@@ -19,10 +19,12 @@ pub(super) struct PartReport {
 }
 
 /// What reading back found: no difference beyond what is allowed, else the part had not ended well.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct Compared {
+    #[serde(with = "float_bits")]
     max_abs_error: f64,
-    bound: Option<f64>,
+    /// The bits of a float.
+    bound: Option<u64>,
     /// Which codes occur, one bit each, from the lowest bit of the first byte; empty where none are counted.
     codes: Vec<u8>,
 }
@@ -31,7 +33,7 @@ impl PartReport {
     pub(super) fn of(counted: ObjectReport, verified: Option<Verification>) -> Self {
         let compared = |verified: Verification| Compared {
             max_abs_error: verified.result.max_abs_error.unwrap_or(0.0),
-            bound: verified.result.bound,
+            bound: verified.result.bound.map(f64::to_bits),
             codes: verified.codes.as_deref().map(packed).unwrap_or_default(),
         };
         PartReport { counted, compared: verified.map(compared) }
@@ -63,43 +65,10 @@ impl PartReport {
             elements,
             differing: 0,
             max_abs_error: Some(compared.max_abs_error),
-            bound: compared.bound.or_else(|| quantization.map(Quantization::bound)),
+            bound: compared.bound.map(f64::from_bits).or_else(|| quantization.map(Quantization::bound)),
         };
         let codes = counts_codes.then(|| compared.codes.iter().flat_map(bits).collect());
         Verification { result, codes, warning: None }
-    }
-
-    /// As text of letters, digits, `_` and single `-`.
-    pub(super) fn write(&self) -> String {
-        let counted = self.counted.to_text();
-        let Some(Compared { max_abs_error, bound, codes }) = &self.compared else { return counted };
-        let bound = bound.map_or_else(|| NONE.to_owned(), |bound| format!("{:x}", bound.to_bits()));
-        let codes: Vec<String> = codes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let codes = if codes.is_empty() { NONE.to_owned() } else { codes.concat() };
-        format!("{counted}-{:x}-{bound}-{codes}", max_abs_error.to_bits())
-    }
-
-    /// From its text.
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let (counted, compared) = match text.split_once('-') {
-            Some((counted, compared)) => (counted, Some(Compared::read(compared)?)),
-            None => (text, None),
-        };
-        Some(PartReport { counted: ObjectReport::from_text(counted)?, compared })
-    }
-}
-
-impl Compared {
-    fn read(text: &str) -> Option<Self> {
-        let float = |text: &str| u64::from_str_radix(text, 16).ok().map(f64::from_bits);
-        let [max_abs_error, bound, codes] = text.split('-').collect::<Vec<_>>().try_into().ok()?;
-        let codes = if codes == NONE { "" } else { codes };
-        let byte = |place: usize| u8::from_str_radix(codes.get(place..place + 2)?, 16).ok();
-        Some(Compared {
-            max_abs_error: float(max_abs_error)?,
-            bound: if bound == NONE { None } else { Some(float(bound)?) },
-            codes: (0..codes.len()).step_by(2).map(byte).collect::<Option<_>>()?,
-        })
     }
 }
 
@@ -116,20 +85,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn report_comes_back_from_its_text() {
+    fn report_comes_back_as_it_was_noted() {
         let counted =
             ObjectReport { written: 3, bytes_read: 70, bytes_written: 1 << 40, ..ObjectReport::default() };
-        let plain = PartReport { counted, compared: None };
-        let compared = |bound, codes| PartReport {
-            counted,
-            compared: Some(Compared { max_abs_error: 0.1, bound, codes }),
+        let compared = |bound: Option<f64>, codes| Compared {
+            max_abs_error: 0.1,
+            bound: bound.map(f64::to_bits),
+            codes,
         };
-        for report in [plain, compared(None, vec![]), compared(Some(0.25), vec![0, 255, 1])] {
-            let text = report.write();
-            assert_eq!(PartReport::read(&text), Some(report), "{text}");
-        }
-        for text in ["", "-", "a1-2", "g"] {
-            assert!(PartReport::read(text).is_none(), "{text}");
+        for compared in
+            [None, Some(compared(None, vec![])), Some(compared(Some(f64::INFINITY), vec![0, 255, 1]))]
+        {
+            let report = PartReport { counted, compared };
+            let text = serde_json::to_string(&report).unwrap();
+            assert_eq!(serde_json::from_str::<PartReport>(&text).unwrap(), report, "{text}");
         }
     }
 

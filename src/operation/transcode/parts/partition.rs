@@ -4,12 +4,12 @@ use std::sync::Weak;
 use std::time::Instant;
 
 use super::cut::{Boundary, units_between};
-use super::done::{self, Receipts};
+use super::done::{self, DoneParts};
 use super::part_report::PartReport;
 use super::pass::PassName;
 use super::plan_file::{PartsPlan, PassPlan};
 use super::settle::settled;
-use super::survey::{self, Looking};
+use super::survey::Looking;
 use super::{Standing, standing};
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
@@ -81,15 +81,15 @@ pub fn partition(
         warnings: Vec::new(),
     };
     let Standing::UnderWay(plan) = standing else { return Ok(result) };
-    let mut receipts = Receipts::at(&place, &plan);
-    let plan = settled(*plan, (&place, &mut receipts), options, progress, interrupt)?;
+    let mut done_parts = DoneParts::at(&place, &plan);
+    let plan = settled(*plan, (&place, &mut done_parts), options, progress, interrupt)?;
     check_index(&plan, wanted)?;
-    let pass = pass_of(&mut receipts, &plan, wanted)?;
+    let pass = pass_of(&mut done_parts, &plan, wanted)?;
     (result.complete, result.pass) = (false, Some(pass.name.name()));
     result.partitions = pass.partitions();
     // Another pass may have more parts than this one.
     let Some(bounds) = pass.part(wanted.index) else { return Ok(result) };
-    if receipts.parts(pass)?.binary_search(&wanted.index).is_ok() {
+    if done_parts.parts(pass)?.binary_search(&wanted.index).is_ok() {
         return Ok(result);
     }
     let part = Part { plan: &plan, pass: pass.name, index: wanted.index, bounds };
@@ -97,12 +97,7 @@ pub fn partition(
     if pass.name == PassName::Range {
         let (found, bytes_read) = part.look(options, progress, interrupt)?;
         result.bytes_read = bytes_read;
-        done::note(
-            &place,
-            &plan.receipts(pass.name),
-            wanted.index,
-            found.iter().map(|(array, found)| (*array, survey::write(found))),
-        )?;
+        done::note(&place, &plan.done_of(pass.name), wanted.index, &found)?;
         result.seconds = begun.elapsed().as_secs_f64();
         return Ok(result);
     }
@@ -110,8 +105,7 @@ pub fn partition(
         part.clear(&place)?;
         return Ok(PartResult { was_done: true, ..result });
     };
-    let texts = counted.iter().map(|(array, report)| (*array, report.write()));
-    done::note(&place, &plan.receipts(pass.name), wanted.index, texts)?;
+    done::note(&place, &plan.done_of(pass.name), wanted.index, &counted)?;
     part.clear(&place)?;
     let mut all = ObjectReport::default();
     for (_, report) in &counted {
@@ -134,7 +128,7 @@ fn check_index(plan: &PartsPlan, wanted: Wanted) -> Result<(), OperationError> {
 
 /// The pass that is wanted, all before which must be complete; else the first that is not complete, or the last.
 fn pass_of<'p>(
-    receipts: &mut Receipts<'_>,
+    done: &mut DoneParts<'_>,
     plan: &'p PartsPlan,
     wanted: Wanted,
 ) -> Result<&'p PassPlan, OperationError> {
@@ -153,7 +147,7 @@ fn pass_of<'p>(
     };
     let last = last.ok_or_else(|| no_pass(""))?;
     for pass in before {
-        let missing = pass.partitions().saturating_sub(receipts.parts(pass)?.len() as u64);
+        let missing = pass.partitions().saturating_sub(done.parts(pass)?.len() as u64);
         match (missing, wanted.pass) {
             (0, _) => {}
             (_, None) => return Ok(pass),
@@ -248,7 +242,7 @@ impl Part<'_> {
                 .with_help("run the part again where it is of the job that is planned there now"));
         }
         // Another run of the same part may have ended just before.
-        if done::is_done(claim.place(), &self.plan.receipts(self.pass), self.index)? {
+        if done::is_done(claim.place(), &self.plan.done_of(self.pass), self.index)? {
             return Ok(None);
         }
         let verifies = self.plan.verifies;
@@ -294,7 +288,7 @@ impl Part<'_> {
         if self.pass == PassName::Staging {
             return Ok(Extent::FirstPasses);
         }
-        let between = Receipts::at(place, self.plan).between(self.plan)?;
+        let between = DoneParts::at(place, self.plan).between(self.plan)?;
         let all = arrays
             .map(|(number, array)| (array.path.clone(), between.get(&number).copied().unwrap_or_default()));
         Ok(Extent::AfterThem(all.collect()))

@@ -1,4 +1,4 @@
-//! The plan of a job in parts, as it lies in DEST: the sealed plan, and where its work is cut (`zarrcast.parts/1`).
+//! The plan of a job in parts, as it lies in DEST: the sealed plan, and where its work is cut (`zarrcast.parts/2`).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,7 +24,7 @@ use crate::store::Node;
 /// The key of the plan in DEST.
 const KEY: &str = ".zarrcast/plan.json";
 
-const SCHEMA: &str = "zarrcast.parts/1";
+const SCHEMA: &str = "zarrcast.parts/2";
 
 /// A job in parts.
 #[derive(Debug, Clone)]
@@ -144,13 +144,13 @@ impl PartsPlan {
         format!(".zarrcast/{}", self.id)
     }
 
-    /// The folder of the receipts.
+    /// The folder of what parts note when they are done.
     pub(super) fn done(&self) -> String {
         format!("{}/done", self.folder())
     }
 
-    /// The folder of the receipts of a pass.
-    pub(super) fn receipts(&self, pass: PassName) -> String {
+    /// The same of a pass.
+    pub(super) fn done_of(&self, pass: PassName) -> String {
         format!("{}/{pass}", self.done())
     }
 

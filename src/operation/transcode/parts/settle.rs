@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::done::Receipts;
+use super::done::DoneParts;
 use super::init::{largest_part, memory, passes};
 use super::pass::PassName;
 use super::plan_file::PartsPlan;
@@ -20,7 +20,7 @@ use crate::store::Node;
 /// no such pass.
 pub(super) fn settled(
     plan: PartsPlan,
-    (place, receipts): (&Node, &mut Receipts<'_>),
+    (place, done): (&Node, &mut DoneParts<'_>),
     options: &TranscodeOptions,
     progress: &dyn Progress,
     interrupt: &Interrupt,
@@ -29,10 +29,10 @@ pub(super) fn settled(
     if let Some(settled) = plan.find_settled(place)? {
         return Ok(settled);
     }
-    if (receipts.parts(range)?.len() as u64) < range.partitions() {
+    if (done.parts(range)?.len() as u64) < range.partitions() {
         return Ok(plan);
     }
-    let found = receipts.noted(PassName::Range, survey::read)?;
+    let found = done.noted(PassName::Range)?;
     let mut options = plan.options(options);
     // As the plan was made, whatever this process may use.
     options.run.common.max_memory = Some(plan.budget_bytes);

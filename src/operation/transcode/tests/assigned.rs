@@ -143,7 +143,6 @@ fn try_shares(route: &str, source: &Files, change: &TranscodeOptions) {
         assert_eq!(tally.written, whole.len() as u64, "{case}");
         let listed = list(&scene.node("c"), &done[0].2, &new_driver(1, &Interrupt::default()).unwrap());
         assert_eq!(tally.written_digest, digest_of(&listed.unwrap().present), "{case}");
-        assert_eq!(ObjectReport::from_text(&tally.to_text()), Some(tally), "{case}");
         assert_eq!(Some(tally.bytes_written), result.nodes[0].counts.bytes_written, "{case}");
     }
 }
