@@ -2,7 +2,7 @@
 
 use super::block_reader::JobSubchunks;
 use super::driver::Driver;
-use super::journal::Part;
+use super::journal::PassProgress;
 use super::progress::Progress;
 use super::report::ObjectReport;
 use super::route::copy::CopyJob;
@@ -39,7 +39,7 @@ impl Job {
         &self,
         driver: &Driver,
         progress: &dyn Progress,
-        part: &Part<'_>,
+        part: &PassProgress<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         match self {
@@ -60,7 +60,7 @@ impl Job {
         &self,
         driver: &Driver,
         progress: &dyn Progress,
-        part: &Part<'_>,
+        part: &PassProgress<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<Intermediate, ChunkFault> {
         match self.objects().map(|job| (&job.transfer, &job.route)) {
@@ -77,7 +77,7 @@ impl Job {
         between: Intermediate,
         driver: &Driver,
         progress: &dyn Progress,
-        part: &Part<'_>,
+        part: &PassProgress<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         match self.objects().map(|job| (&job.transfer, &job.route)) {
@@ -199,7 +199,7 @@ impl ObjectJob {
         &self,
         driver: &Driver,
         progress: &dyn Progress,
-        part: &Part<'_>,
+        part: &PassProgress<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let ObjectJob { transfer, route } = self;

@@ -1,7 +1,7 @@
 //! The objects of an array that an interrupted run may have left without being whole: all but those that are noted.
 
 use super::driver::Driver;
-use super::journal::Part;
+use super::journal::PassProgress;
 use super::listing::list_with_sizes;
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::metadata::array::ArrayMetadata;
@@ -15,7 +15,7 @@ const AT_ONCE: u64 = 256;
 pub fn remove_unfinished(
     node: &Node,
     metadata: &ArrayMetadata,
-    part: &Part<'_>,
+    part: &PassProgress<'_>,
     driver: &Driver,
 ) -> Result<(), StoreError> {
     let Some(assigned) = part.assigned() else {
@@ -99,11 +99,11 @@ mod tests {
             Journal::open_part(&node, &Key::known(".zarrcast/parts/write/7"), &fingerprint, assigned).unwrap()
         };
         let journal = open();
-        journal.part("/").finished(400..500, &ObjectReport::default()).unwrap();
+        journal.pass("/").finished(400..500, &ObjectReport::default()).unwrap();
         journal.flush().unwrap();
         drop(journal);
         let (driver, journal) = (Driver::new(2).unwrap(), open());
-        remove_unfinished(&node, &metadata, &journal.part("/"), &driver).unwrap();
+        remove_unfinished(&node, &metadata, &journal.pass("/"), &driver).unwrap();
         let left = list_with_sizes(&node, &metadata, &driver).unwrap().present;
         assert_eq!(left, ChunkSet::from_ranges(vec![0..300, 400..500, 1500..2000]));
         let some = ChunkSet::from_ranges(vec![290..310, 499..501]);

@@ -1,6 +1,7 @@
 //! Tests of the journal.
 
 use super::*;
+use crate::store::machine;
 
 fn fingerprint(options: &str) -> Fingerprint {
     Fingerprint::new([("source", vec![b"a".as_slice()]), ("options", vec![options.as_bytes()])])
@@ -35,18 +36,18 @@ fn journal_taken_up_knows_finished_units_and_what_was_counted() {
     let (_folder, node) = folder();
     let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
     for unit in [3, 0, 1, 7] {
-        journal.part("/a").finished(unit..unit + 1, &counted(10)).unwrap();
+        journal.pass("/a").finished(unit..unit + 1, &counted(10)).unwrap();
     }
-    journal.part("/b").finished(5..9, &counted(1)).unwrap();
+    journal.pass("/b").finished(5..9, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
     let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-    let part = journal.part("/a");
+    let part = journal.pass("/a");
     let done: Vec<u64> = (0..10).filter(|unit| part.is_done(*unit)).collect();
     assert_eq!(done, [0, 1, 3, 7]);
     assert_eq!(part.before().bytes_written, 40);
     assert_eq!(part.before().figures.sum_of_squares, 0.1 + 0.1 + 0.1 + 0.1);
-    assert!(journal.part("/b").is_done(8) && !journal.part("/b").is_done(9));
+    assert!(journal.pass("/b").is_done(8) && !journal.pass("/b").is_done(9));
     assert_eq!((journal.num_units(), journal.bytes_written()), (8, 41));
     part.finished(4..5, &counted(7)).unwrap();
     let all = journal.counted("/a").unwrap();
@@ -60,9 +61,9 @@ fn journal_taken_up_knows_finished_units_and_what_was_counted() {
 fn torn_line_and_what_follows_it_do_not_count() {
     let (folder, node) = folder();
     let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-    journal.part("/").finished(0..1, &counted(1)).unwrap();
+    journal.pass("/").finished(0..1, &counted(1)).unwrap();
     journal.flush().unwrap();
-    journal.part("/").finished(1..2, &counted(1)).unwrap();
+    journal.pass("/").finished(1..2, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
     let whole = std::fs::read(path(&folder)).unwrap();
@@ -70,14 +71,14 @@ fn torn_line_and_what_follows_it_do_not_count() {
     for cut in first_two..whole.len() {
         std::fs::write(path(&folder), &whole[..cut]).unwrap();
         let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-        let part = journal.part("/");
+        let part = journal.pass("/");
         assert!(part.is_done(0) && !part.is_done(1), "cut at {cut}");
         // What is noted next follows whole lines.
         part.finished(5..6, &counted(1)).unwrap();
         journal.flush().unwrap();
         drop(journal);
         let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-        assert!(journal.part("/").is_done(5));
+        assert!(journal.pass("/").is_done(5));
     }
 }
 
@@ -108,24 +109,24 @@ fn header_that_is_torn_is_no_journal() {
 fn units_after_the_last_checkpoint_of_another_boot_are_done_again() {
     let (_folder, node) = folder();
     let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-    journal.part("/").finished(0..4, &counted(1)).unwrap();
+    journal.pass("/").finished(0..4, &counted(1)).unwrap();
     journal.checkpoint().unwrap();
-    journal.part("/").finished(4..6, &counted(1)).unwrap();
+    journal.pass("/").finished(4..6, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
     let boot = machine::boot_id().unwrap();
     rewrite(&node, |text| text.replace(&boot, "another"));
     for _ in 0..2 {
         let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-        let part = journal.part("/");
+        let part = journal.pass("/");
         assert!(part.is_done(3) && !part.is_done(4));
         assert_eq!(part.before().bytes_written, 1);
     }
     let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-    journal.part("/").finished(4..5, &counted(1)).unwrap();
+    journal.pass("/").finished(4..5, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
-    assert!(Journal::resume(&node, &fingerprint("x")).unwrap().unwrap().part("/").is_done(4));
+    assert!(Journal::resume(&node, &fingerprint("x")).unwrap().unwrap().pass("/").is_done(4));
 }
 
 #[test]
@@ -146,14 +147,14 @@ fn line_that_cannot_be_written_leaves_whole_lines() {
     // Beginning makes, locks, empties and heads the log: the next line is its third write.
     let faults = Faults::new([(4, Failure::ShortWrite)]);
     let journal = Journal::begin(&faults.wrap(&node), &fingerprint("x"), false).unwrap();
-    journal.part("/").finished(0..1, &counted(1)).unwrap();
+    journal.pass("/").finished(0..1, &counted(1)).unwrap();
     assert_eq!(faults.calls(), [Call::Create, Call::Lock, Call::Write, Call::Write]);
     assert!(journal.flush().is_err());
-    journal.part("/").finished(7..8, &counted(1)).unwrap();
+    journal.pass("/").finished(7..8, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
     let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
-    assert!(journal.part("/").is_done(7) && !journal.part("/").is_done(0));
+    assert!(journal.pass("/").is_done(7) && !journal.pass("/").is_done(0));
 }
 
 /// The journal of a part of a job that has these units of `/a`.
@@ -168,21 +169,21 @@ fn journal_of_a_part_leaves_nothing_but_its_units_to_do() {
     let memory = Node::of(std::sync::Arc::new(crate::store::MemoryStore::new("m")));
     for node in [folder().1, memory] {
         let journal = open_part(&node, 10..20).unwrap();
-        let part = journal.part("/a");
+        let part = journal.pass("/a");
         let left: Vec<u64> = (0..30).filter(|unit| !part.is_done(*unit)).collect();
         assert!(left.into_iter().eq(10..20));
         assert_eq!(part.left(ChunkSet::from_ranges(vec![0..12, 15..99])).len(), 7);
-        assert!(part.done().is_empty() && journal.part("/b").left(ChunkSet::full(9)).is_empty());
+        assert!(part.done().is_empty() && journal.pass("/b").left(ChunkSet::full(9)).is_empty());
         assert!(matches!(open_part(&node, 10..20), Err(JournalError::Locked)));
         part.finished(10..14, &counted(1)).unwrap();
         journal.flush().unwrap();
         drop(journal);
         let journal = open_part(&node, 10..20).unwrap();
-        let part = journal.part("/a");
+        let part = journal.pass("/a");
         assert!(part.is_done(12) && !part.is_done(14) && part.is_done(20));
         assert_eq!((part.before().bytes_written, part.done().len()), (1, 4));
         // The part of another pass is another's.
-        assert!(part.pass("staging").is_done(14));
+        assert!(part.other("staging").is_done(14));
         node.write(".zarrcast/plan.json", b"{}").unwrap();
         journal.remove().unwrap();
         assert_eq!(node.kind_of(".zarrcast/parts/write/00003").unwrap(), None);
@@ -197,20 +198,20 @@ fn part_that_two_do_at_once_where_nothing_is_locked_is_noted_by_each_for_itself(
     let unlocked = |node: &Node| Faults::of_kind(Call::Lock, Failure::Unsupported).wrap(node);
     let first = open_part(&unlocked(&node), 0..9).unwrap();
     let note = |journal: &Journal, unit| {
-        journal.part("/a").finished(unit..unit + 1, &counted(1)).unwrap();
+        journal.pass("/a").finished(unit..unit + 1, &counted(1)).unwrap();
         journal.flush().unwrap();
     };
     note(&first, 0);
     rewrite_host(&node);
     let second = open_part(&unlocked(&node), 0..9).unwrap();
-    assert_eq!(second.part("/a").done().len(), 1);
+    assert_eq!(second.pass("/a").done().len(), 1);
     for unit in 1..4 {
         note(&first, unit);
         note(&second, unit + 1);
     }
     rewrite_host(&node);
     let third = open_part(&unlocked(&node), 0..9).unwrap();
-    let part = third.part("/a");
+    let part = third.pass("/a");
     assert!(part.done().iter().eq([0, 2, 3, 4]));
     assert_eq!(part.before().written, 4);
 }
@@ -251,7 +252,7 @@ fn journal_of_an_older_form_is_refused() {
 fn run_whose_journal_was_removed_does_nothing_more() {
     let (folder, node) = folder();
     let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-    let unit = |number| journal.part("/").do_once(number, || Ok(counted(1)));
+    let unit = |number| journal.pass("/").do_once(number, || Ok(counted(1)));
     unit(0).unwrap();
     std::fs::remove_file(path(&folder)).unwrap();
     assert!(matches!(journal.confirm(), Err(JournalError::Lost)) && journal.is_lost());
@@ -268,8 +269,8 @@ fn run_whose_journal_was_removed_does_nothing_more() {
 fn units_that_are_done_again_are_not_counted_again() {
     let (_folder, node) = folder();
     let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-    journal.part("/").finished(0..3, &counted(7)).unwrap();
-    let again = journal.part("/").again(ChunkSet::from_indices(vec![1]));
+    journal.pass("/").finished(0..3, &counted(7)).unwrap();
+    let again = journal.pass("/").again(ChunkSet::from_indices(vec![1]));
     assert!(again.is_done(0) && !again.is_done(1));
     assert_eq!(again.do_once(1, || Ok(counted(7))).unwrap().bytes_written, 7);
     assert_eq!(journal.counted("/").unwrap().bytes_written, 7);

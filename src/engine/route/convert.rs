@@ -12,7 +12,7 @@ use crate::codec::{ChainFault, ChainFaultKind};
 use crate::engine::ahead::{Extent, Reads, reads_of_object};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::driver::Driver;
-use crate::engine::journal::Part;
+use crate::engine::journal::PassProgress;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::transfer::Transfer;
@@ -24,7 +24,7 @@ pub(in crate::engine) struct ConvertRun<'a> {
     /// From object to object.
     pub(in crate::engine) conversion: &'a Conversion,
     /// The objects that are done.
-    pub(in crate::engine) part: &'a Part<'a>,
+    pub(in crate::engine) part: &'a PassProgress<'a>,
     /// Who is told of each object.
     pub(in crate::engine) progress: &'a dyn Progress,
 }

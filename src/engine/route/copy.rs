@@ -5,7 +5,7 @@ use crate::array::fault::ChunkFault;
 use crate::array::stored::Missing;
 use crate::engine::ahead::Reads;
 use crate::engine::driver::Driver;
-use crate::engine::journal::Part;
+use crate::engine::journal::PassProgress;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::metadata::array::ArrayMetadata;
@@ -48,7 +48,7 @@ impl CopyJob {
         &self,
         driver: &Driver,
         progress: &dyn Progress,
-        part: &Part<'_>,
+        part: &PassProgress<'_>,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let [source, destination] = &self.nodes;
@@ -89,7 +89,7 @@ pub struct SideOfCopy<'a> {
     /// 0 for the source, 1 for the destination.
     pub side: usize,
     /// The objects that are not read, since they are done.
-    pub part: Option<&'a Part<'a>>,
+    pub part: Option<&'a PassProgress<'a>>,
 }
 
 impl Reads for SideOfCopy<'_> {

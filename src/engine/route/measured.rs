@@ -23,7 +23,7 @@ use crate::codec::elements::{VlenChain, VlenElements};
 use crate::codec::region::advance;
 use crate::engine::ahead::{Reads, reads_in};
 use crate::engine::driver::Driver;
-use crate::engine::journal::Part;
+use crate::engine::journal::PassProgress;
 use crate::engine::plan::Block;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
@@ -186,7 +186,7 @@ pub(in crate::engine) struct MeasuredRun<'a> {
     /// The subchunks that are there.
     pub(in crate::engine) source: &'a SubchunkSource<'a>,
     /// The objects that are done.
-    pub(in crate::engine) part: &'a Part<'a>,
+    pub(in crate::engine) part: &'a PassProgress<'a>,
     /// Who is told of the encoded bytes of each object.
     pub(in crate::engine) progress: &'a dyn Progress,
 }
@@ -194,7 +194,7 @@ pub(in crate::engine) struct MeasuredRun<'a> {
 /// What is read for each group of a run.
 struct GroupReads<'a> {
     transfer: &'a Transfer,
-    part: &'a Part<'a>,
+    part: &'a PassProgress<'a>,
     groups: &'a Groups,
     /// As much as a thread may hold: elements tell nothing of the bytes of an object.
     object_bytes: u64,

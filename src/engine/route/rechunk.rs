@@ -12,7 +12,7 @@ use crate::engine::block_reader::{BlockReader, JobSubchunks};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::decoded_block::DecodedBlock;
 use crate::engine::driver::{Driver, guarded};
-use crate::engine::journal::Part;
+use crate::engine::journal::PassProgress;
 use crate::engine::plan::{Block, RechunkPlan};
 use crate::engine::progress::{Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
@@ -78,7 +78,7 @@ pub(in crate::engine) struct RechunkRun<'a> {
     /// The subchunks that are there.
     pub(in crate::engine) subchunks: &'a JobSubchunks<'a>,
     /// The objects of the destination that are done.
-    pub(in crate::engine) part: &'a Part<'a>,
+    pub(in crate::engine) part: &'a PassProgress<'a>,
 }
 
 impl Reads for RechunkRun<'_> {

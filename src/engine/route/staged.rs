@@ -13,7 +13,7 @@ use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::stored::StoredArray;
 use crate::engine::block_reader::JobSubchunks;
 use crate::engine::driver::Driver;
-use crate::engine::journal::{Part, digest};
+use crate::engine::journal::{PassProgress, digest};
 use crate::engine::listing::list_with_sizes;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
@@ -178,7 +178,7 @@ pub(in crate::engine) struct StagedRun<'a> {
     /// Its passes.
     pub(in crate::engine) staged: &'a Staged,
     /// The objects of the destination that are done.
-    pub(in crate::engine) part: &'a Part<'a>,
+    pub(in crate::engine) part: &'a PassProgress<'a>,
 }
 
 impl StagedRun<'_> {
@@ -201,7 +201,7 @@ impl StagedRun<'_> {
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<Intermediate, ChunkFault> {
         let StagedRun { transfer, staged, part } = self;
-        let (first, into) = (staged.first_transfer(transfer), part.pass(FIRST_PASS));
+        let (first, into) = (staged.first_transfer(transfer), part.other(FIRST_PASS));
         let into = self.begin(into, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
         let mut between = Intermediate::default();
         let mut count = |report: &ObjectReport| {
@@ -237,7 +237,7 @@ impl StagedRun<'_> {
     /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
     /// an earlier run has not finished. Where what it has finished is not all there, as on another machine, the pass begins
     /// anew, as far as it is this run's.
-    fn begin<'p>(&self, part: Part<'p>, driver: &Driver) -> Result<Part<'p>, Fault> {
+    fn begin<'p>(&self, part: PassProgress<'p>, driver: &Driver) -> Result<PassProgress<'p>, Fault> {
         let StoredArray { node, metadata, .. } = &self.staged.staging;
         if self.staged.is_outside {
             node.make_scratch()?;
@@ -276,7 +276,7 @@ fn other_job(node: &Node) -> Fault {
 struct Pass<'a> {
     transfer: &'a Transfer,
     rechunk: &'a Rechunk,
-    part: &'a Part<'a>,
+    part: &'a PassProgress<'a>,
 }
 
 impl Pass<'_> {

@@ -12,7 +12,7 @@ use crate::codec::region::advance;
 use crate::engine::ahead::{ReadAhead, Reads, reads_under};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::driver::Driver;
-use crate::engine::journal::Part;
+use crate::engine::journal::PassProgress;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
@@ -30,7 +30,7 @@ pub(in crate::engine) struct SubchunkMove<'a> {
     /// The subchunks that are there.
     pub(in crate::engine) source: &'a SubchunkSource<'a>,
     /// The objects of the destination that are done.
-    pub(in crate::engine) part: &'a Part<'a>,
+    pub(in crate::engine) part: &'a PassProgress<'a>,
     /// Who is told of each subchunk.
     pub(in crate::engine) progress: &'a dyn Progress,
 }

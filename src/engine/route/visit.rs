@@ -201,7 +201,7 @@ mod tests {
         .unwrap();
         let driver = Driver::new(1).unwrap();
         let fault =
-            Job::Objects(job).run(&driver, &Third::default(), &journal.part("/"), |_| {}).unwrap_err();
+            Job::Objects(job).run(&driver, &Third::default(), &journal.pass("/"), |_| {}).unwrap_err();
         let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
         assert_eq!((of, index), (ObjectOf::Destination, 2));
         assert!(fault.to_string().contains("a bug"), "{fault}");

@@ -217,7 +217,7 @@ impl Sampler<'_> {
         let mut all = ObjectReport::default();
         let progress: &dyn Progress = &Silent;
         plan.job
-            .run(&driver, progress, &journal.part(ARRAY), |report| all.add(&report))
+            .run(&driver, progress, &journal.pass(ARRAY), |report| all.add(&report))
             .map_err(|fault| plan.explain(fault))?;
         Ok(all)
     }

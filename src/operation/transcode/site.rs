@@ -143,7 +143,7 @@ impl Site {
         if standing == Standing::Nothing && !keeps_unfinished {
             return Self::beside(site, shown, standing, (false, false));
         }
-        if standing != Standing::Nothing && !site.stages() && Journal::must_clear_at(&place) {
+        if standing != Standing::Nothing && !site.stages() && Journal::replaces_at(&place) {
             return Err(OperationError::environment(format!(
                 "`{shown}` was being replaced by a run that ended before it had removed the old one"
             ))
@@ -218,7 +218,7 @@ impl Site {
             let start = match standing {
                 Standing::Nothing => Start::New,
                 Standing::Unfinished if resumes => Start::Resume,
-                Standing::HierarchyNode { is_left: true } if resumes && Journal::must_clear_at(&work) => {
+                Standing::HierarchyNode { is_left: true } if resumes && Journal::replaces_at(&work) => {
                     Start::Resume
                 }
                 Standing::HierarchyNode { is_left: true } if resumes && Journal::is_begun_at(&work) => {
@@ -329,7 +329,7 @@ impl Site {
                 (resumed.map_err(|error| self.refused(error))?, true)
             }
         };
-        if journal.must_clear() && !self.spots.stages() {
+        if journal.replaces() && !self.spots.stages() {
             self.clear_place(&mut journal)?;
         }
         let is_published = is_resumed && is_node(&self.work)?;

@@ -9,7 +9,7 @@ use super::site::{Claim, cannot_write};
 use super::verify::{Scope, Verification, verify};
 use crate::array::ChunkSet;
 use crate::engine::driver::Driver;
-use crate::engine::journal::{Part, name_of_pass};
+use crate::engine::journal::{PassProgress, name_of_pass};
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
 use crate::engine::progress::{Piece, Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
@@ -118,7 +118,7 @@ impl<'a> Writing<'a> {
         }
         let job = &array.plan.job;
         match self.share_of(array) {
-            None => job.bytes_left(self.claim.journal.part(&array.path).done()),
+            None => job.bytes_left(self.claim.journal.pass(&array.path).done()),
             Some((pass, part)) => {
                 job.bytes_of_objects(pass, &part.assigned().cloned().unwrap_or_default().without(part.done()))
             }
@@ -126,13 +126,13 @@ impl<'a> Writing<'a> {
     }
 
     /// The units of an array that a part of a job has, and the pass that writes them; `None` where all are this run's.
-    fn share_of(&self, array: &PlannedArray) -> Option<(usize, Part<'a>)> {
+    fn share_of(&self, array: &PlannedArray) -> Option<(usize, PassProgress<'a>)> {
         let journal = &self.claim.journal;
         match self.extent {
             Extent::Whole => None,
-            Extent::FirstPasses => Some((0, journal.part(&name_of_pass(&array.path, FIRST_PASS)))),
+            Extent::FirstPasses => Some((0, journal.pass(&name_of_pass(&array.path, FIRST_PASS)))),
             Extent::AfterThem(_) => {
-                Some((usize::from(array.plan.job.staged().is_some()), journal.part(&array.path)))
+                Some((usize::from(array.plan.job.staged().is_some()), journal.pass(&array.path)))
             }
         }
     }
@@ -251,7 +251,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// The intermediate data of an array in two passes: their objects and bytes count as written.
     fn write_between(&self, claim: &Claim) -> Result<ObjectReport, Ended> {
-        let part = claim.journal.part(self.path);
+        let part = claim.journal.pass(self.path);
         let mut bytes_read = 0;
         let run = self
             .plan
@@ -264,7 +264,7 @@ impl Run<'_> {
 
     /// All chunks that are not written yet; where they come from intermediate data that another run wrote, from so much.
     fn write_chunks(&self, claim: &Claim, between: Option<Intermediate>) -> Result<ObjectReport, Ended> {
-        let part = claim.journal.part(self.path);
+        let part = claim.journal.pass(self.path);
         let mut tally = ObjectReport::default();
         tally.add(part.before());
         if claim.is_published {
@@ -302,7 +302,7 @@ impl Run<'_> {
         } else {
             remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
         }
-        let part = claim.journal.part(self.path).again(lacking);
+        let part = claim.journal.pass(self.path).again(lacking);
         let between = claim.journal.counted(&name_of_pass(self.path, FIRST_PASS));
         let ObjectReport { written: objects, bytes_written: bytes, .. } = between
             .map_err(|error| OperationError::environment("what was done is not known").because(error))?;
@@ -328,7 +328,7 @@ impl Run<'_> {
     }
 
     /// A run that was interrupted may have left objects that are not whole.
-    fn remove_unfinished(&self, part: &Part<'_>) -> Result<(), OperationError> {
+    fn remove_unfinished(&self, part: &PassProgress<'_>) -> Result<(), OperationError> {
         let (node, metadata) = (&self.plan.target, &self.plan.destination.metadata);
         remove_unfinished(node, metadata, part, self.driver).map_err(cannot_write)
     }

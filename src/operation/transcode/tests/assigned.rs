@@ -72,7 +72,7 @@ impl Run<'_> {
         let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
         let journal =
             Journal::open_part(&site.work, &folder, &fingerprint, assigned).map_err(|error| said(&error))?;
-        let part = journal.part(path);
+        let part = journal.pass(path);
         let mut tally = ObjectReport::default();
         let written = if let Some(between) = self.between {
             remove_unfinished(&plan.target, &plan.destination.metadata, &part, &driver)

@@ -1,20 +1,20 @@
-//! The units of one array, or of one pass over it, in a journal.
+//! What of a pass over an array is done, as a journal has it.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
-use super::line::{Line, to_line};
-use super::{Journal, JournalError};
+use super::lines::{Line, to_line};
+use super::{Journal, JournalError, held};
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::Fault;
 use crate::engine::report::ObjectReport;
 use crate::store::StoreError;
 
-/// One array's, or one pass's, units in a journal.
+/// What of a pass over an array is done, and what is to be done.
 #[derive(Debug)]
-pub struct Part<'a> {
+pub struct PassProgress<'a> {
     pub(super) journal: &'a Journal,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) done: ChunkSet,
     pub(super) before: ObjectReport,
     /// The units that are to be done, where others are not this run's.
@@ -23,29 +23,30 @@ pub struct Part<'a> {
     pub(super) is_again: bool,
 }
 
-impl<'a> Part<'a> {
-    /// The units of another pass over the same array, by its name.
+impl<'a> PassProgress<'a> {
+    /// Another pass over the same array, by its name.
     #[must_use]
-    pub fn pass(&self, name: &str) -> Part<'a> {
-        self.journal.part(&name_of_pass(&self.name, name))
+    pub fn other(&self, name: &str) -> PassProgress<'a> {
+        self.journal.pass(&name_of_pass(&self.name, name))
     }
 
-    /// The same part, of which nothing is done: what earlier runs noted of it does not count, now and later.
-    pub fn anew(self) -> Result<Part<'a>, Fault> {
-        let line = to_line(&Line::Anew { part: self.name.clone() });
-        self.journal.writer().append(&line)?;
-        super::held(&self.journal.counted).remove(&self.name);
-        let done = self.done.len();
-        self.journal.num_units.fetch_sub(done, Ordering::Relaxed);
-        self.journal.bytes_written.fetch_sub(self.before.bytes_written, Ordering::Relaxed);
-        Ok(Part { done: ChunkSet::default(), before: ObjectReport::default(), ..self })
+    /// The same pass, of which nothing is done: what earlier runs noted of it does not count, now and later.
+    pub fn anew(self) -> Result<PassProgress<'a>, Fault> {
+        let (pass, counted) = (self.name.to_string(), ObjectReport::default());
+        let line = Line::Done { pass, units: Vec::new(), counted, anew: true };
+        self.journal.writer().append(&to_line(&line))?;
+        let mut counts = held(&self.journal.counts);
+        counts.noted.remove(&*self.name);
+        counts.num_units = counts.num_units.saturating_sub(self.done.len());
+        counts.bytes_written = counts.bytes_written.saturating_sub(self.before.bytes_written);
+        Ok(PassProgress { done: ChunkSet::default(), before: ObjectReport::default(), ..self })
     }
 
-    /// The same part, of which these units are to be done again, as they were done and noted before.
+    /// The same pass, of which these units are to be done again, as they were done and noted before.
     #[must_use]
-    pub fn again(self, units: ChunkSet) -> Part<'a> {
+    pub fn again(self, units: ChunkSet) -> PassProgress<'a> {
         let (done, before) = (ChunkSet::default(), ObjectReport::default());
-        Part { done, before, assigned: Some(units), is_again: true, ..self }
+        PassProgress { done, before, assigned: Some(units), is_again: true, ..self }
     }
 
     /// Whether nothing is left to do for a unit: an earlier run finished it, or it is not this run's.
@@ -86,7 +87,7 @@ impl<'a> Part<'a> {
         if self.is_done(unit) {
             return Ok(ObjectReport::default());
         }
-        self.journal.check().map_err(fault)?;
+        self.journal.due_writer().map_err(fault)?;
         let first_write = self.journal.node.next_write();
         let report = work()?;
         self.finished_since(first_write, unit..unit + 1, &report)?;
