@@ -167,16 +167,13 @@ impl Scanner<'_> {
         let mut found = Found::default();
         let (folder, outcome) = match task {
             Task::Folder { folder, depth } => {
-                let outcome = match self.is_listed_whole(depth).then(|| self.look_below(&folder, depth)) {
-                    Some(Ok(Some(below))) => {
-                        found = below;
-                        Ok(())
-                    }
-                    Some(Err(error)) => Err(error),
-                    // More lies there than the grid has.
-                    Some(Ok(None)) | None => self.look_through(&folder, depth, &mut found, visit),
-                };
-                (folder, outcome)
+                let is_whole = self.is_listed_whole(depth);
+                let mut outcome = self.look((&folder, depth), is_whole, &mut found, visit);
+                if matches!(outcome, Ok(false)) {
+                    found = Found::default();
+                    outcome = self.look((&folder, depth), false, &mut found, visit);
+                }
+                (folder, outcome.map(drop))
             }
             Task::Sizes { folder, objects } => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -201,74 +198,78 @@ impl Scanner<'_> {
         self.is_far && expected <= LISTED_WHOLE
     }
 
-    /// Looks at all that lies below a folder, as if each folder in it were looked through; `None` where that is far more than
-    /// the chunks of the grid.
-    fn look_below(&self, folder: &str, depth: usize) -> Result<Option<Found>, StoreError> {
-        let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        let (mut found, mut seen) = (Found::default(), 0);
-        let mut unmeasured = Vec::new();
-        // Where no keys of chunks can lie; what lies in it is of no more interest.
-        let mut left_out = String::new();
-        self.node.each_below(folder, |key, kind, bytes| {
-            seen += 1;
-            if seen > 4 * LISTED_WHOLE {
-                return ControlFlow::Break(());
-            }
-            let folders = key[prefix..].match_indices('/').map(|(slash, _)| &key[..prefix + slash]);
-            let barred = folders
-                .zip(depth..)
-                .find(|(above, depth)| self.index(above).is_some() || !self.may_hold_keys(above, *depth));
-            match barred.filter(|_| kind != EntryKind::Unnamed) {
-                Some((above, _)) if above == left_out => {}
-                Some((above, _)) => {
-                    above.clone_into(&mut left_out);
-                    match self.index(above) {
-                        Some(index) => self.not_a_file(above, FOLDER, Some(index), &mut found),
-                        None => found.push(above, StrayKind::Folder),
-                    }
-                }
-                None => unmeasured.extend(self.object_at(key, (kind, bytes), prefix, &mut found)),
-            }
-            ControlFlow::Continue(())
-        })?;
-        if seen > 4 * LISTED_WHOLE {
-            return Ok(None);
-        }
-        if !unmeasured.is_empty() {
-            self.measure(folder, &unmeasured, &mut found)?;
-        }
-        Ok(Some(found))
-    }
-
     fn index(&self, key: &str) -> Option<u64> {
         self.metadata.chunk_key_encoding.linear_index(key, &self.grid_shape)
     }
 
-    fn look_through(
+    /// Looks through a folder, whose folders `visit` gets; or, where it `is_whole`, at all that lies below it at once: false
+    /// where that is far more than the chunks of the grid.
+    fn look(
         &self,
-        folder: &str,
-        depth: usize,
+        (folder, depth): (&str, usize),
+        is_whole: bool,
         found: &mut Found,
         visit: &mut dyn FnMut(Task),
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        let mut objects = Vec::new();
-        let mut outcome = Ok(());
-        self.node.each_entry(folder, |key, kind, bytes| match (kind, self.index(key)) {
-            (EntryKind::Folder, None) if self.may_hold_keys(key, depth) => {
-                visit(Task::Folder { folder: key.to_owned(), depth: depth + 1 });
+        let (mut objects, mut outcome, mut seen) = (Vec::new(), Ok(()), 0);
+        // A folder that is not looked into; what lies in it comes one after the other.
+        let mut left_out: Option<String> = None;
+        let mut each = |key: &str, kind, bytes| {
+            seen += 1;
+            if is_whole && seen > 4 * LISTED_WHOLE {
+                return ControlFlow::Break(());
             }
-            (EntryKind::Folder, None) => found.push(key, StrayKind::Folder),
-            (EntryKind::Folder, Some(index)) => self.not_a_file(key, FOLDER, Some(index), found),
-            _ => {
-                objects.extend(self.object_at(key, (kind, bytes), prefix, found));
-                if objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
-                    outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
+            if kind == EntryKind::Folder {
+                if self.enters(key, depth, found) {
+                    visit(Task::Folder { folder: key.to_owned(), depth: depth + 1 });
+                }
+                return ControlFlow::Continue(());
+            }
+            let is_in =
+                |folder: &String| key.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
+            let mut above =
+                key[prefix..].match_indices('/').map(|(slash, _)| &key[..prefix + slash]).zip(depth..);
+            if kind != EntryKind::Unnamed {
+                if left_out.as_ref().is_some_and(is_in) {
+                    return ControlFlow::Continue(());
+                }
+                if let Some((barred, _)) = above.find(|(above, depth)| !self.enters(above, *depth, found)) {
+                    left_out = Some(barred.to_owned());
+                    return ControlFlow::Continue(());
                 }
             }
-        })?;
+            objects.extend(self.object_at(key, (kind, bytes), prefix, found));
+            if !is_whole && objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
+                outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
+            }
+            ControlFlow::Continue(())
+        };
+        if is_whole {
+            self.node.each_below(folder, each)?;
+        } else {
+            self.node.each_entry(folder, |key, kind, bytes| {
+                let _ = each(key, kind, bytes);
+            })?;
+        }
+        if is_whole && seen > 4 * LISTED_WHOLE {
+            return Ok(false);
+        }
         outcome?;
-        if objects.is_empty() { Ok(()) } else { self.sizes(folder, objects, found, visit) }
+        if !objects.is_empty() {
+            self.sizes(folder, objects, found, visit)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether chunks may lie in a folder that lies in one `depth` deep; one where none can is noted.
+    fn enters(&self, folder: &str, depth: usize, found: &mut Found) -> bool {
+        match self.index(folder) {
+            Some(index) => self.not_a_file(folder, FOLDER, Some(index), found),
+            None if self.may_hold_keys(folder, depth) => return true,
+            None => found.push(folder, StrayKind::Folder),
+        }
+        false
     }
 
     /// Looks at what is no folder, of which the listing may have told the size; what must be measured yet is given back, with
