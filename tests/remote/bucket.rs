@@ -74,7 +74,10 @@ impl Bucket {
             ("POST", Some(id)) => {
                 let parts = self.uploads.remove(id).unwrap();
                 self.put(path, parts.into_values().flatten().collect(), now);
-                Answer::new(200, "<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
+                Answer::new(
+                    200,
+                    "<CompleteMultipartUploadResult><ETag>\"e\"</ETag></CompleteMultipartUploadResult>",
+                )
             }
             ("DELETE", Some(id)) => {
                 self.uploads.remove(id);
@@ -99,11 +102,13 @@ impl Bucket {
             return Answer::new(400, "<Error><Code>BadDigest</Code></Error>");
         }
         let text = String::from_utf8(request.body.clone()).unwrap();
+        let mut deleted = String::new();
         for key in text.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next()) {
+            deleted.extend(["<Deleted><Key>", key, "</Key></Deleted>"]);
             let key = quick_xml::escape::unescape(key).unwrap();
             self.objects.remove(&format!("{}/{key}", bucket.trim_end_matches('/')));
         }
-        Answer::new(200, "<DeleteResult></DeleteResult>")
+        Answer::new(200, format!("<DeleteResult>{deleted}</DeleteResult>"))
     }
 
     fn answer_put(&mut self, path: String, request: &Request, is_careful: bool, now: SystemTime) -> Answer {

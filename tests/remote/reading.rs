@@ -259,11 +259,9 @@ fn folders_of_chunks_are_listed_together() {
 fn setting_that_this_build_does_not_use_is_refused() {
     let (test, server) = (CliTest::new(), sound(array("/bucket/a"), Manner::Bucket { page: 1000 }));
     for setting in [
-        "aws_checksum_algorithm=sha256",
-        "AWS_S3_EXPRESS=true",
-        "aws_disable_bulk_delete=true",
-        "aws_sse_customer_key_base64=hidden",
-        "azure_storage_encryption_key=hidden",
+        "AWS_CONDITIONAL_PUT=disabled",
+        "aws_copy_if_not_exists=multipart",
+        "aws_disable_tagging=true",
         "allow_http=false",
         "allow_invalid_certificates=true",
         "proxy_url=http://hidden",

@@ -74,8 +74,7 @@ fn object_that_cannot_be_removed_is_named() {
     let refuse = |_, request: &Request| {
         let body = String::from_utf8_lossy(&request.body);
         if request.method == "POST" && request.query.contains("delete") && body.contains("c/77<") {
-            let answer =
-                "<DeleteResult><Error><Key>b/c/77</Key><Code>AccessDenied</Code></Error></DeleteResult>";
+            let answer = "<DeleteResult><Error><Key>b/c/77</Key><Code>AccessDenied</Code><Message>no</Message></Error></DeleteResult>";
             return Some(Answer::new(200, answer));
         }
         let is_meant = request.method == "DELETE" && request.path == "/bucket/b/c/77";

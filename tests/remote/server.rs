@@ -249,7 +249,11 @@ fn listing(bucket: &str, parameters: &HashMap<String, String>, objects: &Objects
     for (key, bytes) in &entries {
         let key = key.replace('&', "&amp;").replace('<', "&lt;");
         let _ = match bytes {
-            Some(bytes) => write!(text, "<Contents><Key>{key}</Key><Size>{bytes}</Size></Contents>"),
+            Some(bytes) => write!(
+                text,
+                "<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>\
+                 <Size>{bytes}</Size></Contents>"
+            ),
             None => write!(text, "<CommonPrefixes><Prefix>{key}</Prefix></CommonPrefixes>"),
         };
     }

@@ -6,7 +6,7 @@ use crate::store::{Key, percent};
 
 /// What kind of store a URL names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Service {
+pub(crate) enum Kind {
     /// `http://`, `https://`: a web server.
     Http,
     /// `s3://`: Amazon S3 and what speaks like it.
@@ -20,7 +20,7 @@ pub(crate) enum Service {
 /// A URL of a store behind a network, taken apart.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
-    pub(super) service: Service,
+    pub(super) kind: Kind,
     /// The bucket or container; of a web server its scheme and host: `https://example.org:8080`.
     pub(super) root: String,
     /// What follows it, without the slashes around it: of a bucket literally, of a web server as the URL has it.
@@ -41,17 +41,17 @@ impl fmt::Debug for Address {
 impl Address {
     /// Takes a URL apart, given as its scheme and what follows `://`; `None` where the scheme is none of these.
     pub(crate) fn parse(scheme: &str, rest: &str) -> Option<Result<Self, &'static str>> {
-        let service = match scheme.to_ascii_lowercase().as_str() {
+        let kind = match scheme.to_ascii_lowercase().as_str() {
             "http" | "https" => return Some(Self::of_web(&scheme.to_ascii_lowercase(), rest)),
-            "s3" => Service::S3,
-            "gs" => Service::Google,
-            "az" => Service::Azure,
+            "s3" => Kind::S3,
+            "gs" => Kind::Google,
+            "az" => Kind::Azure,
             _ => return None,
         };
-        Some(Self::of_bucket(service, rest))
+        Some(Self::of_bucket(kind, rest))
     }
 
-    fn of_bucket(service: Service, rest: &str) -> Result<Self, &'static str> {
+    fn of_bucket(kind: Kind, rest: &str) -> Result<Self, &'static str> {
         let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
         if bucket.is_empty() {
             return Err("the name of a bucket or container follows ://");
@@ -64,7 +64,7 @@ impl Address {
         if !path.is_empty() && Key::new(&path).is_err() {
             return Err("a key has no name that is empty, `.` or `..`, and no control character");
         }
-        Ok(Address { service, root: bucket.to_owned(), path, query: None, user: None })
+        Ok(Address { kind, root: bucket.to_owned(), path, query: None, user: None })
     }
 
     fn of_web(scheme: &str, rest: &str) -> Result<Self, &'static str> {
@@ -97,22 +97,16 @@ impl Address {
         }
         let path = path.trim_end_matches('/').to_owned();
         let root = format!("{scheme}://{host}");
-        Ok(Address {
-            service: Service::Http,
-            root,
-            path,
-            query: query.filter(|query| !query.is_empty()),
-            user,
-        })
+        Ok(Address { kind: Kind::Http, root, path, query: query.filter(|query| !query.is_empty()), user })
     }
 
     /// As messages name the bucket or the server: never a secret.
     pub(super) fn shown_root(&self) -> String {
-        let scheme = match self.service {
-            Service::Http => return self.root.clone(),
-            Service::S3 => "s3",
-            Service::Google => "gs",
-            Service::Azure => "az",
+        let scheme = match self.kind {
+            Kind::Http => return self.root.clone(),
+            Kind::S3 => "s3",
+            Kind::Google => "gs",
+            Kind::Azure => "az",
         };
         format!("{scheme}://{}", self.root)
     }
@@ -140,7 +134,7 @@ impl Address {
             end += name.len();
             if is_named_so(name) {
                 let inside = self.path[end..].trim_start_matches('/');
-                let is_web = self.service == Service::Http;
+                let is_web = self.kind == Kind::Http;
                 let inside = if is_web { percent_decoded(inside)? } else { inside.to_owned() };
                 return Some((Address { path: self.path[..end].to_owned(), ..self.clone() }, inside));
             }
@@ -164,26 +158,6 @@ const BAD_PERCENT: &str = "% in a URL needs two hexadecimal digits, of UTF-8: wr
 
 pub(super) fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(percent::decoded(text)?).ok()
-}
-
-/// A key, or a part of a query, as a URL has it; `keeps_slashes` for a key.
-pub(super) fn percent_encoded(text: &str, keeps_slashes: bool, into: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in text.bytes() {
-        let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-        if is_plain || (keeps_slashes && byte == b'/') {
-            into.push(char::from(byte));
-        } else {
-            into.push('%');
-            into.push(char::from(DIGITS[usize::from(byte >> 4)]));
-            into.push(char::from(DIGITS[usize::from(byte & 15)]));
-        }
-    }
-}
-
-/// What a listing that is percent-encoded has for a key, `+` for a space included.
-pub(super) fn form_decoded(text: &str) -> Option<String> {
-    percent_decoded(&text.replace('+', " "))
 }
 
 #[cfg(test)]
@@ -223,13 +197,5 @@ mod tests {
     #[test]
     fn address_of_other_schemes_is_none() {
         assert!(Address::parse("abfs", "a@b/c").is_none() && Address::parse("memory", "a").is_none());
-    }
-
-    #[test]
-    fn keys_are_percent_encoded_whole() {
-        let mut text = String::new();
-        percent_encoded("a b/[ä]+~%", true, &mut text);
-        assert_eq!(text, "a%20b/%5B%C3%A4%5D%2B~%25");
-        assert_eq!(form_decoded("a+b%2Bc").as_deref(), Some("a b+c"));
     }
 }

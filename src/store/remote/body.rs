@@ -3,7 +3,8 @@
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap};
 
-use super::transport::{Failure, Trouble};
+use super::answer::header;
+use super::service::{Failure, Trouble};
 
 /// What of an object is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,21 @@ pub(super) enum Keep {
         length: u64,
         most: u64,
     },
+}
+
+impl Keep {
+    /// What a header `Range` asks for, as `object_store` writes it; of a whole answer at most `most` bytes.
+    pub(super) fn of(range: Option<&str>, most: u64) -> Self {
+        let ends = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
+        let ends = ends.map(|(first, last)| (first.parse::<u64>().ok(), last.parse::<u64>().ok()));
+        match ends {
+            Some((Some(offset), Some(last))) => {
+                Keep::Range { offset, length: last.saturating_sub(offset).saturating_add(1) }
+            }
+            Some((None, Some(length))) => Keep::Last { length, most },
+            _ => Keep::All { most },
+        }
+    }
 }
 
 /// The most bytes of what a server says of an error.
@@ -88,21 +104,21 @@ impl Body {
     fn of_part(&mut self, keep: Keep, headers: &HeaderMap) -> Result<(), Trouble> {
         let range = header(headers, CONTENT_RANGE.as_str()).and_then(content_range);
         let Some((first, last, total)) = range else {
-            return Err(Trouble::Passing("a part came without saying of what".to_owned()));
+            return Err(Trouble::passing("a part came without saying of what"));
         };
         let length = (last - first).saturating_add(1);
         let is_asked_for = match keep {
             Keep::All { .. } => first == 0 && total.is_none_or(|total| total == length),
             Keep::Range { offset, length: wanted } => first == offset && length <= wanted,
             Keep::Last { length: wanted, .. } => {
-                length <= wanted && total.is_none_or(|total| total == last + 1)
+                length == wanted.min(last + 1) && total.is_none_or(|total| total == last + 1)
             }
         };
         if !is_asked_for && matches!(keep, Keep::Last { .. }) {
             return Err(Trouble::Failure(Failure::NotFromEnd));
         }
         if !is_asked_for || self.announced.is_some_and(|announced| announced != length) {
-            return Err(Trouble::Passing(format!("bytes {first} to {last} came, which were not asked for")));
+            return Err(Trouble::passing(format!("bytes {first} to {last} came, which were not asked for")));
         }
         (self.most, self.announced) = (length, Some(length));
         self.object_bytes = Some(total.unwrap_or(last + 1));
@@ -164,18 +180,13 @@ impl Body {
         let is_short = self.announced.is_some_and(|announced| self.come < announced);
         if is_short && !self.is_done() {
             let announced = self.announced.unwrap_or(0);
-            return Err(Trouble::Passing(format!("{} of {announced} bytes came", self.come)));
+            return Err(Trouble::passing(format!("{} of {announced} bytes came", self.come)));
         }
         if let Some(last) = self.last {
             self.kept.drain(..self.kept.len().saturating_sub(last));
         }
         Ok((self.kept, self.object_bytes.or(Some(self.come))))
     }
-}
-
-/// The text of a header.
-pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
 }
 
 /// `bytes 0-9/100` or `bytes 0-9/*`.

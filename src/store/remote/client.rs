@@ -4,28 +4,47 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use reqwest::Method;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG, LAST_MODIFIED};
+use futures_util::StreamExt;
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::multipart::{MultipartStore, PartId};
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode};
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_ENCODING, ETAG, HeaderMap, LAST_MODIFIED};
 
-use super::address::{Address, Service};
-use super::backend::Backend;
-use super::body::{Keep, header};
+use super::address::{Address, Kind};
+use super::answer::{Answer, header};
 use super::configuration;
-use super::explain::{Attempt, is_refused, lacks_bucket};
-use super::let_go::Open;
-use super::listing::{self, Listed, MOST_PAGE_BYTES, Page};
+use super::explain::{Attempt, Who, is_refused, lacks_bucket};
 use super::reader::FIRST;
-use super::transport::{Answer, Failure, Request, Transport};
+use super::service::{Call, Done, Failure, Service};
 use crate::store::{Part, RemoteOptions, StoreError};
 
 /// Encodings that change the bytes. Some stores keep names of others with their objects, such as `aws-chunked`.
 const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "compress", "br", "zstd"];
+/// The most bytes of a page of a listing: a thousand keys of a thousand letters, each of which may be written in six.
+const MOST_PAGE_BYTES: u64 = 16 << 20;
+/// The most bytes of an answer that is a document.
+const MOST_ANSWER: u64 = 1 << 20;
+
+/// What `object_store` does with buckets beside single objects.
+pub(super) trait Bucket: MultipartStore + PaginatedListStore {}
+impl<T: MultipartStore + PaginatedListStore> Bucket for T {}
+
+/// The stores of `object_store` at one address.
+pub(super) struct Stores {
+    pub(super) objects: Arc<dyn ObjectStore>,
+    /// Removes objects by one request each, where the store has such.
+    pub(super) one_by_one: Arc<dyn ObjectStore>,
+    /// `None` for web servers.
+    pub(super) bucket: Option<Arc<dyn Bucket>>,
+}
 
 /// A bucket or a web server.
-#[derive(Debug)]
 pub(super) struct Client {
-    pub(super) backend: Backend,
-    transport: Transport,
+    pub(super) who: Who,
+    stores: Stores,
+    pub(super) service: Arc<Service>,
     refused_is_absent: bool,
     /// The keys of what was refused and counts as absent.
     refused: Mutex<BTreeSet<String>>,
@@ -35,8 +54,13 @@ pub(super) struct Client {
     gives_ends: AtomicBool,
     /// Whether it removes many objects by one request.
     pub(super) deletes_together: AtomicBool,
-    /// What is let go of where the process ends.
-    pub(super) open: Open,
+}
+
+/// Without what may be a secret.
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("service", &self.service).finish_non_exhaustive()
+    }
 }
 
 /// What was read of an object.
@@ -65,171 +89,240 @@ pub(super) struct Wanted<'a> {
     pub(super) version: Option<&'a str>,
 }
 
+/// What is listed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Listed<'a> {
+    /// With what the keys begin.
+    pub(super) prefix: &'a str,
+    /// Whether keys that go on behind a slash are one folder.
+    pub(super) by_folder: bool,
+    /// The most keys of a page; `None`: what the store gives, a thousand or more.
+    pub(super) most: Option<usize>,
+    /// A key behind which the page begins.
+    pub(super) after: Option<&'a str>,
+}
+
+/// A page of a listing. Keys are whole.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    /// Objects and their sizes in bytes.
+    pub(super) objects: Vec<(String, u64)>,
+    pub(super) folders: Vec<String>,
+    /// Keys that are no paths, and those of folders that are none.
+    pub(super) left_out: Vec<String>,
+    /// Where the next page begins, where there is one.
+    pub(super) next: Option<String>,
+}
+
+/// What became of an object that is written under a condition.
+#[derive(Debug)]
+pub(super) enum Written {
+    Done(HeaderMap),
+    /// The condition does not hold.
+    Refused,
+    /// The server takes no conditions.
+    Unsupported,
+}
+
+/// The path of a key.
+fn path(key: &str) -> object_store::Result<Path> {
+    Ok(Path::parse(key)?)
+}
+
 impl Client {
     /// A client of an address, without its path; an error names what is missing, such as credentials.
-    pub(super) fn new(address: &Address, options: &RemoteOptions) -> Result<Self, String> {
+    pub(super) fn new(address: &Address, base: &str, options: &RemoteOptions) -> Result<Self, String> {
+        let (stores, service, is_anonymous) = configuration::connect(address, base, options)?;
         Ok(Client {
-            backend: configuration::backend(address, options)?,
+            who: Who { kind: address.kind, is_anonymous },
+            stores,
+            service,
             // Azure has no ranges from the end.
-            gives_ends: AtomicBool::new(address.service != Service::Azure),
-            deletes_together: AtomicBool::new(matches!(address.service, Service::S3 | Service::Google)),
-            transport: Transport::new(options.requests.get())?,
+            gives_ends: AtomicBool::new(address.kind != Kind::Azure),
+            deletes_together: AtomicBool::new(address.kind != Kind::Google),
             refused_is_absent: options.refused_is_absent,
             refused: Mutex::default(),
             unlisted: Mutex::default(),
-            open: Open::default(),
         })
     }
 
-    /// Makes a request; an answer of whatever status.
-    pub(super) async fn send(
+    /// What a bucket does that web servers do not.
+    pub(super) fn bucket(&self, attempt: Attempt<'_>) -> Result<&Arc<dyn Bucket>, StoreError> {
+        self.stores.bucket.as_ref().ok_or_else(|| {
+            attempt.error(
+                "a web server does not tell what it holds",
+                "name a node; of a hierarchy, consolidated metadata tell what is in it",
+            )
+        })
+    }
+
+    /// Reads a part of an object: its first byte, its bytes, and the size of the object.
+    pub(super) async fn get(
         &self,
-        attempt: Attempt<'_>,
-        request: &Request,
-        keep: Keep,
-    ) -> Result<Answer, StoreError> {
-        let bound = match keep {
-            Keep::All { most } => most,
-            Keep::Range { .. } | Keep::Last { .. } => u64::MAX,
+        key: &str,
+        most: u64,
+        options: GetOptions,
+    ) -> Result<Done<(u64, Vec<u8>, u64)>, Failure> {
+        let work = async {
+            let result = self.stores.objects.get_opts(&path(key)?, options).await?;
+            let (offset, object_bytes) = (result.range.start, result.meta.size);
+            Ok((offset, Vec::from(result.bytes().await?), object_bytes))
         };
-        let leases = self.open.leases(request);
-        let answer = self.transport.send(&self.backend, (request, &leases), keep).await;
-        answer.map_err(|failure| attempt.failed(failure, bound, self.backend.service()))
+        self.service.run(Call::of(Some(key), most), work).await
     }
 
     /// Reads a part of an object; `None` where it is absent.
     pub(super) async fn fetch(&self, wanted: Wanted<'_>) -> Result<Option<Fetched>, StoreError> {
         let Wanted { key, object, part, most, version, of } = wanted;
+        let attempt = Attempt { action: "read", object };
         let too_large = |found| StoreError::TooLarge { object: object.to_owned(), found, bound: most };
         let empty = |object_bytes| Fetched { offset: 0, bytes: Vec::new(), object_bytes, version: None };
-        let (keep, range) = match part {
-            Part::Whole => (Keep::All { most }, None),
+        let (bound, range) = match part {
+            Part::Whole => (most, None),
             Part::Range { length, .. } if length > most => return Err(too_large(length)),
             Part::Range { length: 0, .. } | Part::Last(0) => {
                 return Ok(self.size(key, object).await?.map(empty));
             }
             Part::Range { offset, length } => {
-                let last = offset.saturating_add(length - 1);
-                (Keep::Range { offset, length }, Some(format!("bytes={offset}-{last}")))
+                (u64::MAX, Some(GetRange::Bounded(offset..offset.saturating_add(length))))
             }
             Part::Last(length) if !self.gives_ends.load(Ordering::Relaxed) => {
                 return self.fetch_end(wanted, length).await;
             }
-            Part::Last(length) => (Keep::Last { length, most: of }, Some(format!("bytes=-{length}"))),
+            Part::Last(length) => (of, Some(GetRange::Suffix(length))),
         };
-        let mut request = Request::new(Method::GET, Some(key));
-        if let Some(range) = range {
-            request = request.with_header("range", range);
-        }
-        request = of_version(request, version);
-        let attempt = Attempt { action: "read", object };
-        let answer = match (self.transport.send(&self.backend, (&request, &[]), keep).await, part) {
+        let answered = match (self.get(key, bound, of_version(range, version)).await, part) {
             (Err(Failure::NotFromEnd), Part::Last(length)) => {
                 self.gives_ends.store(false, Ordering::Relaxed);
                 return self.fetch_end(wanted, length).await;
             }
-            (answer, _) => {
-                let bound = if matches!(part, Part::Last(_)) { of } else { most };
-                answer.map_err(|failure| attempt.failed(failure, bound, self.backend.service()))?
+            (Err(Failure::Answered(answer)), Part::Last(length)) if answer.status.as_u16() == 500 => {
+                let found = self.fetch_end(wanted, length).await?;
+                // It fails where more bytes are asked for than there are, and so at every small object.
+                self.gives_ends.store(false, Ordering::Relaxed);
+                return Ok(found);
             }
+            (Err(Failure::Answered(answer)), part) if answer.status.as_u16() == 416 => {
+                return match (part, answer.object_bytes) {
+                    // Nothing is a part of an empty object.
+                    (Part::Last(_), Some(0)) => Ok(Some(empty(0))),
+                    (Part::Last(_), _) => Box::pin(self.fetch(Wanted { part: Part::Whole, ..wanted })).await,
+                    (_, found) => Err(ends_before(attempt, part, found)),
+                };
+            }
+            (answered, _) => answered,
         };
-        if let (500, Part::Last(length)) = (answer.status.as_u16(), part) {
-            let found = self.fetch_end(wanted, length).await?;
-            // It fails where more bytes are asked for than there are, and so at every small object.
-            self.gives_ends.store(false, Ordering::Relaxed);
-            return Ok(found);
+        let Some(found) = self.found(wanted, answered, bound)? else { return Ok(None) };
+        let length = found.bytes.len() as u64;
+        if length > most {
+            return Err(too_large(length));
         }
-        match answer.status.as_u16() {
-            _ if answer.has_content() => check_content(attempt, &answer, version)?,
-            412 if version.is_some() => return Err(changed(attempt)),
-            416 if matches!(part, Part::Last(_)) => match answer.object_bytes {
-                // Nothing is a part of an empty object.
-                Some(0) => return Ok(Some(empty(0))),
-                _ => return Box::pin(self.fetch(Wanted { part: Part::Whole, ..wanted })).await,
-            },
-            416 => return Err(ends_before(attempt, part, answer.object_bytes)),
-            _ => return self.absent(key, attempt, &answer),
+        match part {
+            Part::Range { length: wanted, .. } if length < wanted => {
+                Err(ends_before(attempt, part, Some(found.object_bytes)))
+            }
+            _ => Ok(Some(found)),
         }
-        let object_bytes = answer.object_bytes.unwrap_or(answer.body.len() as u64);
-        if answer.body.len() as u64 > most {
-            return Err(too_large(answer.body.len() as u64));
-        }
-        if let Part::Range { length, .. } = part
-            && (answer.body.len() as u64) < length
-        {
-            return Err(ends_before(attempt, part, Some(object_bytes)));
-        }
-        let version = version_of(&answer);
-        let offset = match part {
-            Part::Whole => 0,
-            Part::Range { offset, .. } => offset,
-            Part::Last(_) => object_bytes.saturating_sub(answer.body.len() as u64),
+    }
+
+    /// What was read, of the version that is wanted and as it is stored.
+    fn found(
+        &self,
+        Wanted { key, object, version, .. }: Wanted<'_>,
+        answered: Result<Done<(u64, Vec<u8>, u64)>, Failure>,
+        bound: u64,
+    ) -> Result<Option<Fetched>, StoreError> {
+        let attempt = Attempt { action: "read", object };
+        let changed = || attempt.error("it changed while it was read", "run the command again");
+        let Done { value: (offset, bytes, object_bytes), headers, .. } = match answered {
+            Ok(done) => done,
+            Err(Failure::Answered(answer)) if answer.status.as_u16() == 412 && version.is_some() => {
+                return Err(changed());
+            }
+            Err(failure) => return self.absent(key, attempt, failure, bound),
         };
-        Ok(Some(Fetched { offset, version, bytes: answer.body, object_bytes }))
+        // Servers that know no conditions give what they have.
+        let found = version_of(&headers);
+        if version.zip(found.as_deref()).is_some_and(|(wanted, found)| wanted != found) {
+            return Err(changed());
+        }
+        let encoding = header(&headers, CONTENT_ENCODING.as_str()).unwrap_or_default();
+        if encoding.split(',').any(|name| ENCODINGS.contains(&name.trim().to_ascii_lowercase().as_str())) {
+            return Err(attempt.error(
+                format!("it comes with `Content-Encoding: {encoding}`, which was not asked for"),
+                "have the server send it as it is stored, without that header",
+            ));
+        }
+        Ok(Some(Fetched { offset, bytes, object_bytes, version: found }))
     }
 
     /// Reads the last bytes of an object at a server that counts none from the end: the first bytes tell its size, and are
     /// all of a small one.
     async fn fetch_end(&self, wanted: Wanted<'_>, length: u64) -> Result<Option<Fetched>, StoreError> {
-        let first = length.min(FIRST);
-        let attempt = Attempt { action: "read", object: wanted.object };
-        let mut request = Request::new(Method::GET, Some(wanted.key));
-        request = request.with_header("range", format!("bytes=0-{}", first.saturating_sub(1)));
-        request = of_version(request, wanted.version);
-        let answer = self.send(attempt, &request, Keep::Range { offset: 0, length: first }).await?;
-        match answer.status.as_u16() {
-            _ if answer.has_content() => check_content(attempt, &answer, wanted.version)?,
-            412 if wanted.version.is_some() => return Err(changed(attempt)),
+        let first = GetRange::Bounded(0..length.min(FIRST));
+        let answered = match self.get(wanted.key, u64::MAX, of_version(Some(first), wanted.version)).await {
             // Nothing is a part of an empty object.
-            416 => return Ok(Some(Fetched { offset: 0, bytes: Vec::new(), object_bytes: 0, version: None })),
-            _ => return self.absent(wanted.key, attempt, &answer),
-        }
-        let object_bytes = answer.object_bytes.unwrap_or(answer.body.len() as u64);
-        let version = version_of(&answer);
-        if object_bytes == answer.body.len() as u64 && object_bytes <= wanted.most {
-            return Ok(Some(Fetched { offset: 0, bytes: answer.body, object_bytes, version }));
+            Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
+                return Ok(Some(Fetched { offset: 0, bytes: Vec::new(), object_bytes: 0, version: None }));
+            }
+            answered => answered,
+        };
+        let Some(found) = self.found(wanted, answered, u64::MAX)? else { return Ok(None) };
+        let object_bytes = found.object_bytes;
+        if object_bytes == found.bytes.len() as u64 && object_bytes <= wanted.most {
+            return Ok(Some(found));
         }
         let length = length.min(object_bytes);
         let part = Part::Range { offset: object_bytes - length, length };
-        Box::pin(self.fetch(Wanted { part, version: version.as_deref(), ..wanted })).await
+        Box::pin(self.fetch(Wanted { part, version: found.version.as_deref(), ..wanted })).await
     }
 
     /// The size of an object in bytes; `None` where it is absent.
     pub(super) async fn size(&self, key: &str, object: &str) -> Result<Option<u64>, StoreError> {
         let attempt = Attempt { action: "look at", object };
-        let request = Request::new(Method::HEAD, Some(key));
-        let answer = self.send(attempt, &request, Keep::All { most: u64::MAX }).await?;
-        if answer.has_content() && answer.headers.contains_key(CONTENT_LENGTH) {
-            return Ok(answer.object_bytes);
-        }
-        if answer.status.is_success() || matches!(answer.status.as_u16(), 400 | 403 | 405 | 501) {
-            // Some servers know no HEAD, or do not say why they refuse it.
-            let request = Request::new(Method::GET, Some(key)).with_header("range", "bytes=0-0");
-            let answer = self.send(attempt, &request, Keep::Range { offset: 0, length: 1 }).await?;
-            return match answer.status.as_u16() {
-                _ if answer.has_content() => Ok(answer.object_bytes),
-                416 => Ok(Some(answer.object_bytes.unwrap_or(0))),
-                _ => self.absent(key, attempt, &answer),
-            };
-        }
-        self.absent(key, attempt, &answer)
+        let answered = self.get(key, u64::MAX, GetOptions { head: true, ..GetOptions::default() }).await;
+        let failure = match answered {
+            Ok(done) => return Ok(Some(done.value.2)),
+            Err(Failure::Answered(answer))
+                if answer.status.is_success() || matches!(answer.status.as_u16(), 400 | 403 | 405 | 501) =>
+            {
+                // Some servers know no HEAD, or do not say why they refuse it.
+                match self.get(key, u64::MAX, of_version(Some(GetRange::Bounded(0..1)), None)).await {
+                    Ok(done) => return Ok(Some(done.value.2)),
+                    Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
+                        return Ok(Some(answer.object_bytes.unwrap_or(0)));
+                    }
+                    Err(failure) => failure,
+                }
+            }
+            Err(failure) => failure,
+        };
+        self.absent(key, attempt, failure, u64::MAX)
     }
 
     /// `None` for what an answer says to be absent, or the error that it is.
-    fn absent<T>(&self, key: &str, attempt: Attempt<'_>, answer: &Answer) -> Result<Option<T>, StoreError> {
-        if matches!(answer.status.as_u16(), 404 | 410) && !lacks_bucket(answer) {
-            return Ok(None);
-        }
-        let name = key.rsplit('/').next().unwrap_or(key);
-        // Whether a node is there is not decided by who may read it: without it, what is left would be another hierarchy.
-        let is_node = matches!(name, "zarr.json" | ".zarray" | ".zgroup");
-        if self.refused_is_absent && is_refused(answer) && !is_node {
-            if !matches!(name, ".zattrs" | ".zmetadata") {
-                self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+    fn absent<T>(
+        &self,
+        key: &str,
+        attempt: Attempt<'_>,
+        failure: Failure,
+        bound: u64,
+    ) -> Result<Option<T>, StoreError> {
+        if let Failure::Answered(answer) = &failure {
+            if matches!(answer.status.as_u16(), 404 | 410) && !lacks_bucket(answer) {
+                return Ok(None);
             }
-            return Ok(None);
+            let name = key.rsplit('/').next().unwrap_or(key);
+            // Whether a node is there is not decided by who may read it: without it, what is left would be another hierarchy.
+            let is_node = matches!(name, "zarr.json" | ".zarray" | ".zgroup");
+            if self.refused_is_absent && is_refused(answer) && !is_node {
+                if !matches!(name, ".zattrs" | ".zmetadata") {
+                    self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+                }
+                return Ok(None);
+            }
         }
-        Err(attempt.answered(answer, &self.backend))
+        Err(attempt.failed(failure, bound, self.who))
     }
 
     /// The first of all keys that begin with `prefix`.
@@ -238,16 +331,14 @@ impl Client {
         prefix: String,
         object: String,
     ) -> Result<Option<String>, StoreError> {
-        let listed = Listed { prefix: &prefix, by_folder: false, most: Some(1) };
+        let listed = Listed { prefix: &prefix, most: Some(1), ..Listed::default() };
         let mut next: Option<String> = None;
         loop {
             let page = self.list(listed, &object, next.as_deref()).await?;
-            if let Some((first, _)) = page.objects.into_iter().next() {
-                return Ok(Some(first));
-            }
+            let first = page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
             // Some pages are empty, and not the last.
-            if page.next.is_none() || page.next == next {
-                return Ok(None);
+            if first.is_some() || page.next.is_none() || page.next == next {
+                return Ok(first);
             }
             next = page.next;
         }
@@ -273,75 +364,189 @@ impl Client {
         next: Option<&str>,
     ) -> Result<Page, StoreError> {
         let attempt = Attempt { action: "list", object };
-        let service = self.backend.service();
-        if service == Service::Http {
-            return Err(attempt.error(
-                "a web server does not tell what it holds",
-                "name a node; of a hierarchy, consolidated metadata tell what is in it",
-            ));
-        }
-        let request = listing::request(service, listed, next);
-        self.page(attempt, listed.prefix, &request).await
+        let bucket = self.bucket(attempt)?;
+        let options = PaginatedListOptions {
+            offset: listed.after.map(str::to_owned),
+            delimiter: listed.by_folder.then_some("/".into()),
+            max_keys: listed.most,
+            page_token: next.map(str::to_owned),
+            ..PaginatedListOptions::default()
+        };
+        let prefix = Some(listed.prefix).filter(|prefix| !prefix.is_empty());
+        let call = Call::of(None, MOST_PAGE_BYTES);
+        let done =
+            self.service.run(call, bucket.list_paginated(prefix, options)).await.map_err(|failure| {
+                // Who may not list may be allowed to read.
+                if let Failure::Answered(answer) = &failure
+                    && matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501)
+                    && !lacks_bucket(answer)
+                {
+                    let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+                    unlisted.insert(listed.prefix.to_owned());
+                }
+                attempt.failed(failure, MOST_PAGE_BYTES, self.who)
+            })?;
+        let is_below = |key: &String| key.starts_with(listed.prefix);
+        let result = done.value.result;
+        let objects = result.objects.into_iter().map(|object| (String::from(object.location), object.size));
+        Ok(Page {
+            objects: objects.filter(|(key, _)| is_below(key)).collect(),
+            folders: result.common_prefixes.into_iter().map(String::from).filter(is_below).collect(),
+            left_out: done.left_out.into_iter().filter(is_below).collect(),
+            next: done.value.page_token.filter(|next| !next.is_empty()),
+        })
     }
 
-    /// The page that a request asks for.
-    pub(super) async fn page(
+    /// Makes a request that changes an object.
+    async fn change<T>(
         &self,
         attempt: Attempt<'_>,
-        prefix: &str,
-        request: &Request,
-    ) -> Result<Page, StoreError> {
-        let service = self.backend.service();
-        let answer = self.send(attempt, request, Keep::All { most: MOST_PAGE_BYTES }).await?;
-        if !answer.status.is_success() {
-            // Who may not list may be allowed to read.
-            if matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501) && !lacks_bucket(&answer) {
-                let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
-                unlisted.insert(prefix.to_owned());
-            }
-            return Err(attempt.answered(&answer, &self.backend));
+        key: &str,
+        work: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<T, StoreError> {
+        let done = self.service.run(Call::of(Some(key), MOST_ANSWER), work).await;
+        done.map(|done| done.value).map_err(|failure| attempt.failed(failure, MOST_ANSWER, self.who))
+    }
+
+    /// Writes a whole object.
+    pub(super) async fn put(&self, (key, object): (&str, &str), bytes: Vec<u8>) -> Result<(), StoreError> {
+        let attempt = Attempt { action: "write", object };
+        let work = async { self.stores.objects.put(&path(key)?, bytes.into()).await };
+        self.change(attempt, key, work).await.map(drop)
+    }
+
+    /// Writes a whole object under a condition.
+    pub(super) async fn put_if(
+        &self,
+        attempt: Attempt<'_>,
+        key: &str,
+        bytes: Vec<u8>,
+        mode: PutMode,
+    ) -> Result<Written, StoreError> {
+        let is_update = matches!(mode, PutMode::Update(_));
+        let work = async { self.stores.objects.put_opts(&path(key)?, bytes.into(), mode.into()).await };
+        match self.service.run(Call::of(Some(key), MOST_ANSWER), work).await {
+            Ok(done) => Ok(Written::Done(done.headers)),
+            Err(Failure::Answered(answer)) => match answer.status.as_u16() {
+                304 | 409 | 412 => Ok(Written::Refused),
+                404 if is_update => Ok(Written::Refused),
+                400 | 405 | 501 => Ok(Written::Unsupported),
+                _ => Err(attempt.failed(Failure::Answered(answer), MOST_ANSWER, self.who)),
+            },
+            Err(failure) => Err(attempt.failed(failure, MOST_ANSWER, self.who)),
         }
-        listing::page(service, prefix, &answer.body).ok_or_else(|| {
-            attempt.error(
-                "the answer is no listing",
-                "check that the address is that of a store, and its endpoint",
-            )
-        })
+    }
+
+    /// Has the server copy an object of so many bytes; its answer where it does not.
+    pub(super) async fn copy(
+        &self,
+        attempt: Attempt<'_>,
+        (from, to): (&str, &str),
+        bytes: u64,
+    ) -> Result<Option<Box<Answer>>, StoreError> {
+        let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
+        match self.service.run(Call::of(Some(to), MOST_ANSWER).moving(bytes), work).await {
+            Ok(_) => Ok(None),
+            Err(Failure::Answered(answer)) => Ok(Some(answer)),
+            Err(failure) => Err(attempt.failed(failure, MOST_ANSWER, self.who)),
+        }
+    }
+
+    /// Removes an object; false where the store says that there was none.
+    pub(super) async fn delete(&self, key: &str, object: &str) -> Result<bool, StoreError> {
+        let work = async { self.stores.one_by_one.delete(&path(key)?).await };
+        match self.service.run(Call::of(Some(key), MOST_ANSWER), work).await {
+            Ok(_) => Ok(true),
+            Err(Failure::Answered(answer)) if answer.status == StatusCode::NOT_FOUND => Ok(false),
+            Err(failure) => Err(Attempt { action: "remove", object }.failed(failure, MOST_ANSWER, self.who)),
+        }
+    }
+
+    /// Removes objects by one request; those that are left, which are all where the store has no such request. Why they are
+    /// left shows when each is removed by itself.
+    pub(super) async fn delete_together(self: Arc<Self>, keys: Vec<String>) -> Vec<String> {
+        if !self.deletes_together.load(Ordering::Relaxed) {
+            return keys;
+        }
+        let paths: Vec<_> = keys.iter().map(|key| path(key)).collect();
+        let removed = self.stores.objects.delete_stream(futures_util::stream::iter(paths).boxed());
+        let work =
+            async { Ok(removed.filter_map(|removed| std::future::ready(removed.ok())).collect().await) };
+        let call = Call::of(None, 16 * MOST_ANSWER);
+        let done: Result<Done<BTreeSet<Path>>, _> = self.service.run(call, work).await;
+        let gone = done.map(|done| done.value).unwrap_or_default();
+        if gone.is_empty() {
+            self.deletes_together.store(false, Ordering::Relaxed);
+        }
+        let (gone, left): (Vec<String>, Vec<String>) =
+            keys.into_iter().partition(|key| Path::parse(key).is_ok_and(|path| gone.contains(&path)));
+        for key in &gone {
+            self.forget(key);
+        }
+        left
+    }
+
+    /// Begins an upload in parts; what names it.
+    pub(super) async fn begin_upload(&self, (key, object): (&str, &str)) -> Result<String, StoreError> {
+        let attempt = Attempt { action: "write", object };
+        let bucket = self.bucket(attempt)?;
+        let id = self.change(attempt, key, async { bucket.create_multipart(&path(key)?).await }).await?;
+        self.service.open.begin(key, &id);
+        Ok(id)
+    }
+
+    /// Uploads a part, which are counted from 0; what names it when the upload ends.
+    pub(super) async fn upload_part(
+        &self,
+        (key, object): (&str, &str),
+        id: &str,
+        number: usize,
+        bytes: Vec<u8>,
+    ) -> Result<PartId, StoreError> {
+        let attempt = Attempt { action: "write", object };
+        let bucket = self.bucket(attempt)?;
+        let id = id.to_owned();
+        self.change(attempt, key, async { bucket.put_part(&path(key)?, &id, number, bytes.into()).await })
+            .await
+    }
+
+    /// Ends an upload: the object is there, whole.
+    pub(super) async fn end_upload(
+        &self,
+        (key, object): (&str, &str),
+        id: &str,
+        parts: Vec<PartId>,
+    ) -> Result<(), StoreError> {
+        let attempt = Attempt { action: "write", object };
+        let bucket = self.bucket(attempt)?;
+        let name = id.to_owned();
+        let work = async { bucket.complete_multipart(&path(key)?, &name, parts).await };
+        self.change(attempt, key, work).await?;
+        self.service.open.end(key, id);
+        Ok(())
+    }
+
+    /// Gives an upload up: its parts take no room any more.
+    pub(super) async fn abort_upload(&self, key: &str, id: &str) -> Result<(), StoreError> {
+        let attempt = Attempt { action: "remove", object: key };
+        let bucket = self.bucket(attempt)?;
+        let name = id.to_owned();
+        self.change(attempt, key, async { bucket.abort_multipart(&path(key)?, &name).await }).await?;
+        self.service.open.end(key, id);
+        Ok(())
     }
 }
 
 /// The version of an object that an answer is about: its tag, else its date, which is compared as weak tags are.
-fn version_of(answer: &Answer) -> Option<String> {
-    let date = || Some(format!("W/{}", header(&answer.headers, LAST_MODIFIED.as_str())?));
-    header(&answer.headers, ETAG.as_str()).map(str::to_owned).or_else(date)
+fn version_of(headers: &HeaderMap) -> Option<String> {
+    let date = || Some(format!("W/{}", header(headers, LAST_MODIFIED.as_str())?));
+    header(headers, ETAG.as_str()).map(str::to_owned).or_else(date)
 }
 
-/// The request for this version alone. A weak tag matches nothing, so it is compared with that of the answer.
-fn of_version(request: Request, version: Option<&str>) -> Request {
-    match version.filter(|version| !version.starts_with("W/")) {
-        Some(version) => request.with_header("if-match", version),
-        None => request,
-    }
-}
-
-/// Refuses bytes of another version than is being read, and bytes that are compressed for the way.
-fn check_content(attempt: Attempt<'_>, answer: &Answer, version: Option<&str>) -> Result<(), StoreError> {
-    // Servers that know no conditions give what they have.
-    if version.zip(version_of(answer).as_deref()).is_some_and(|(wanted, found)| wanted != found) {
-        return Err(changed(attempt));
-    }
-    let encoding = header(&answer.headers, CONTENT_ENCODING.as_str()).unwrap_or_default();
-    if encoding.split(',').any(|name| ENCODINGS.contains(&name.trim().to_ascii_lowercase().as_str())) {
-        return Err(attempt.error(
-            format!("it comes with `Content-Encoding: {encoding}`, which was not asked for"),
-            "have the server send it as it is stored, without that header",
-        ));
-    }
-    Ok(())
-}
-
-fn changed(attempt: Attempt<'_>) -> StoreError {
-    attempt.error("it changed while it was read", "run the command again")
+/// A request for a part of this version alone. A weak tag matches nothing, so it is compared with that of the answer.
+fn of_version(range: Option<GetRange>, version: Option<&str>) -> GetOptions {
+    let if_match = version.filter(|version| !version.starts_with("W/")).map(str::to_owned);
+    GetOptions { range, if_match, ..GetOptions::default() }
 }
 
 fn ends_before(attempt: Attempt<'_>, part: Part, found: Option<u64>) -> StoreError {

@@ -1,51 +1,84 @@
-//! Credentials, endpoints and regions: from options, the environment, and the files that the clouds' own tools use.
+//! Stores of `object_store`, with credentials, endpoints and regions from options, the environment, and the files that the
+//! clouds' own tools use.
 
 use std::str::FromStr;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::client::{HttpClient, HttpConnector};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::client::{HttpClient, HttpConnector, StaticCredentialProvider};
+use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, RetryConfig};
 
-use super::address::{Address, Service};
+use super::address::{Address, Kind};
+use super::answer::header;
 use super::aws_files::{AwsFiles, Source};
-use super::backend::{Backend, S3, S3Endpoint, cause};
-use super::transport;
+use super::client::Stores;
+use super::runtime::runtime;
+use super::service::{Connector, Secrets, Service, cause, client};
 use crate::store::RemoteOptions;
 
 /// Whoever gives credentials answers within this time.
 const CREDENTIALS: Duration = Duration::from_secs(4);
 
 /// Values of `AWS_SERVER_SIDE_ENCRYPTION`.
-const ENCRYPTIONS: [&str; 3] = ["AES256", "aws:kms", "aws:kms:dsse"];
+const ENCRYPTIONS: [&str; 4] = ["AES256", "aws:kms", "aws:kms:dsse", "sse-c"];
 
-/// The backend of an address.
-pub(super) fn backend(address: &Address, options: &RemoteOptions) -> Result<Backend, String> {
-    match address.service {
-        Service::Http => Ok(Backend::web(address)),
-        Service::S3 => s3(&address.root, options),
-        Service::Google => google(&address.root, options),
-        Service::Azure => azure(&address.root, options),
+/// The stores at an address, below a path of a web server; their service; and whether nothing is signed.
+pub(super) fn connect(
+    address: &Address,
+    base: &str,
+    options: &RemoteOptions,
+) -> Result<(Stores, Arc<Service>, bool), String> {
+    let authorization = address
+        .user()
+        .map(|(name, password)| format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))));
+    let is_web = address.kind == Kind::Http;
+    let is_open = authorization.is_none();
+    let secrets = Secrets { query: address.query().map(str::to_owned), authorization };
+    let service = Arc::new(Service::new(options.requests.get(), secrets, is_web)?);
+    let connector = Connector(service.clone());
+    let (stores, is_anonymous) = match address.kind {
+        Kind::Http => (web(&format!("{}/{base}", address.root), connector)?, is_open),
+        Kind::S3 => s3(&address.root, options, connector)?,
+        Kind::Google => google(&address.root, options, connector)?,
+        Kind::Azure => azure(&address.root, options, connector)?,
+    };
+    Ok((stores, service, is_anonymous))
+}
+
+/// How long it waits, and when it gives up, the service decides.
+fn retries() -> RetryConfig {
+    let moment = Duration::from_millis(1);
+    RetryConfig {
+        backoff: BackoffConfig { init_backoff: moment, max_backoff: moment, ..BackoffConfig::default() },
+        max_retries: 10_000,
+        retry_timeout: Duration::from_hours(1),
     }
+}
+
+fn web(url: &str, connector: Connector) -> Result<Stores, String> {
+    let builder = HttpBuilder::new().with_url(url).with_retry(retries()).with_http_connector(connector);
+    let store = Arc::new(builder.build().map_err(|_| "the address is no URL".to_owned())?);
+    Ok(Stores { objects: store.clone(), one_by_one: store, bucket: None })
 }
 
 /// Gives `object_store` the client by which it asks for credentials.
 #[derive(Debug)]
-struct Connector(reqwest::Client);
+struct Credentials(reqwest::Client);
 
-impl HttpConnector for Connector {
+impl HttpConnector for Credentials {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
         Ok(HttpClient::new(self.0.clone()))
     }
 }
 
-fn connector() -> Result<Connector, String> {
-    transport::client(1, Some(CREDENTIALS)).map(Connector)
+fn credentials() -> Result<Credentials, String> {
+    client(1, Some(CREDENTIALS), false).map(Credentials)
 }
 
 fn one_retry() -> RetryConfig {
@@ -61,7 +94,8 @@ pub(in crate::store) fn is_setting(name: &str) -> bool {
         || name.parse::<AzureConfigKey>().is_ok()
 }
 
-/// Whether a setting changes anything for a service that has it. Requests are made here, and the bucket is that of the URL.
+/// Whether a setting changes anything for a service that has it: the client of HTTP is made here, and the bucket is that of
+/// the URL.
 pub(in crate::store) fn has_effect(name: &str, value: &str) -> bool {
     use {AmazonS3ConfigKey as Amazon, AzureConfigKey as Azure, GoogleConfigKey as Google};
     let name = name.to_ascii_lowercase();
@@ -69,17 +103,8 @@ pub(in crate::store) fn has_effect(name: &str, value: &str) -> bool {
     let asks = |key: ClientConfigKey| matches!(key, ClientConfigKey::AllowHttp) && value == "true";
     let of_amazon = match name.parse() {
         Ok(Amazon::Client(key)) => asks(key),
-        Ok(
-            Amazon::Bucket
-            | Amazon::S3Express
-            | Amazon::Checksum
-            | Amazon::CopyIfNotExists
-            | Amazon::ConditionalPut
-            | Amazon::DisableTagging
-            | Amazon::DisableBulkDelete,
-        )
+        Ok(Amazon::Bucket | Amazon::CopyIfNotExists | Amazon::ConditionalPut | Amazon::DisableTagging)
         | Err(_) => false,
-        Ok(Amazon::Encryption(_)) => !name.ends_with("customer_key_base64"),
         Ok(_) => true,
     };
     let of_google = match name.parse() {
@@ -89,10 +114,7 @@ pub(in crate::store) fn has_effect(name: &str, value: &str) -> bool {
     };
     let of_azure = match name.parse() {
         Ok(Azure::Client(key)) => asks(key),
-        Ok(
-            Azure::ContainerName | Azure::DisableTagging | Azure::UseFabricEndpoint | Azure::EncryptionKey,
-        )
-        | Err(_) => false,
+        Ok(Azure::ContainerName | Azure::DisableTagging) | Err(_) => false,
         Ok(_) => true,
     };
     of_amazon || of_google || of_azure
@@ -143,9 +165,9 @@ fn endpoint(text: &str) -> Result<&str, String> {
     Ok(text.trim_end_matches('/'))
 }
 
-fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
+fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
     use AmazonS3ConfigKey as Key;
-    let mut builder = AmazonS3Builder::new();
+    let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
     for (key, value) in settings::<Key>("AWS_", options)? {
         builder = builder.with_config(key, value);
     }
@@ -153,14 +175,29 @@ fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
     let is_on = |builder: &AmazonS3Builder, key| value(builder, key).is_some_and(|text| text == "true");
     let files = AwsFiles::read()?;
     let is_signed = !options.anonymous && !is_on(&builder, Key::SkipSignature);
+    let is_express = is_on(&builder, Key::S3Express);
+    let is_virtual = is_on(&builder, Key::VirtualHostedStyleRequest);
     // A `--storage-option` or a variable of the environment comes before the files.
-    if value(&builder, Key::Region).is_none()
-        && let Some(region) = files.region()
-    {
+    let address = value(&builder, Key::S3Endpoint).or_else(|| value(&builder, Key::Endpoint));
+    let address = match address.or_else(|| files.endpoint()) {
+        Some(text) if !is_virtual && files.names_bucket_in_host() => {
+            builder = builder.with_virtual_hosted_style_request(true);
+            Some(endpoint(&with_bucket(endpoint(&text)?, bucket))?.to_owned())
+        }
+        Some(text) => Some(endpoint(&text)?.to_owned()),
+        None if files.names_bucket_in_host() => {
+            builder = builder.with_virtual_hosted_style_request(true);
+            None
+        }
+        None => None,
+    };
+    let region = value(&builder, Key::Region).or_else(|| files.region());
+    if let Some(region) = region.or_else(|| region_of(bucket).filter(|_| address.is_none() && !is_express)) {
         builder = builder.with_region(region);
     }
-    let given = value(&builder, Key::S3Endpoint).or_else(|| value(&builder, Key::Endpoint));
-    let address = given.or_else(|| files.endpoint());
+    if let Some(address) = address {
+        builder = builder.with_config(Key::S3Endpoint, address);
+    }
     let given = [Key::AccessKeyId, Key::SecretAccessKey, Key::WebIdentityTokenFile];
     let is_given = given.into_iter().any(|key| value(&builder, key).is_some());
     if is_signed && !is_given {
@@ -173,59 +210,46 @@ fn s3(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
             None => builder,
         };
     }
-    let region = value(&builder, Key::Region);
-    let is_virtual = is_on(&builder, Key::VirtualHostedStyleRequest);
-    let signs_bodies = !is_on(&builder, Key::UnsignedPayload);
-    let requester_pays = is_on(&builder, Key::RequestPayer);
-    let encryption = encryption(&builder)?;
-    let credentials = if is_signed {
-        let builder = builder.with_bucket_name(bucket).with_http_connector(connector()?);
-        let built = builder.with_retry(one_retry()).build().map_err(|error| cause(&error))?;
-        Some(built.credentials().clone())
+    builder = encrypted(builder)?;
+    builder = if is_signed {
+        let built = builder.clone().with_http_connector(credentials()?).with_retry(one_retry()).build();
+        builder.with_credentials(built.map_err(|error| cause(&error))?.credentials().clone())
     } else {
-        None
+        builder.with_skip_signature(true)
     };
-    let learns_region = region.is_none();
-    let endpoint = match address {
-        Some(text) if is_virtual => S3Endpoint::Other(endpoint(&text)?.to_owned()),
-        Some(text) if files.names_bucket_in_host() => {
-            S3Endpoint::Other(with_bucket(endpoint(&text)?, bucket))
-        }
-        Some(text) => S3Endpoint::Other(format!("{}/{bucket}", endpoint(&text)?)),
-        None if is_virtual || files.names_bucket_in_host() => S3Endpoint::AmazonHost,
-        None => S3Endpoint::AmazonPath,
-    };
-    Ok(Backend::S3(S3 {
-        endpoint,
-        bucket: bucket.to_owned(),
-        region: RwLock::new(region.unwrap_or_else(|| "us-east-1".to_owned())),
-        learns_region,
-        credentials,
-        signs_bodies,
-        requester_pays,
-        encryption,
-    }))
+    let builder = builder.with_http_connector(connector).with_retry(retries());
+    let store = Arc::new(builder.clone().build().map_err(|error| cause(&error))?);
+    let one_by_one = builder.with_disable_bulk_delete(true).build().map_err(|error| cause(&error))?;
+    let stores = Stores { objects: store.clone(), one_by_one: Arc::new(one_by_one), bucket: Some(store) };
+    Ok((stores, !is_signed))
 }
 
-/// The headers that ask for objects to be encrypted.
-fn encryption(builder: &AmazonS3Builder) -> Result<Vec<(&'static str, String)>, String> {
+/// The region of a bucket of Amazon, which anybody is told.
+fn region_of(bucket: &str) -> Option<String> {
+    let client = client(1, Some(CREDENTIALS), false).ok()?;
+    let asked = async { client.head(format!("https://s3.amazonaws.com/{bucket}")).send().await };
+    let answer = runtime().ok()?.block_on(asked).ok()?;
+    header(answer.headers(), "x-amz-bucket-region").map(str::to_owned)
+}
+
+/// Checks how objects are to be encrypted. A key without more said is one of the service for keys.
+fn encrypted(builder: AmazonS3Builder) -> Result<AmazonS3Builder, String> {
     let value = |name: &str| builder.get_config_value(&name.parse().ok()?);
     let kind = value("aws_server_side_encryption");
-    if value("aws_sse_customer_key_base64").is_some() {
-        return Err("this build does not encrypt with a key of yours: AWS_SSE_CUSTOMER_KEY_BASE64".to_owned());
-    }
     if kind.as_ref().is_some_and(|kind| !ENCRYPTIONS.contains(&kind.as_str())) {
         return Err(format!("AWS_SERVER_SIDE_ENCRYPTION is none of {}", ENCRYPTIONS.join(", ")));
     }
-    let key = value("aws_sse_kms_key_id");
-    // A key is one of that service.
-    let kind = kind.or_else(|| key.is_some().then(|| "aws:kms".to_owned()));
-    let headers = [
-        ("x-amz-server-side-encryption", kind),
-        ("x-amz-server-side-encryption-aws-kms-key-id", key),
-        ("x-amz-server-side-encryption-bucket-key-enabled", value("aws_sse_bucket_key_enabled")),
-    ];
-    Ok(headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+    let own_key = value("aws_sse_customer_key_base64");
+    if own_key.as_ref().is_some_and(|key| STANDARD.decode(key).is_err()) {
+        return Err("AWS_SSE_CUSTOMER_KEY_BASE64 is not base64".to_owned());
+    }
+    let implied = match (kind, own_key, value("aws_sse_kms_key_id")) {
+        (None, Some(_), _) => "sse-c",
+        (None, None, Some(_)) => "aws:kms",
+        _ => return Ok(builder),
+    };
+    let key = "aws_server_side_encryption".parse().map_err(|_| "no encryption is known".to_owned())?;
+    Ok(builder.with_config(key, implied))
 }
 
 /// An endpoint with the bucket before the name of its host.
@@ -236,29 +260,34 @@ fn with_bucket(endpoint: &str, bucket: &str) -> String {
     }
 }
 
-fn google(bucket: &str, options: &RemoteOptions) -> Result<Backend, String> {
+fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
     use GoogleConfigKey as Key;
-    let mut builder = GoogleCloudStorageBuilder::new();
+    let mut builder = GoogleCloudStorageBuilder::new().with_bucket_name(bucket);
     if let Some(path) = variable("SERVICE_ACCOUNT") {
         builder = builder.with_service_account_path(path);
     }
     for (key, value) in settings::<Key>("GOOGLE_", options)? {
         builder = builder.with_config(key, value);
     }
-    let root = builder.get_config_value(&Key::BaseUrl);
-    let root = root.unwrap_or_else(|| "https://storage.googleapis.com".to_owned());
-    let root = endpoint(&root)?;
+    if let Some(root) = builder.get_config_value(&Key::BaseUrl) {
+        builder = builder.with_base_url(endpoint(&root)?);
+    }
     let skips = builder.get_config_value(&Key::SkipSignature).is_some_and(|text| text == "true");
-    let credentials = if options.anonymous || skips {
-        None
+    let is_anonymous = options.anonymous || skips;
+    builder = if is_anonymous {
+        // Without the credentials of this machine, which need not be there.
+        let nobody = StaticCredentialProvider::new(GcpCredential { bearer: String::new() });
+        builder.with_credentials(Arc::new(nobody)).with_skip_signature(true)
     } else {
         let given = google_credentials(&builder);
-        let builder = builder.with_bucket_name(bucket).with_http_connector(connector()?);
-        let built = builder.with_retry(one_retry()).build();
+        let built = builder.clone().with_http_connector(credentials()?).with_retry(one_retry()).build();
         let built = built.map_err(|error| no_google_credentials(&given, &cause(&error)))?;
-        Some(built.credentials().clone())
+        builder.with_credentials(built.credentials().clone())
     };
-    Ok(Backend::Google { root: format!("{root}/{bucket}"), credentials })
+    let built = builder.with_http_connector(connector).with_retry(retries()).build();
+    let store = Arc::new(built.map_err(|error| cause(&error))?);
+    let stores = Stores { objects: store.clone(), one_by_one: store.clone(), bucket: Some(store) };
+    Ok((stores, is_anonymous))
 }
 
 /// What Google's credentials are read from, as messages name it.
@@ -280,9 +309,9 @@ fn no_google_credentials(given: &str, cause: &str) -> String {
     format!("{given} does not hold the credentials of a service account or of a user, as JSON with its keys")
 }
 
-fn azure(container: &str, options: &RemoteOptions) -> Result<Backend, String> {
+fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
     use AzureConfigKey as Key;
-    let mut builder = MicrosoftAzureBuilder::new();
+    let mut builder = MicrosoftAzureBuilder::new().with_container_name(container);
     if let Some(address) = variable("IDENTITY_ENDPOINT") {
         builder = builder.with_msi_endpoint(address);
     }
@@ -292,39 +321,25 @@ fn azure(container: &str, options: &RemoteOptions) -> Result<Backend, String> {
     let is_on = |builder: &MicrosoftAzureBuilder, key| {
         builder.get_config_value(&key).is_some_and(|text| text == "true")
     };
-    if builder.get_config_value(&Key::EncryptionKey).is_some() {
-        return Err(
-            "this build does not encrypt with a key of yours: AZURE_STORAGE_ENCRYPTION_KEY".to_owned()
-        );
-    }
     let is_emulator = is_on(&builder, Key::UseEmulator);
-    let account = builder.get_config_value(&Key::AccountName);
-    let address = builder.get_config_value(&Key::Endpoint);
-    let (account, service) = match (account, address) {
-        (account, address) if is_emulator => {
-            let account = account.unwrap_or_else(|| "devstoreaccount1".to_owned());
-            let host = variable("AZURITE_BLOB_STORAGE_URL").or(address);
-            let host = host.unwrap_or_else(|| "http://127.0.0.1:10000".to_owned());
-            let service = format!("{}/{account}", host.trim_end_matches('/'));
-            (account, service)
-        }
-        (Some(account), Some(address)) => (account, address),
-        (Some(account), None) => {
-            let service = format!("https://{account}.blob.core.windows.net");
-            (account, service)
-        }
-        (None, _) => return Err("no storage account is named: set AZURE_STORAGE_ACCOUNT_NAME".to_owned()),
-    };
-    let root = format!("{}/{container}", endpoint(&service)?);
-    let credentials = if options.anonymous || is_on(&builder, Key::SkipSignature) {
-        None
+    if !is_emulator && builder.get_config_value(&Key::AccountName).is_none() {
+        return Err("no storage account is named: set AZURE_STORAGE_ACCOUNT_NAME".to_owned());
+    }
+    if let Some(address) = builder.get_config_value(&Key::Endpoint) {
+        builder = builder.with_endpoint(endpoint(&address)?.to_owned());
+    }
+    let is_anonymous = options.anonymous || is_on(&builder, Key::SkipSignature);
+    builder = if is_anonymous {
+        builder.with_skip_signature(true)
     } else {
         check_azure_secrets(&builder)?;
-        let builder = builder.with_container_name(container).with_http_connector(connector()?);
-        let built = builder.with_retry(one_retry()).build().map_err(|error| cause(&error))?;
-        Some(built.credentials().clone())
+        let built = builder.clone().with_http_connector(credentials()?).with_retry(one_retry()).build();
+        builder.with_credentials(built.map_err(|error| cause(&error))?.credentials().clone())
     };
-    Ok(Backend::Azure { root, account, credentials })
+    let built = builder.with_http_connector(connector).with_retry(retries()).build();
+    let store = Arc::new(built.map_err(|error| cause(&error))?);
+    let stores = Stores { objects: store.clone(), one_by_one: store.clone(), bucket: Some(store) };
+    Ok((stores, is_anonymous))
 }
 
 /// What `object_store` would say of a wrong key or signature does not say of what.

@@ -1,17 +1,12 @@
-//! Objects that a server copies itself, between buckets too: their bytes do not come here.
+//! Objects that a server copies itself inside a bucket: their bytes do not come here.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use reqwest::Method;
-
 use super::RemoteStore;
-use super::address::Service;
-use super::body::header;
+use super::address::Kind;
 use super::client::{Client, Wanted};
 use super::explain::Attempt;
-use super::transport::{Answer, Request};
-use super::upload::{ANSWER, element, with_body};
 use crate::store::{Key, Part, StoreError, copy_in_pieces};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.
@@ -34,13 +29,13 @@ enum Copied {
 }
 
 impl RemoteStore {
-    /// Whether the server may copy objects of another store: both are reached in the same way, and by the same user.
+    /// Whether the server may copy objects of another store: both are of one bucket, and reached by the same user.
     ///
     /// Not where refused objects count as absent: that shows when they are read.
     pub(super) fn may_copy_from(&self, source: &RemoteStore) -> bool {
-        let is_same = self.address.service == source.address.service && self.options == source.options;
+        let is_same = self.address == source.address && self.options == source.options;
         is_same
-            && self.address.service != Service::Http
+            && self.address.kind != Kind::Http
             && !self.options.anonymous
             && !self.options.refused_is_absent
     }
@@ -52,14 +47,14 @@ impl RemoteStore {
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
     ) -> Result<Option<u64>, StoreError> {
-        source.writes.finish_of(self.runtime()?, &source.whole_key(from))?;
+        source.writes.finish_of(self.runtime()?, from.as_str())?;
         let Some(bytes) = source.size_among_others(from)? else { return Ok(None) };
         if bytes > most {
             return Err(StoreError::TooLarge { object: source.shown(from), found: bytes, bound: most });
         }
         let copy = Copy {
-            clients: [source.client()?.clone(), self.client()?.clone()],
-            from: (source.whole_key(from), source.shown(from)),
+            client: self.client()?.clone(),
+            from: (from.as_str().to_owned(), source.shown(from)),
             to: self.names(to)?,
             bytes,
         };
@@ -95,8 +90,7 @@ impl RemoteStore {
 /// An object that is to be copied.
 #[derive(Debug)]
 struct Copy {
-    /// Of the source and of the destination.
-    clients: [Arc<Client>; 2],
+    client: Arc<Client>,
     /// Key and name in messages.
     from: (String, String),
     to: (String, String),
@@ -118,34 +112,25 @@ impl Copy {
 
     /// Asks the server to copy it.
     async fn ask(&self) -> Result<Copied, StoreError> {
-        let [source, destination] = &self.clients;
         let attempt = Attempt { action: "copy", object: &self.from.1 };
-        let Some((name, value)) = source.backend.copy_source(&self.from.0) else {
-            return Ok(Copied::Declined);
-        };
-        let request = Request::new(Method::PUT, Some(&self.to.0)).with_header(name, value);
-        let request = Request { moves: self.bytes, ..with_body(request, Vec::new()) };
-        let answer = destination.send(attempt, &request, ANSWER).await?;
-        let outcome = match answer.status.as_u16() {
-            200..300 => copied(&answer, destination.backend.service()),
-            // What was removed meanwhile is found out where it is read.
-            404 | 409 | 412 => Copied::Failed,
-            _ => Copied::Declined,
-        };
-        if let Some(id) = header(&answer.headers, "x-ms-copy-id").filter(|_| outcome != Copied::Done) {
+        let answer = self.client.copy(attempt, (&self.from.0, &self.to.0), self.bytes).await?;
+        Ok(match answer {
+            None => Copied::Done,
             // It may go on behind this, and would come over what is written instead.
-            let abort = Request::new(Method::PUT, Some(&self.to.0))
-                .with_query("comp", "copy")
-                .with_query("copyid", id)
-                .with_header("x-ms-copy-action", "abort");
-            destination.send(attempt, &with_body(abort, Vec::new()), ANSWER).await?;
-        }
-        Ok(outcome)
+            Some(answer) if answer.headers.contains_key("x-ms-copy-id") => {
+                return Err(attempt.error("the store copies it later", "copy by way of a local folder"));
+            }
+            // What was removed meanwhile is found out where it is read; an error behind the status of a success passes.
+            Some(answer) => match answer.status.as_u16() {
+                404 | 409 | 412 => Copied::Failed,
+                200..300 if answer.code().is_some() => Copied::Failed,
+                _ => Copied::Declined,
+            },
+        })
     }
 
     /// Reads and writes it.
     async fn relay(&self) -> Result<(), StoreError> {
-        let [source, destination] = &self.clients;
         let (key, object) = (self.from.0.as_str(), self.from.1.as_str());
         if self.bytes > MOST_RELAYED {
             let attempt = Attempt { action: "copy", object };
@@ -153,28 +138,10 @@ impl Copy {
         }
         let wanted =
             Wanted { key, object, part: Part::Whole, most: MOST_RELAYED, of: MOST_RELAYED, version: None };
-        let Some(fetched) = source.fetch(wanted).await? else {
+        let Some(fetched) = self.client.fetch(wanted).await? else {
             let attempt = Attempt { action: "copy", object };
             return Err(attempt.error("it was removed while it was copied", "run the command again"));
         };
-        destination.put((&self.to.0, &self.to.1), fetched.bytes).await
+        self.client.put((&self.to.0, &self.to.1), fetched.bytes).await
     }
-}
-
-/// What an answer with the status of a success says.
-fn copied(answer: &Answer, service: Service) -> Copied {
-    if service == Service::Azure {
-        return match header(&answer.headers, "x-ms-copy-status") {
-            Some("success") => Copied::Done,
-            // What is copied later may come over what is written later.
-            _ => Copied::Declined,
-        };
-    }
-    // The store answers before it knows: an error may follow the status of a success.
-    if element(&answer.body, "Code").is_some() {
-        return Copied::Failed;
-    }
-    // A server that does not know the header has written an empty object.
-    let is_told = std::str::from_utf8(&answer.body).is_ok_and(|text| text.contains("CopyObjectResult"));
-    if is_told { Copied::Done } else { Copied::Declined }
 }

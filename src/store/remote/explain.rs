@@ -1,13 +1,20 @@
 //! What a store answered, in words, and what to do about it.
 
-use super::address::Service;
-use super::backend::Backend;
-use super::body::header;
-use super::transport::{Answer, Failure};
+use super::address::Kind;
+use super::answer::{Answer, element, header};
+use super::service::Failure;
 use crate::store::{RemoteError, StoreError};
 
 /// The most letters of a server's own words.
 const MOST_WORDS: usize = 200;
+
+/// Whom is asked, and by whom.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Who {
+    pub(super) kind: Kind,
+    /// Whether nothing is signed.
+    pub(super) is_anonymous: bool,
+}
 
 /// What was attempted, and on what, as messages name it.
 #[derive(Debug, Clone, Copy)]
@@ -28,47 +35,49 @@ impl Attempt<'_> {
         }))
     }
 
-    /// The error of a request without an answer.
-    pub(super) fn failed(&self, failure: Failure, bound: u64, service: Service) -> StoreError {
+    /// The error of a call that has failed.
+    pub(super) fn failed(&self, failure: Failure, bound: u64, who: Who) -> StoreError {
         match failure {
             Failure::TooLarge(found) => StoreError::TooLarge { object: self.object.to_owned(), found, bound },
-            Failure::GivenUp(why) => self.error(why, unreachable_help(service)),
+            Failure::GivenUp(why) => self.error(why, unreachable_help(who.kind)),
             Failure::Credentials(why) => {
-                self.error(format!("there are no credentials: {why}"), credentials_help(service))
+                self.error(format!("there are no credentials: {why}"), credentials_help(who.kind))
             }
             Failure::NotFromEnd => {
-                self.error("other bytes came than were asked for", unreachable_help(service))
+                self.error("other bytes came than were asked for", unreachable_help(who.kind))
             }
             Failure::Final(why, help) => self.error(why, help),
+            Failure::Answered(answer) => self.answered(&answer, who),
         }
     }
 
     /// The error of an answer that is none of a success.
-    pub(super) fn answered(&self, answer: &Answer, backend: &Backend) -> StoreError {
-        let service = backend.service();
-        let code = code(answer);
-        let known = code.as_deref().and_then(|code| known(code, service));
+    fn answered(&self, answer: &Answer, who: Who) -> StoreError {
+        let code = answer.code().map(line);
+        let known = code.as_deref().and_then(|code| known(code, who.kind));
         let status = answer.status;
         let words = match (&code, message(answer)) {
             (Some(code), Some(message)) => format!("the store answers {status}: {code}, {message}"),
             (Some(code), None) => format!("the store answers {status}: {code}"),
             (None, _) => format!("the store answers {status}"),
         };
-        if let (Some(led_to), 401 | 403 | 404) = (&answer.led_to, status.as_u16()) {
-            let why = format!(
-                "the store leads to {led_to}, which gets no credentials that were for the store ({status})"
-            );
-            return self.error(why, format!("name {led_to} as the endpoint, where you trust it"));
-        }
         let region = header(&answer.headers, "x-amz-bucket-region");
         if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
             let why = format!("the bucket lies in the region {region} ({status})");
             return self.error(why, format!("set AWS_REGION={region}"));
         }
+        let location = header(&answer.headers, "location").filter(|_| status.is_redirection());
+        if let Some(url) = location.and_then(|url| reqwest::Url::parse(url).ok()) {
+            let led_to = url.origin().ascii_serialization();
+            let why = format!(
+                "the store leads to {led_to}, which gets no credentials that were for the store ({status})"
+            );
+            return self.error(why, format!("name {led_to} as the endpoint, where you trust it"));
+        }
         let help = match (known, status.as_u16()) {
             (Some(help), _) => help.to_owned(),
-            (None, 401) => credentials_help(service).to_owned(),
-            (None, 403) => refused_help(backend),
+            (None, 401) => credentials_help(who.kind).to_owned(),
+            (None, 403) => refused_help(who),
             (None, 301 | 307 | 308) => "check the endpoint and the region".to_owned(),
             (None, 404) => "check the address".to_owned(),
             (None, 405 | 501) => {
@@ -99,39 +108,30 @@ pub(super) fn is_refused(answer: &Answer) -> bool {
         "AuthorizationFailure",
         "InvalidAuthenticationInfo",
     ];
-    answer.status.as_u16() == 403 && code(answer).is_none_or(|code| !OF_WHO_ASKS.contains(&code.as_str()))
+    answer.status.as_u16() == 403 && answer.code().is_none_or(|code| !OF_WHO_ASKS.contains(&code))
 }
 
 /// Whether the bucket itself is absent, not only the object.
 pub(super) fn lacks_bucket(answer: &Answer) -> bool {
     const CODES: [&str; 4] =
         ["NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "InvalidBucketName"];
-    code(answer).is_some_and(|code| CODES.contains(&code.as_str()))
-}
-
-/// The code of an error: of the document that is the answer's body, or of a header.
-fn code(answer: &Answer) -> Option<String> {
-    let of_header = header(&answer.headers, "x-ms-error-code").map(str::to_owned);
-    of_header.or_else(|| element(answer, "Code"))
+    answer.code().is_some_and(|code| CODES.contains(&code))
 }
 
 /// In the store's own words, without the number and the time of the request, which Azure puts behind them.
 fn message(answer: &Answer) -> Option<String> {
-    let message = element(answer, "Message")?;
-    Some(message.split(" RequestId:").next().unwrap_or_default().to_owned())
+    let message = line(element(&answer.body, "Message")?);
+    let words = message.split(" RequestId:").next().unwrap_or_default();
+    (!words.is_empty()).then(|| words.to_owned())
 }
 
-/// The text of the first element of a name, on one line.
-fn element(answer: &Answer, name: &str) -> Option<String> {
-    let text = std::str::from_utf8(&answer.body).ok()?;
-    let start = text.find(&format!("<{name}>"))? + name.len() + 2;
-    let end = start + text[start..].find('<')?;
-    let words: Vec<&str> = text[start..end].split_whitespace().collect();
-    let line: String = words.join(" ").chars().take(MOST_WORDS).collect();
-    (!line.is_empty()).then_some(line)
+/// A text on one line, as much of it as is shown.
+fn line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(MOST_WORDS).collect()
 }
 
-fn known(code: &str, service: Service) -> Option<&'static str> {
+fn known(code: &str, kind: Kind) -> Option<&'static str> {
     Some(match code {
         "NoSuchBucket" | "ContainerNotFound" | "InvalidBucketName" => {
             "there is no such bucket or container: check its name, the endpoint and the region"
@@ -153,40 +153,40 @@ fn known(code: &str, service: Service) -> Option<&'static str> {
         "AuthenticationFailed"
         | "AuthorizationFailure"
         | "InvalidAuthenticationInfo"
-        | "AuthenticationRequired" => credentials_help(service),
+        | "AuthenticationRequired" => credentials_help(kind),
         _ => return None,
     })
 }
 
-fn refused_help(backend: &Backend) -> String {
-    let who = if backend.is_anonymous() {
-        credentials_help(backend.service())
+fn refused_help(who: Who) -> String {
+    let who = if who.is_anonymous {
+        credentials_help(who.kind)
     } else {
         "the credentials do not allow it; public data may need `--anonymous`"
     };
     format!("{who}; where the store answers 403 for what is absent, `--missing-status 403` takes it so")
 }
 
-fn credentials_help(service: Service) -> &'static str {
-    match service {
-        Service::Http => "give user and password in the URL, or an address that is signed",
-        Service::S3 => {
+fn credentials_help(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Http => "give user and password in the URL, or an address that is signed",
+        Kind::S3 => {
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; public data need `--anonymous`"
         }
-        Service::Google => {
+        Kind::Google => {
             "set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials; public data need `--anonymous`"
         }
-        Service::Azure => {
+        Kind::Azure => {
             "check AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY, which expires; \
              public data need `--anonymous`"
         }
     }
 }
 
-fn unreachable_help(service: Service) -> &'static str {
-    match service {
-        Service::Http => "check the address and the network, and try again",
-        Service::S3 => "check AWS_ENDPOINT_URL, AWS_REGION and the network, and try again",
-        Service::Google | Service::Azure => "check the account, the endpoint and the network, and try again",
+fn unreachable_help(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Http => "check the address and the network, and try again",
+        Kind::S3 => "check AWS_ENDPOINT_URL, AWS_REGION and the network, and try again",
+        Kind::Google | Kind::Azure => "check the account, the endpoint and the network, and try again",
     }
 }

@@ -1,7 +1,7 @@
 //! How many requests are in flight: as many as were asked for, fewer while the store asks for fewer.
 
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tokio::sync::Notify;
@@ -25,8 +25,8 @@ struct State {
 
 /// Leave for one request.
 #[derive(Debug)]
-pub(super) struct Permit<'a> {
-    limiter: &'a Limiter,
+pub(super) struct Permit {
+    limiter: Arc<Limiter>,
     taken: Instant,
 }
 
@@ -37,7 +37,7 @@ impl Limiter {
     }
 
     /// Waits for leave.
-    pub(super) async fn permit(&self) -> Permit<'_> {
+    pub(super) async fn permit(self: &Arc<Self>) -> Permit {
         loop {
             let mut freed = pin!(self.freed.notified());
             freed.as_mut().enable();
@@ -45,7 +45,7 @@ impl Limiter {
                 let mut state = self.state();
                 if state.in_flight < state.bound {
                     state.in_flight += 1;
-                    return Permit { limiter: self, taken: Instant::now() };
+                    return Permit { limiter: self.clone(), taken: Instant::now() };
                 }
             }
             freed.await;
@@ -53,9 +53,9 @@ impl Limiter {
     }
 
     /// Leave beside all others, for what may not wait for them.
-    pub(super) fn permit_at_once(&self) -> Permit<'_> {
+    pub(super) fn permit_at_once(self: &Arc<Self>) -> Permit {
         self.state().in_flight += 1;
-        Permit { limiter: self, taken: Instant::now() }
+        Permit { limiter: self.clone(), taken: Instant::now() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -63,7 +63,7 @@ impl Limiter {
     }
 }
 
-impl Permit<'_> {
+impl Permit {
     /// The request succeeded: one more may be in flight.
     pub(super) fn succeeded(self) {
         let mut state = self.limiter.state();
@@ -83,7 +83,7 @@ impl Permit<'_> {
     }
 }
 
-impl Drop for Permit<'_> {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.limiter.state().in_flight -= 1;
         self.limiter.freed.notify_one();
@@ -94,13 +94,13 @@ impl Drop for Permit<'_> {
 mod tests {
     use super::*;
 
-    fn permit(limiter: &Limiter) -> Permit<'_> {
+    fn permit(limiter: &Arc<Limiter>) -> Permit {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(limiter.permit())
     }
 
     #[test]
     fn bound_is_halved_once_for_all_that_was_sent_before() {
-        let limiter = Limiter::new(8);
+        let limiter = Arc::new(Limiter::new(8));
         let permits: Vec<_> = (0..8).map(|_| permit(&limiter)).collect();
         permits.into_iter().for_each(Permit::too_many);
         assert_eq!(limiter.state().bound, 4);

@@ -4,21 +4,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::Method;
-use reqwest::header::{DATE, LAST_MODIFIED};
+use object_store::{GetOptions, PutMode, UpdateVersion};
+use reqwest::header::{DATE, HeaderMap, HeaderName, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
-use super::address::Service;
-use super::body::{Keep, header};
-use super::client::Client;
+use super::answer::header;
+use super::client::{Client, Written};
 use super::date;
 use super::explain::Attempt;
 use super::lease::{LOST, LOST_HELP, Lease, Moment};
 use super::reader::io;
 use super::runtime::runtime;
-use super::transport::{Answer, Request};
-use super::upload::{ANSWER, where_none_is, with_body};
+use super::service::Failure;
 use crate::store::{Asker, Holding, StoreError, machine};
 
 /// A lock whose holder gave no sign for so many seconds is anybody's.
@@ -56,7 +54,7 @@ pub(super) struct Held {
     text: Text,
     /// Whether the server replaces it only where its version is the one that is named.
     heeds_versions: bool,
-    version: Mutex<String>,
+    version: Mutex<Option<UpdateVersion>>,
     pub(super) lease: Arc<Lease>,
 }
 
@@ -77,30 +75,13 @@ struct Text {
 struct Standing {
     /// `None` where it is none of this program.
     text: Option<Text>,
-    version: Option<String>,
+    version: Option<UpdateVersion>,
     /// Seconds since it was renewed, and the present time.
     ///
     /// Both by the clock of the server, which is one for all who ask; those of two machines may differ by more than a
     /// lock lasts.
     idle: Option<u64>,
     now: Option<u64>,
-}
-
-/// When an object is written.
-#[derive(Debug, Clone, Copy)]
-enum Condition<'a> {
-    IsNew,
-    IsVersion(&'a str),
-}
-
-#[derive(Debug)]
-enum Written {
-    /// Its version, where the server says, and the time there.
-    Done(Option<String>, Option<u64>),
-    /// The condition does not hold.
-    Refused,
-    /// The server does not take conditions.
-    Unsupported,
 }
 
 impl RemoteLock {
@@ -118,9 +99,9 @@ impl RemoteLock {
         };
         let held = Held::new(client, (key, object), text);
         for _ in 0..ATTEMPTS {
-            match held.write(Condition::IsNew).await? {
+            match held.write(PutMode::Create).await? {
                 Written::Unsupported => return Ok(Asked::Unsupported),
-                Written::Done(version, now) => return held.made(version, now).await,
+                Written::Done(headers) => return held.made(version(&headers), time(&headers, &DATE)).await,
                 Written::Refused => {}
             }
             // It may have gone meanwhile.
@@ -134,8 +115,8 @@ impl RemoteLock {
                 return Ok(Asked::Elsewhere(standing.holding()));
             }
             let Some(version) = standing.version else { return Ok(Asked::Elsewhere(standing.holding())) };
-            if let Written::Done(version, now) = held.write(Condition::IsVersion(&version)).await? {
-                return held.made(version, now).await;
+            if let Written::Done(headers) = held.write(PutMode::Update(version)).await? {
+                return held.made(self::version(&headers), time(&headers, &DATE)).await;
             }
             // Another was faster.
         }
@@ -180,25 +161,28 @@ impl Held {
     }
 
     /// The lock stands there as this process wrote it: finds out what the server heeds, and begins to renew it.
-    async fn made(mut self, version: Option<String>, now: Option<u64>) -> Result<Asked, StoreError> {
+    async fn made(
+        mut self,
+        mut version: Option<UpdateVersion>,
+        now: Option<u64>,
+    ) -> Result<Asked, StoreError> {
         let runtime = runtime().map_err(|source| io("reach", &self.object, source))?;
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
         let names = (self.key.clone(), self.object.clone());
         let again = Held::new(self.client.clone(), names, self.text.clone());
-        let again = runtime.spawn(async move { again.write(Condition::IsNew).await });
-        let elsewhere = self.write(Condition::IsVersion(self.client.backend.service().no_version())).await;
+        let again = runtime.spawn(async move { again.write(PutMode::Create).await });
+        let elsewhere = self.write(PutMode::Update(no_version())).await;
         let again = again.await.map_err(|error| io("lock", &self.object, std::io::Error::other(error)))?;
         if !matches!(again?, Written::Refused) {
             self.client.delete(&self.key, &self.object).await?;
             return Ok(Asked::Unsupported);
         }
         self.text.taken = now;
-        let mut version = version.unwrap_or_default();
         self.heeds_versions = match elsewhere? {
             Written::Refused => true,
-            Written::Done(written, _) => {
-                version = written.unwrap_or_default();
+            Written::Done(headers) => {
+                version = self::version(&headers);
                 false
             }
             Written::Unsupported => false,
@@ -229,7 +213,7 @@ impl Held {
         Ok(Asked::Elsewhere(self.standing().await?.map_or(unknown, Standing::holding)))
     }
 
-    fn version(&self) -> std::sync::MutexGuard<'_, String> {
+    fn version(&self) -> std::sync::MutexGuard<'_, Option<UpdateVersion>> {
         self.version.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -244,18 +228,19 @@ impl Held {
     }
 
     async fn sign(&self) -> Result<bool, StoreError> {
-        if self.heeds_versions {
-            let version = self.version().clone();
-            if let Written::Done(Some(version), _) = self.write(Condition::IsVersion(&version)).await? {
-                *self.version() = version;
-                return Ok(true);
-            }
+        let known = self.version().clone().filter(|_| self.heeds_versions);
+        if let Some(known) = known
+            && let Written::Done(headers) = self.write(PutMode::Update(known)).await?
+            && let Some(version) = version(&headers)
+        {
+            *self.version() = Some(version);
+            return Ok(true);
         }
         // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
         // this and the next request has it taken away, and finds that out by its own next renewal.
         match self.standing().await? {
             Some(Standing { text: Some(text), version, .. }) if text.id == self.text.id => {
-                *self.version() = version.unwrap_or_default();
+                *self.version() = version;
                 if !self.heeds_versions {
                     self.client.put((&self.key, &self.object), self.bytes()).await?;
                 }
@@ -293,44 +278,24 @@ impl Held {
         serde_json::to_vec(&self.text).unwrap_or_default()
     }
 
-    async fn write(&self, condition: Condition<'_>) -> Result<Written, StoreError> {
+    async fn write(&self, mode: PutMode) -> Result<Written, StoreError> {
         let attempt = Attempt { action: "lock", object: &self.object };
-        let service = self.client.backend.service();
-        let mut request = Request::new(Method::PUT, Some(&self.key));
-        if service == Service::Azure {
-            request = request.with_header("x-ms-blob-type", "BlockBlob");
-        }
-        let (name, value) = match (service, condition) {
-            (_, Condition::IsNew) => where_none_is(service),
-            (Service::Google, Condition::IsVersion(version)) => ("x-goog-if-generation-match", version),
-            (_, Condition::IsVersion(version)) => ("if-match", version),
-        };
-        let request = with_body(request.with_header(name, value), self.bytes());
-        let answer = self.client.send(attempt, &request, ANSWER).await?;
-        match answer.status.as_u16() {
-            200..300 => Ok(Written::Done(version(&answer, service), time(&answer, DATE.as_str()))),
-            304 | 409 | 412 => Ok(Written::Refused),
-            404 if matches!(condition, Condition::IsVersion(_)) => Ok(Written::Refused),
-            400 | 405 | 501 => Ok(Written::Unsupported),
-            _ => Err(attempt.answered(&answer, &self.client.backend)),
-        }
+        self.client.put_if(attempt, &self.key, self.bytes(), mode).await
     }
 
     /// The lock as it stands there; `None` where there is none.
     async fn standing(&self) -> Result<Option<Standing>, StoreError> {
         let attempt = Attempt { action: "look at", object: &self.object };
-        let request = Request::new(Method::GET, Some(&self.key));
-        let answer = self.client.send(attempt, &request, Keep::All { most: MOST_BYTES }).await?;
-        match answer.status.as_u16() {
-            200..300 => {}
-            404 => return Ok(None),
-            _ => return Err(attempt.answered(&answer, &self.client.backend)),
-        }
-        let now = time(&answer, DATE.as_str());
-        let renewed = time(&answer, LAST_MODIFIED.as_str());
+        let done = match self.client.get(&self.key, MOST_BYTES, GetOptions::default()).await {
+            Ok(done) => done,
+            Err(Failure::Answered(answer)) if answer.status.as_u16() == 404 => return Ok(None),
+            Err(failure) => return Err(attempt.failed(failure, MOST_BYTES, self.client.who)),
+        };
+        let now = time(&done.headers, &DATE);
+        let renewed = time(&done.headers, &LAST_MODIFIED);
         Ok(Some(Standing {
-            text: serde_json::from_slice(&answer.body).ok(),
-            version: version(&answer, self.client.backend.service()),
+            text: serde_json::from_slice(&done.value.1).ok(),
+            version: version(&done.headers),
             idle: now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed)),
             now,
         }))
@@ -364,18 +329,18 @@ impl Drop for RemoteLock {
     }
 }
 
-impl Service {
-    /// The version of no object.
-    fn no_version(self) -> &'static str {
-        if self == Service::Google { "1" } else { "\"00000000000000000000000000000000\"" }
-    }
+/// The version of no object: Google counts its versions, the others have tags.
+fn no_version() -> UpdateVersion {
+    let tag = "\"00000000000000000000000000000000\"".to_owned();
+    UpdateVersion { e_tag: Some(tag), version: Some("1".to_owned()) }
 }
 
-fn version(answer: &Answer, service: Service) -> Option<String> {
-    let name = if service == Service::Google { "x-goog-generation" } else { "etag" };
-    header(&answer.headers, name).map(str::to_owned)
+fn version(headers: &HeaderMap) -> Option<UpdateVersion> {
+    let text = |name: &str| header(headers, name).map(str::to_owned);
+    let version = UpdateVersion { e_tag: text("etag"), version: text("x-goog-generation") };
+    (version.e_tag.is_some() || version.version.is_some()).then_some(version)
 }
 
-fn time(answer: &Answer, name: &str) -> Option<u64> {
-    header(&answer.headers, name).and_then(date::seconds)
+fn time(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
+    header(headers, name.as_str()).and_then(date::seconds)
 }

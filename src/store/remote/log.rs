@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::client::{Client, Wanted};
-use super::listing::Listed;
+use super::client::{Client, Listed, Wanted};
 use super::lock::{Asked, RemoteLock};
 use super::reader::io;
 use super::runtime::runtime;
@@ -95,7 +94,7 @@ impl RemoteLog {
         if let Some(known) = &self.known {
             return Ok(known.clone());
         }
-        let listed = Listed { prefix: &self.prefix, by_folder: false, most: None };
+        let listed = Listed { prefix: &self.prefix, ..Listed::default() };
         let (mut parts, mut next) = (Vec::new(), None);
         loop {
             let page = self.wait(self.client.list(listed, &self.object, next.as_deref()))?;

@@ -1,12 +1,12 @@
 //! Stores behind a network: web servers, S3, Google Cloud Storage, Azure.
 //!
-//! Only this module names `object_store`, `reqwest` and `tokio`. Credentials and signatures are those of `object_store`;
-//! requests are made here, because its paths lose names such as `[ä]`, and its listings keys such as `a//b`.
+//! Only this module names `object_store`, `reqwest` and `tokio`. Requests are those of `object_store`, which makes them by the
+//! service that is here.
 
 mod address;
 mod ahead;
+mod answer;
 mod aws_files;
-mod backend;
 mod body;
 mod certificate;
 mod client;
@@ -17,17 +17,15 @@ mod explain;
 mod lease;
 mod let_go;
 mod limiter;
-mod listing;
 mod lock;
 mod log;
 mod reader;
 mod remove;
 mod runtime;
 mod same;
+mod service;
 mod site;
 mod sizes;
-mod transport;
-mod upload;
 mod writer;
 mod writes;
 
@@ -37,13 +35,13 @@ use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(super) use address::Address;
-use address::{Service, percent_encoded};
+use address::Kind;
 use ahead::Ahead;
-use client::{Client, Fetched, Wanted};
+use client::{Client, Fetched, Listed, Page, Wanted, Written};
 pub(super) use configuration::{has_effect, is_setting};
 use explain::Attempt;
-use listing::{Listed, Page};
 use log::RemoteLog;
+use object_store::PutMode;
 use reader::{FIRST, RemoteReader, io};
 use runtime::runtime;
 use site::RemoteSite;
@@ -90,7 +88,7 @@ impl fmt::Debug for RemoteStore {
 /// Nodes of one bucket with the same options share one store in a process, and so its connections and its bounds.
 pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
     static STORES: Mutex<Vec<Arc<RemoteStore>>> = Mutex::new(Vec::new());
-    let key = Some(address.path.as_str()).filter(|_| address.service != Service::Http);
+    let key = Some(address.path.as_str()).filter(|_| address.kind != Kind::Http);
     let prefix = match key {
         Some("") => Some(Key::ROOT),
         Some(path) => Key::new(path).ok().map(Key::into_owned),
@@ -120,7 +118,8 @@ impl RemoteStore {
     }
 
     fn client(&self) -> Result<&Arc<Client>, StoreError> {
-        let made = self.client.get_or_init(|| Client::new(&self.address, &self.options).map(Arc::new));
+        let made =
+            self.client.get_or_init(|| Client::new(&self.address, &self.base, &self.options).map(Arc::new));
         made.as_ref().map_err(|why| {
             let attempt = Attempt { action: "open", object: &self.name };
             attempt.error(
@@ -135,29 +134,6 @@ impl RemoteStore {
         runtime().map_err(|source| io("reach", &self.name, source))?.block_on(answer)
     }
 
-    /// The key in the bucket, or the path at the server.
-    fn whole_key(&self, key: &Key<'_>) -> String {
-        let mut whole = self.base.clone();
-        if !whole.is_empty() && !key.is_root() {
-            whole.push('/');
-        }
-        if self.address.service == Service::Http {
-            percent_encoded(key.as_str(), true, &mut whole);
-        } else {
-            whole.push_str(key.as_str());
-        }
-        whole
-    }
-
-    /// With what the keys below another begin.
-    fn prefix(&self, below: &Key<'_>) -> String {
-        let mut prefix = self.whole_key(below);
-        if !prefix.is_empty() {
-            prefix.push('/');
-        }
-        prefix
-    }
-
     fn shown(&self, key: &Key<'_>) -> String {
         object_name(&self.name, key)
     }
@@ -168,7 +144,7 @@ impl RemoteStore {
 
     /// Web servers take nothing.
     fn check_writable(&self, action: &'static str, key: &Key<'_>) -> Result<(), StoreError> {
-        if self.address.service != Service::Http {
+        if self.address.kind != Kind::Http {
             return Ok(());
         }
         let object = self.shown(key);
@@ -183,7 +159,7 @@ impl RemoteStore {
     ///
     /// Nobody reads what it was before. What changes it already ends first: a removal would come over what is written next.
     fn names(&self, key: &Key<'_>) -> Result<(String, String), StoreError> {
-        let whole = self.whole_key(key);
+        let whole = key.as_str().to_owned();
         self.ahead.forget(&whole);
         self.writes.finish_of(self.runtime()?, &whole)?;
         Ok((whole, self.shown(key)))
@@ -196,7 +172,7 @@ impl RemoteStore {
         part: Part,
         (most, of): (u64, u64),
     ) -> Result<Option<Fetched>, StoreError> {
-        let (whole, object, client) = (self.whole_key(key), self.shown(key), self.client()?);
+        let (whole, object, client) = (key.as_str().to_owned(), self.shown(key), self.client()?);
         self.writes.finish_of(self.runtime()?, &whole)?;
         let coming = self.ahead.take(&whole, part);
         self.wait(async {
@@ -226,12 +202,12 @@ impl RemoteStore {
         };
         let in_common = least.bytes().zip(greatest.bytes()).take_while(|(a, b)| a == b).count();
         let in_common = (0..=in_common).rev().find(|end| least.is_char_boundary(*end)).unwrap_or(0);
-        let below = self.prefix(folder);
+        let below = prefix_of(folder);
         let prefix = format!("{below}{}", &least[..in_common]);
         let last = format!("{below}{greatest}");
         let mut known: HashMap<&str, Option<u64>> = names.iter().map(|name| (*name, None)).collect();
         let by_folder = !names.iter().any(|name| name.contains('/'));
-        self.pages(folder, Listed { prefix: &prefix, by_folder, most: None }, |page| {
+        self.pages(folder, Listed { prefix: &prefix, by_folder, ..Listed::default() }, |page| {
             for (key, bytes) in &page.objects {
                 let name = key.strip_prefix(below.as_str());
                 if let Some(size) = name.and_then(|name| known.get_mut(name)) {
@@ -271,6 +247,11 @@ impl RemoteStore {
     }
 }
 
+/// With what the keys below another begin.
+fn prefix_of(below: &Key<'_>) -> String {
+    if below.is_root() { String::new() } else { format!("{}/", below.as_str()) }
+}
+
 impl Store for RemoteStore {
     fn name(&self) -> &str {
         &self.name
@@ -278,7 +259,7 @@ impl Store for RemoteStore {
 
     fn abilities(&self) -> Abilities {
         Abilities {
-            lists: self.address.service != Service::Http,
+            lists: self.address.kind != Kind::Http,
             reads_ranges: true,
             renames: false,
             locks: false,
@@ -302,7 +283,7 @@ impl Store for RemoteStore {
 
     /// One request, which brings the end of the object as well: the index of a shard, or all of what is small.
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
-        let came = match self.ahead.take_any(&self.whole_key(key)) {
+        let came = match self.ahead.take_any(key.as_str()) {
             Some(coming) => self.wait(async { coming.come().await.transpose() })?,
             None => None,
         };
@@ -311,13 +292,13 @@ impl Store for RemoteStore {
             None => self.fetch(key, Part::Last(FIRST), (FIRST, most))?,
         };
         let Some(fetched) = fetched else { return Ok(None) };
-        let names = (self.whole_key(key), self.shown(key));
+        let names = (key.as_str().to_owned(), self.shown(key));
         let shared = (self.client()?.clone(), self.ahead.clone());
         Ok(Some(ObjectReader::new(RemoteReader::new(shared, names, fetched))))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        let (whole, object) = (self.whole_key(key), self.shown(key));
+        let (whole, object) = (key.as_str().to_owned(), self.shown(key));
         self.wait(self.client()?.size(&whole, &object))
     }
 
@@ -332,7 +313,7 @@ impl Store for RemoteStore {
         let mut asked = Vec::with_capacity(names.len());
         for name in names {
             let key = folder.join(name)?;
-            let (client, whole, object) = (client.clone(), self.whole_key(&key), self.shown(&key));
+            let (client, whole, object) = (client.clone(), key.as_str().to_owned(), self.shown(&key));
             asked.push(runtime.spawn(async move { client.size(&whole, &object).await }));
         }
         let mut sizes = Vec::with_capacity(names.len());
@@ -352,7 +333,7 @@ impl Store for RemoteStore {
         }
         // By listings: some servers fail where they are asked for an object at the key of a folder. The key itself is the
         // first of all that begin with it.
-        let (folder, object) = (self.prefix(key), self.whole_key(key));
+        let (folder, object) = (prefix_of(key), key.as_str().to_owned());
         let (client, runtime, shown) = (self.client()?, self.runtime()?, self.shown(key));
         self.writes.finish(runtime)?;
         // Both are asked for at once.
@@ -372,25 +353,19 @@ impl Store for RemoteStore {
         depth: Depth,
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let prefix = self.prefix(below);
-        let listed = Listed { prefix: &prefix, by_folder: depth == Depth::Folder, most: None };
+        let prefix = prefix_of(below);
+        let listed = Listed { prefix: &prefix, by_folder: depth == Depth::Folder, ..Listed::default() };
         self.pages(below, listed, |page| {
-            for (key, bytes) in &page.objects {
-                let Some(name) = key.strip_prefix(prefix.as_str()) else { continue };
-                // What other tools make so that a folder is seen.
-                if *bytes == 0 && (name.is_empty() || name.ends_with('/')) {
-                    continue;
-                }
-                let kind = if Key::new(name).is_ok() { EntryKind::File } else { EntryKind::Unnamed };
-                each(Entry { name, kind, bytes: Some(*bytes) })?;
-            }
-            for key in &page.folders {
-                let Some(name) = key.strip_prefix(prefix.as_str()) else { continue };
-                let folder = name.strip_suffix('/').unwrap_or(name);
-                match Key::new(folder) {
-                    Ok(_) => each(Entry::new(folder, EntryKind::Folder))?,
-                    Err(_) => each(Entry::new(name, EntryKind::Unnamed))?,
-                }
+            let below = |key: &str| {
+                key.strip_prefix(prefix.as_str()).filter(|name| !name.is_empty()).map(str::to_owned)
+            };
+            let objects = page.objects.iter().map(|(key, bytes)| (key, EntryKind::File, Some(*bytes)));
+            let folders = page.folders.iter().map(|key| (key, EntryKind::Folder, None));
+            let others = page.left_out.iter().map(|key| (key, EntryKind::Unnamed, None));
+            for (key, kind, bytes) in objects.chain(folders).chain(others) {
+                let Some(name) = below(key) else { continue };
+                let kind = if Key::new(&name).is_ok() { kind } else { EntryKind::Unnamed };
+                each(Entry { name: &name, kind, bytes })?;
             }
             ControlFlow::Continue(())
         })
@@ -398,7 +373,7 @@ impl Store for RemoteStore {
 
     fn tells_keys(&self, below: &Key<'_>) -> bool {
         let client = self.client.get().and_then(|client| client.as_ref().ok());
-        self.abilities().lists && !client.is_some_and(|client| client.refuses_to_list(&self.prefix(below)))
+        self.abilities().lists && !client.is_some_and(|client| client.refuses_to_list(&prefix_of(below)))
     }
 
     fn wants_hints(&self) -> Option<super::Ahead> {
@@ -411,7 +386,7 @@ impl Store for RemoteStore {
         // What is wrong shows when it is read.
         let (Ok(client), Ok(runtime)) = (self.client(), runtime()) else { return };
         for (key, part) in soon.iter().take(self.ahead.room()) {
-            let whole = self.whole_key(key);
+            let whole = key.as_str().to_owned();
             // What is being written is read once it is.
             if !self.writes.holds(&whole) {
                 self.ahead.ask(runtime, client, (whole, self.shown(key)), *part);
@@ -434,7 +409,7 @@ impl Store for RemoteStore {
 
     fn num_refused(&self, below: &Key<'_>) -> u64 {
         match self.client.get() {
-            Some(Ok(client)) => client.num_refused(&self.prefix(below)),
+            Some(Ok(client)) => client.num_refused(&prefix_of(below)),
             _ => 0,
         }
     }
@@ -490,10 +465,11 @@ impl Store for RemoteStore {
             if self.size(key)?.is_some() {
                 return Ok(false);
             }
-            match self.wait(self.client()?.put_new((&whole, &object), bytes.to_vec()))? {
-                Some(true) => return Ok(true),
-                Some(false) => {}
-                None => return self.publish(key, bytes).map(|()| true),
+            let attempt = Attempt { action: "create", object: &object };
+            match self.wait(self.client()?.put_if(attempt, &whole, bytes.to_vec(), PutMode::Create))? {
+                Written::Done(_) => return Ok(true),
+                Written::Refused => {}
+                Written::Unsupported => return self.publish(key, bytes).map(|()| true),
             }
         }
         let refused = "the store says that an object is there, and that there is none";

@@ -1,13 +1,13 @@
 //! Whether a web address leads to what a bucket holds. Many addresses do, so the objects themselves are compared.
 
-use reqwest::Method;
+use object_store::{GetOptions, GetRange};
 use reqwest::header::{ETAG, LAST_MODIFIED};
 
 use super::RemoteStore;
-use super::address::{Service, percent_decoded};
-use super::body::{Keep, header};
+use super::address::{Kind, percent_decoded};
+use super::answer::header;
 use super::explain::Attempt;
-use super::transport::Request;
+use super::service::Failure;
 use crate::store::{Key, Node, Relation, StoreError};
 
 /// The documents by which two nodes are compared.
@@ -38,7 +38,7 @@ pub(super) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>, S
     let (Some(bucket), Some(web)) = (place.store.as_remote(), file.store.as_remote()) else {
         return Ok(None);
     };
-    if web.address.service != Service::Http || bucket.address.service == Service::Http {
+    if web.address.kind != Kind::Http || bucket.address.kind == Kind::Http {
         return Ok(None);
     }
     for (below_web, below_place) in pairs(&web.path_of(&file.prefix), place.prefix.as_str()) {
@@ -88,23 +88,27 @@ fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>, StoreError>
 impl RemoteStore {
     /// The path of a key at a web server, decoded.
     fn path_of(&self, key: &Key<'_>) -> String {
-        percent_decoded(&self.whole_key(key)).unwrap_or_default()
+        let base = percent_decoded(&self.base).unwrap_or_default();
+        let separator = if base.is_empty() || key.is_root() { "" } else { "/" };
+        format!("{base}{separator}{}", key.as_str())
     }
 
     /// What the server says of an object; `None` where it gives none.
     fn describe(&self, key: &Key<'_>) -> Result<Option<Description>, StoreError> {
-        let (whole, object) = (self.whole_key(key), self.shown(key));
+        let client = self.client()?;
         // Some addresses are signed for this method alone.
-        let request = Request::new(Method::GET, Some(&whole)).with_header("range", "bytes=0-0");
-        let keep = Keep::Range { offset: 0, length: 1 };
-        let attempt = Attempt { action: "look at", object: &object };
-        let answer = self.wait(self.client()?.send(attempt, &request, keep))?;
-        let text = |name: &str| header(&answer.headers, name).map(str::to_owned);
-        Ok(answer.has_content().then(|| Description {
-            bytes: answer.object_bytes,
-            tag: text(ETAG.as_str()),
-            modified: text(LAST_MODIFIED.as_str()),
-        }))
+        let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
+        let (bytes, headers) = match self.runtime()?.block_on(client.get(key.as_str(), u64::MAX, options)) {
+            Ok(done) => (Some(done.value.2), done.headers),
+            Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => (Some(0), answer.headers),
+            Err(Failure::Answered(_)) => return Ok(None),
+            Err(failure) => {
+                let attempt = Attempt { action: "look at", object: &self.shown(key) };
+                return Err(attempt.failed(failure, u64::MAX, client.who));
+            }
+        };
+        let text = |name: &str| header(&headers, name).map(str::to_owned);
+        Ok(Some(Description { bytes, tag: text(ETAG.as_str()), modified: text(LAST_MODIFIED.as_str()) }))
     }
 }
 

@@ -6,9 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::RemoteStore;
-use super::address::Service;
-use super::explain::Attempt;
-use super::listing::{self, Listed};
+use super::address::Kind;
+use super::client::Listed;
 use crate::store::{Key, Store, StoreError};
 
 /// The most sizes that are kept: some 20 MB with their keys.
@@ -29,7 +28,7 @@ struct Known {
 impl RemoteStore {
     /// The size of an object in bytes, which a listing tells of its neighbours as well; `None` where it is absent.
     pub(super) fn size_among_others(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        let whole = self.whole_key(key);
+        let whole = key.as_str().to_owned();
         let mut known = self.sizes.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.listed.is_some_and(|listed| listed.elapsed() > KEPT) {
             *known = Known::default();
@@ -46,19 +45,16 @@ impl RemoteStore {
             return self.size(key);
         }
         // Azure lists from no key on; its neighbours have their beginning in common with it.
-        let is_azure = self.address.service == Service::Azure;
+        let is_azure = self.address.kind == Kind::Azure;
         let in_common = name.char_indices().rev().nth(1).map_or(0, |(place, _)| place);
         let prefix = if is_azure { &whole[..folder.len() + in_common] } else { folder };
-        let mut request =
-            listing::request(self.address.service, Listed { prefix, by_folder: false, most: None }, None);
-        if !is_azure {
-            let Some(before) = just_before(&whole) else {
-                drop(known);
-                return self.size(key);
-            };
-            request = request.with_query("start-after", before);
+        let after = just_before(&whole).filter(|_| !is_azure);
+        if !is_azure && after.is_none() {
+            drop(known);
+            return self.size(key);
         }
-        let page = self.wait(client.page(Attempt { action: "list", object: &object }, prefix, &request))?;
+        let listed = Listed { prefix, after: after.as_deref(), ..Listed::default() };
+        let page = self.wait(client.list(listed, &object, None))?;
         if known.bytes.len() + page.objects.len() > MOST {
             known.bytes.clear();
         }

@@ -5,13 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use object_store::multipart::PartId;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::client::Client;
 use super::reader::io;
 use super::runtime::runtime;
-use super::upload::Upload;
 use super::writes::Writes;
 use crate::store::StoreError;
 use crate::store::object::WriteObject;
@@ -37,10 +37,11 @@ pub(super) struct RemoteWriter {
     first: Vec<u8>,
     /// The bytes of the next part.
     next: Vec<u8>,
-    upload: Option<Upload>,
-    under_way: VecDeque<JoinHandle<Result<String, StoreError>>>,
+    /// What names the upload in parts.
+    upload: Option<String>,
+    under_way: VecDeque<JoinHandle<Result<PartId, StoreError>>>,
     /// What names the parts that are done, from the second on.
-    done: Vec<String>,
+    done: Vec<PartId>,
 }
 
 impl fmt::Debug for RemoteWriter {
@@ -73,7 +74,7 @@ impl RemoteWriter {
         let upload = if let Some(upload) = &self.upload {
             upload.clone()
         } else {
-            let begun = self.wait(self.client.begin_upload(self.key.clone(), self.object.clone()))?;
+            let begun = self.wait(self.client.begin_upload((&self.key, &self.object)))?;
             self.upload.insert(begun).clone()
         };
         while self.under_way.len() >= MOST_PARTS {
@@ -81,9 +82,11 @@ impl RemoteWriter {
         }
         let (client, bytes) = (self.client.clone(), std::mem::take(&mut self.next));
         // The first part goes last.
-        let number = self.done.len() + self.under_way.len() + 2;
+        let number = self.done.len() + self.under_way.len() + 1;
         let runtime = runtime().map_err(|source| io("reach", &self.object, source))?;
-        let part = runtime.spawn(async move { client.upload_part(&upload, number, bytes).await });
+        let (key, object) = (self.key.clone(), self.object.clone());
+        let part =
+            runtime.spawn(async move { client.upload_part((&key, &object), &upload, number, bytes).await });
         self.under_way.push_back(part);
         Ok(())
     }
@@ -106,9 +109,10 @@ impl RemoteWriter {
         }
         let Some(upload) = self.upload.clone() else { return Ok(()) };
         let first = std::mem::take(&mut self.first);
-        let mut parts = vec![self.wait(self.client.upload_part(&upload, 1, first))?];
+        let names = (self.key.as_str(), self.object.as_str());
+        let mut parts = vec![self.wait(self.client.upload_part(names, &upload, 0, first))?];
         parts.append(&mut self.done);
-        self.wait(self.client.end_upload(&upload, &parts))?;
+        self.wait(self.client.end_upload((&self.key, &self.object), &upload, parts))?;
         self.upload = None;
         Ok(())
     }
@@ -166,7 +170,7 @@ impl Drop for RemoteWriter {
                 }
             }
             // Where this fails, too, the store's own rules clear it away.
-            let _ = self.client.abort_upload(&upload).await;
+            let _ = self.client.abort_upload(&self.key, &upload).await;
         });
     }
 }
