@@ -144,7 +144,7 @@ impl StoredArray {
 
     /// The object that holds a subchunk, and the subchunk's position in it.
     pub fn object_of(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
-        if !self.is_regular() {
+        if self.layout.is_none() || !self.is_regular() {
             return self.object_of_any(subchunk);
         }
         let per_object = self.subchunks_per_object();

@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::BoundSharding;
-use crate::codec::region::{advance, ravel};
+use crate::codec::region::ravel;
 use crate::engine::transfer::Transfer;
-use crate::grid::Region;
+use crate::grid::{Region, cells};
 use crate::pipeline::IndexLocation;
 use crate::store::{Ahead, Node, Part};
 
@@ -231,17 +231,7 @@ pub fn stays_open(array: &StoredArray) -> bool {
 pub fn each_object(array: &StoredArray, start: &[u64], end: &[u64], mut visit: impl FnMut(u64)) {
     let grid = array.metadata.chunk_grid_shape();
     let (first, counts) = array.metadata.grid.chunks_in(start, end);
-    let mut place = vec![0; counts.len()];
-    if counts.contains(&0) {
-        return;
-    }
-    loop {
-        let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-        visit(ravel(&position, &grid));
-        if !advance(&mut place, &counts) {
-            return;
-        }
-    }
+    cells(&first, &counts).for_each(|position| visit(ravel(&position, &grid)));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Blocks of the destination read from the source.
 
-use super::decoded_block::DecodedBlock;
+use super::decoded_block::{DecodedBlock, common};
 use super::driver::guarded;
 use super::plan::Block;
 use super::subchunk_encoder::SubchunkEncoder;
@@ -9,12 +9,13 @@ use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::array::stored::{StoredArray, at};
 use crate::array::subchunks::SubchunkSource;
-use crate::codec::region::{Pieces, advance, as_index, ravel, unravel};
+use crate::codec::region::{Pieces, as_index, ravel, unravel};
 use crate::codec::{BoundChain, ChainFault};
 use crate::engine::ahead::{Extent, each_object, extent_of, reads_all, reads_of_object, stays_open};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::progress::Progress;
 use crate::engine::transfer::Transfer;
+use crate::grid::cells;
 use crate::store::Part;
 
 /// Bytes of a plain object that are read at a time: the least that is worth a call, and the most, which leaves room in
@@ -154,10 +155,8 @@ impl BlockReader<'_, '_> {
         // Shard by shard, so that the index of each is read once.
         let (first, counts) = side.metadata.grid.chunks_in(&block.start, &block.end);
         let grid = side.metadata.chunk_grid_shape();
-        let mut place = vec![0; counts.len()];
         let mut bytes = 0;
-        loop {
-            let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+        for object in cells(&first, &counts) {
             let inside = side.subchunks_of(ravel(&object, &grid));
             let (subchunks, counts_inside) = common((&first_subchunk, &subchunk_counts), &inside);
             workers.each(1, |buffers, _| {
@@ -165,10 +164,8 @@ impl BlockReader<'_, '_> {
                 self.subchunks.source.expect(&subchunks, &counts_inside, read, workspace)
             })?;
             bytes += self.read_subchunks(&subchunks, &counts_inside, decoded, workers)?;
-            if !advance(&mut place, &counts) {
-                return Ok(bytes);
-            }
         }
+        Ok(bytes)
     }
 
     /// Whether some of the box may hold nothing that is stored.
@@ -188,16 +185,7 @@ impl BlockReader<'_, '_> {
         let grid = source.metadata.chunk_grid_shape();
         let block = block.moved_by(&source.metadata.skipped);
         let (first, counts) = source.metadata.grid.chunks_in(&block.start, &block.end);
-        let mut place = vec![0; counts.len()];
-        loop {
-            let object: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if source.may_hold(ravel(&object, &grid)) == is_there {
-                return true;
-            }
-            if !advance(&mut place, &counts) {
-                return false;
-            }
-        }
+        cells(&first, &counts).any(|object| source.may_hold(ravel(&object, &grid)) == is_there)
     }
 
     /// Reads a box of source subchunks.
@@ -315,43 +303,24 @@ fn check_values(side: &StoredArray, elements: &[u8], start: &[u64], shape: &[u64
         (*lines, *row) = (1, *length);
     }
     let size = elements.len() / as_index(shape.iter().product::<u64>()).max(1);
-    let mut line = vec![0; shape.len()];
-    loop {
-        let first: Vec<u64> = line.iter().zip(&front).map(|(index, skipped)| index + skipped).collect();
+    for first in cells(&front, &lines) {
         let place = as_index(ravel(&first, shape)) * size;
         let length = as_index(row.iter().product::<u64>()) * size;
         let of_row = elements.get(place..place + length).unwrap_or_default();
         let start: Vec<u64> = start.iter().zip(&first).map(|(start, first)| start + first).collect();
         chain.check_values(of_row, &row, &row).map_err(|fault| at(fault, &start))?;
-        if !advance(&mut line, &lines) {
-            return Ok(());
-        }
     }
-}
-
-/// What two boxes of subchunks have in common, each its first and how many it has along each dimension.
-fn common((first, counts): (&[u64], &[u64]), other: &(Vec<u64>, Vec<u64>)) -> (Vec<u64>, Vec<u64>) {
-    let bounds = first.iter().zip(counts).zip(other.0.iter().zip(&other.1));
-    bounds
-        .map(|((first, count), (other, others))| {
-            let low = *first.max(other);
-            (low, (first + count).min(other + others).saturating_sub(low))
-        })
-        .unzip()
+    Ok(())
 }
 
 /// Whether a subchunk that overlaps a part of the array is stored.
 fn holds_any(source: &SubchunkSource<'_>, part: &Block, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
     let part = part.moved_by(&source.side().metadata.skipped);
     let (first, counts) = source.side().subchunks_in(&part.start, &part.end);
-    let mut place = vec![0; counts.len()];
-    loop {
-        let subchunk: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
+    for subchunk in cells(&first, &counts) {
         if source.holds(&subchunk, &mut buffers.read, &mut buffers.workspace)? {
             return Ok(true);
         }
-        if !advance(&mut place, &counts) {
-            return Ok(false);
-        }
     }
+    Ok(false)
 }

@@ -1,5 +1,6 @@
 //! What a thread keeps from object to object, so that nothing is allocated for each.
 
+use super::decoded_block::DecodedBlock;
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::ConversionBuffers;
 
@@ -14,6 +15,8 @@ pub struct ObjectBuffers {
     pub(super) written: Vec<u8>,
     pub(super) conversion: ConversionBuffers,
     pub(super) workspace: Workspace,
+    /// A block of the destination.
+    pub(super) block: DecodedBlock,
 }
 
 impl ObjectBuffers {

@@ -62,7 +62,8 @@ impl DecodedBlock {
 
     /// The subchunks of the block that lie in an object: the first, and how many along each dimension.
     pub(super) fn subchunks_of(&self, object: &[u64], per_object: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        overlap(&self.first, &self.counts, object, per_object)
+        let first = object.iter().zip(per_object).map(|(index, count)| index * count).collect();
+        common((&self.first, &self.counts), &(first, per_object.to_vec()))
     }
 
     /// A subchunk.
@@ -176,19 +177,16 @@ impl DecodedBlock {
     }
 }
 
-/// The subchunks of a box that lie in an object: the first, and how many along each dimension.
-pub(super) fn overlap(
-    first: &[u64],
-    counts: &[u64],
-    object: &[u64],
-    per_object: &[u64],
+/// What two boxes of subchunks have in common, each its first and how many it has along each dimension.
+pub(super) fn common(
+    (first, counts): (&[u64], &[u64]),
+    other: &(Vec<u64>, Vec<u64>),
 ) -> (Vec<u64>, Vec<u64>) {
-    let bounds = first.iter().zip(counts).zip(object).zip(per_object);
+    let bounds = first.iter().zip(counts).zip(other.0.iter().zip(&other.1));
     bounds
-        .map(|(((first, count), object), per_object)| {
-            let low = (*first).max(object * per_object);
-            let high = (first + count).min((object + 1) * per_object);
-            (low, high.saturating_sub(low))
+        .map(|((first, count), (other, others))| {
+            let low = *first.max(other);
+            (low, (first + count).min(other + others).saturating_sub(low))
         })
         .unzip()
 }

@@ -1,19 +1,22 @@
 //! The objects (chunks or shards) of an array from SOURCE to DEST, by whichever route.
 
+use std::ops::Range;
+
 use super::block_reader::JobSubchunks;
 use super::driver::Driver;
 use super::journal::PassProgress;
+use super::pass;
 use super::progress::Progress;
 use super::report::ObjectReport;
-use super::route::copy::CopyJob;
+use super::route::copy::{CopyJob, CopyPass};
 use super::route::measured::SubchunkWay;
 use super::route::rechunk::Rechunk;
 use super::route::staged::{Intermediate, Staged};
-use super::route::{ConvertRun, MeasuredRun, RechunkRun, Route, StagedRun, SubchunkMove};
+use super::route::{MeasuredRun, MovePass, RechunkPass, Route, StagedRun};
 use super::transfer::Transfer;
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::ChunkFault;
-use crate::metadata::array::num_elements;
+use crate::metadata::array::{ArrayMetadata, num_elements};
 
 /// The work on the objects of an array.
 #[derive(Debug)]
@@ -43,7 +46,9 @@ impl Job {
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         match self {
-            Job::Copy(job) => job.run(driver, progress, part, &mut fold),
+            Job::Copy(job) => {
+                pass::run(&CopyPass { job, progress: part, listener: progress }, driver, &mut fold)
+            }
             Job::Objects(job) => {
                 let run = job.run(driver, progress, part, fold);
                 // Of objects that an earlier run had written.
@@ -119,47 +124,117 @@ impl Job {
         self.objects().map_or(0, |job| job.transfer.num_filled())
     }
 
-    /// Pieces of work of each pass: objects of the destination, or blocks.
-    pub fn units(&self) -> Vec<u64> {
-        let of_blocks = |job: &ObjectJob| job.rechunks().map(|rechunk| job.num_blocks(rechunk)).collect();
-        let passes: Vec<u64> = self.objects().map(of_blocks).unwrap_or_default();
-        if passes.is_empty() { vec![self.num_written()] } else { passes }
+    /// The units of a pass (0: the first) that have anything to do: stored objects of what it writes, by their linear indices;
+    /// where the grid changes, groups of such objects that are written together. Units of one number write the same objects
+    /// whichever process does them.
+    pub fn units_of(&self, pass: usize) -> ChunkSet {
+        match (self, self.blocks_of(pass)) {
+            (Job::Copy(job), _) => job.objects(),
+            (Job::Objects(job), Some((rechunk, _))) => job.transfer.overlapped(&rechunk.plan.group_shape()),
+            (Job::Objects(job), None) => job.transfer.overlapped_by(&job.transfer.destination.metadata.grid),
+        }
     }
 
-    /// Pieces of work in all passes.
+    /// How many there are of each pass.
+    pub fn units(&self) -> Vec<u64> {
+        let passes = if self.staged().is_some() { 2 } else { 1 };
+        (0..passes).map(|pass| self.units_of(pass).len()).collect()
+    }
+
+    /// Units of all passes.
     pub fn num_units(&self) -> u64 {
         self.units().into_iter().fold(0, u64::saturating_add)
     }
 
-    /// Bytes of elements that are decoded, moved or written before all is there, in all passes; `None` where they are only
-    /// known afterwards, as of elements of any length. What is `done` by an earlier run is not among them.
-    pub fn bytes_left(&self, done: &ChunkSet) -> Option<u64> {
-        let all = match self {
-            Job::Copy(job) => job.objects().len().checked_mul(job.decoded_bytes?)?,
-            Job::Objects(job) => {
-                let transfer = &job.transfer;
-                match &job.route {
-                    Route::Convert(_) => self.num_written().saturating_mul(transfer.source.chunk_bytes()),
-                    Route::Subchunks(_) => {
-                        self.num_written().saturating_mul(transfer.destination.chunk_bytes())
-                    }
-                    Route::Rechunk(_) | Route::Staged(_) => {
-                        let whole = num_elements(&transfer.destination.metadata.shape)?;
-                        let passes = job.rechunks().map(|rechunk| job.block_bytes(rechunk, whole));
-                        passes.fold(0, u64::saturating_add)
-                    }
-                    Route::Measured(_) => return None,
-                }
-            }
+    /// The objects that units of a pass write: of DEST, or of the intermediate data.
+    pub fn objects_of(&self, pass: usize, units: &Range<u64>) -> ChunkSet {
+        let Some((rechunk, metadata)) = self.blocks_of(pass) else {
+            let end = units.end.min(self.num_objects());
+            return ChunkSet::of_range(units.start.min(end)..end);
         };
-        let units = u128::from(self.num_units().max(1));
-        let left = units.saturating_sub(done.len().into());
-        u64::try_from(u128::from(all) * left / units).ok()
+        let grid = metadata.chunk_grid_shape();
+        let all = self.units_of(pass);
+        let groups =
+            all.iter().skip_while(|group| *group < units.start).take_while(|group| *group < units.end);
+        let objects = groups.flat_map(|group| rechunk.plan.objects(&rechunk.plan.group(group), &grid));
+        ChunkSet::from_ranges(objects.collect())
+    }
+
+    /// Objects of DEST's grid.
+    fn num_objects(&self) -> u64 {
+        match self {
+            Job::Copy(job) => job.metadata[1].num_chunks(),
+            Job::Objects(job) => job.transfer.destination.metadata.num_chunks(),
+        }
+    }
+
+    /// Bytes of a unit's elements, about: by them work is divided.
+    pub fn unit_bytes(&self, pass: usize) -> u64 {
+        const UNKNOWN: u64 = 1 << 20;
+        let bytes = match (self, self.blocks_of(pass)) {
+            (Job::Copy(job), _) => job.decoded_bytes.unwrap_or(UNKNOWN),
+            (_, Some((rechunk, _))) => bytes_of_blocks(rechunk, 1, u64::MAX),
+            (Job::Objects(job), _) if matches!(job.route, Route::Measured(_)) => UNKNOWN,
+            (Job::Objects(job), _) => job.transfer.destination.chunk_bytes(),
+        };
+        bytes.max(1)
+    }
+
+    /// Bytes of elements that are told as progress while a pass writes all objects, or these; `None` where they are only known
+    /// afterwards, as of elements of any length.
+    pub fn bytes_of(&self, pass: usize, objects: Option<&ChunkSet>) -> Option<u64> {
+        let job = match (self, objects) {
+            (Job::Copy(job), None) => return job.objects().len().checked_mul(job.decoded_bytes?),
+            (Job::Copy(job), Some(objects)) => {
+                return job.objects().common(objects).len().checked_mul(job.decoded_bytes?);
+            }
+            (Job::Objects(job), _) => job,
+        };
+        let transfer = &job.transfer;
+        if let Some((rechunk, metadata)) = self.blocks_of(pass) {
+            let whole = num_elements(&transfer.destination.metadata.shape)?;
+            let groups = objects.map(|objects| rechunk.plan.groups_of(objects, &metadata.chunk_grid_shape()));
+            let grid = transfer.grid_of(&rechunk.plan.group_shape());
+            let groups = transfer.overlapped_among(&grid, groups.as_ref()).len();
+            return Some(bytes_of_blocks(rechunk, groups, whole));
+        }
+        if matches!(job.route, Route::Measured(_)) {
+            return None;
+        }
+        let written = transfer.overlapped_among(&transfer.destination.metadata.grid, objects).len();
+        Some(written.saturating_mul(transfer.object_bytes()))
+    }
+
+    /// The same of all passes, without the units that an earlier run has done.
+    pub fn bytes_left(&self, done: &ChunkSet) -> Option<u64> {
+        let units = self.units();
+        let add = |all: u64, pass| Some(all.saturating_add(self.bytes_of(pass, None)?));
+        let all = (0..units.len()).try_fold(0, add)?;
+        let units = units.into_iter().fold(0, u64::saturating_add).max(1);
+        let left = u128::from(units.saturating_sub(done.len()));
+        u64::try_from(u128::from(all) * left / u128::from(units)).ok()
+    }
+
+    /// What a pass over blocks does, and the array that it writes.
+    fn blocks_of(&self, pass: usize) -> Option<(&Rechunk, &ArrayMetadata)> {
+        let job = self.objects()?;
+        let destination = &job.transfer.destination.metadata;
+        match (&job.route, pass) {
+            (Route::Rechunk(rechunk), _) => Some((rechunk, destination)),
+            (Route::Staged(staged), 0) => Some((&staged.first, &staged.staging.metadata)),
+            (Route::Staged(staged), _) => Some((&staged.second, destination)),
+            (Route::Move(_) | Route::Measured(_), _) => None,
+        }
     }
 
     /// The passes over blocks, where objects are cut anew.
     pub fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
-        self.objects().into_iter().flat_map(ObjectJob::rechunks)
+        let passes: [Option<&Rechunk>; 2] = match self.objects().map(|job| &job.route) {
+            Some(Route::Rechunk(rechunk)) => [Some(rechunk), None],
+            Some(Route::Staged(staged)) => [Some(&staged.first), Some(&staged.second)],
+            _ => [None, None],
+        };
+        passes.into_iter().flatten()
     }
 
     /// How often chunks of the source are read, in the mean.
@@ -171,7 +246,7 @@ impl Job {
             Route::Measured(measured) => {
                 measured.read_amplification(&job.transfer.source, &job.transfer.destination)
             }
-            Route::Convert(_) | Route::Subchunks(_) => 1.0,
+            Route::Move(_) => 1.0,
         }
     }
 
@@ -205,20 +280,20 @@ impl ObjectJob {
         let ObjectJob { transfer, route } = self;
         let subchunks = JobSubchunks::new(transfer, matches!(route, Route::Rechunk(_)));
         let run = match route {
-            Route::Subchunks(conversion) => {
-                SubchunkMove { transfer, conversion, source: &subchunks.source, part, progress }
-                    .run(driver, &mut fold)
+            Route::Move(conversion) => {
+                let (source, listener) = (&subchunks.source, progress);
+                let moving = MovePass { transfer, conversion, source, progress: part, listener };
+                pass::run(&moving, driver, &mut fold)
             }
             Route::Rechunk(rechunk) => {
-                RechunkRun { transfer, rechunk, subchunks: &subchunks, part }.run(driver, progress, &mut fold)
+                let (subchunks, listener) = (&subchunks, progress);
+                let rechunking = RechunkPass { transfer, rechunk, subchunks, progress: part, listener };
+                pass::run(&rechunking, driver, &mut fold)
             }
             Route::Staged(staged) => StagedRun { transfer, staged, part }.run(driver, progress, &mut fold),
             Route::Measured(measured) => {
                 MeasuredRun { transfer, measured, source: &subchunks.source, part, progress }
                     .run(driver, &mut fold)
-            }
-            Route::Convert(conversion) => {
-                ConvertRun { transfer, conversion, part, progress }.run(driver, &mut fold)
             }
         };
         let indexes = ObjectReport { bytes_read: subchunks.index_bytes(), ..ObjectReport::default() };
@@ -229,31 +304,26 @@ impl ObjectJob {
 
     /// Whether each subchunk of the source is read by itself, and once: then those that an earlier pass kept are used.
     pub fn reads_subchunks_once(&self) -> bool {
-        matches!(self.route, Route::Convert(_) | Route::Subchunks(_))
+        matches!(self.route, Route::Move(_))
+    }
+
+    /// Whether subchunks are moved between objects, or in shards.
+    pub fn moves_subchunks(&self) -> bool {
+        matches!(self.route, Route::Move(_)) && !self.has_same_chunks()
+    }
+
+    /// Whether each object of the destination is made of that object of the source, which is one chunk.
+    fn has_same_chunks(&self) -> bool {
+        let Transfer { source, destination, .. } = &self.transfer;
+        let has_shards = source.layout.is_some() || destination.layout.is_some();
+        !has_shards
+            && !source.metadata.skips()
+            && source.metadata.grid.has_chunks_of(&destination.metadata.grid)
     }
 
     /// Whether elements of any length are put together anew.
     pub fn makes_elements(&self) -> bool {
         matches!(&self.route, Route::Measured(measured) if matches!(measured.way, SubchunkWay::Elements))
-    }
-
-    fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
-        let passes: [Option<&Rechunk>; 2] = match &self.route {
-            Route::Rechunk(rechunk) => [Some(rechunk), None],
-            Route::Staged(staged) => [Some(&staged.first), Some(&staged.second)],
-            Route::Convert(_) | Route::Subchunks(_) | Route::Measured(_) => [None, None],
-        };
-        passes.into_iter().flatten()
-    }
-
-    /// Blocks of a pass that hold anything.
-    fn num_blocks(&self, rechunk: &Rechunk) -> u64 {
-        self.transfer.overlapped(&rechunk.plan.group_shape()).len()
-    }
-
-    /// Bytes of the elements of these blocks, of so many that the array has.
-    fn block_bytes(&self, rechunk: &Rechunk, whole: u64) -> u64 {
-        bytes_of_blocks(rechunk, self.num_blocks(rechunk), whole)
     }
 
     /// The two passes of a job that has them.
@@ -266,7 +336,7 @@ impl ObjectJob {
 }
 
 /// Bytes of the elements of so many blocks of an array of so many elements.
-pub(super) fn bytes_of_blocks(rechunk: &Rechunk, blocks: u64, whole: u64) -> u64 {
+fn bytes_of_blocks(rechunk: &Rechunk, blocks: u64, whole: u64) -> u64 {
     let of_block = num_elements(&rechunk.plan.group_shape()).unwrap_or(u64::MAX);
     let elements = blocks.saturating_mul(of_block).min(whole);
     elements.saturating_mul(rechunk.encoder.element_size() as u64)

@@ -8,6 +8,7 @@ pub mod driver;
 pub mod job;
 pub mod journal;
 pub mod listing;
+mod pass;
 pub mod plan;
 pub mod progress;
 pub mod report;
@@ -16,7 +17,6 @@ mod subchunk_encoder;
 mod subchunk_writer;
 pub mod transfer;
 pub mod unfinished;
-pub mod units;
 mod workers;
 
 pub use driver::Driver;

@@ -1,18 +1,47 @@
 //! The subchunks of an object of the destination, written as they come.
 
+use super::buffers::ObjectBuffers;
 use super::subchunk_encoder::Encoded;
+use super::workers::Workers;
+use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::array::shard::ShardWriter;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
 use crate::engine::report::ObjectReport;
+use crate::grid::cells;
+
+/// The positions in the array of subchunks of one object, a box of them, in the order in which they lie in the object.
+pub(super) fn in_order(
+    side: &StoredArray,
+    (first, counts): (Vec<u64>, Vec<u64>),
+) -> impl Iterator<Item = Vec<u64>> {
+    let order = side.subchunk_order();
+    let lengths: Vec<u64> = order.iter().map(|dimension| counts[*dimension]).collect();
+    cells(&vec![0; lengths.len()], &lengths).map(move |place| {
+        let mut subchunk = first.clone();
+        place.iter().zip(&order).for_each(|(index, dimension)| subchunk[*dimension] += index);
+        subchunk
+    })
+}
+
+/// The same of all subchunks of an object.
+pub(super) fn all_in_order(side: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
+    let inner = side.layout.as_ref().map(|_| in_order(side, side.subchunks_of(object)));
+    let whole = side.layout.is_none().then(|| position(object, &side.metadata));
+    whole.into_iter().chain(inner.into_iter().flatten())
+}
+
+/// Takes an encoded subchunk, to write it or to keep it until its turn.
+pub(super) type Put<'p> = dyn FnMut(Encoded<'_>, &mut ObjectReport) -> Result<(), Fault> + 'p;
 
 /// An object being written: a chunk at once, a shard subchunk by subchunk. Nothing is made before the first subchunk.
 #[derive(Debug)]
 pub(super) struct SubchunkWriter<'a> {
     side: &'a StoredArray,
     object: u64,
-    shard: Option<ShardWriter>,
+    /// With the position of its first subchunk.
+    shard: Option<(ShardWriter, Vec<u64>)>,
 }
 
 impl<'a> SubchunkWriter<'a> {
@@ -26,17 +55,61 @@ impl<'a> SubchunkWriter<'a> {
         self.object
     }
 
-    /// Writes the subchunk at a position in the object; those of a shard come in its own order.
+    /// Writes subchunks in their order. Each is encoded by `make`, which gives it on unless it is left out; workers encode
+    /// several at a time.
+    pub(super) fn write_each(
+        &mut self,
+        mut subchunks: impl Iterator<Item = Vec<u64>>,
+        workers: &mut Workers<'_>,
+        report: &mut ObjectReport,
+        make: &(impl Fn(&[u64], &mut ObjectBuffers, &mut ObjectReport, &mut Put<'_>) -> Result<(), Fault> + Sync),
+    ) -> Result<(), Fault> {
+        if let Workers::One { buffers, interrupt } = workers {
+            return subchunks.try_for_each(|subchunk| {
+                interrupt.check()?;
+                make(&subchunk, buffers, report, &mut |encoded, report| {
+                    self.write(&subchunk, encoded, report)
+                })
+            });
+        }
+        loop {
+            let batch: Vec<Vec<u64>> = subchunks.by_ref().take(workers.at_once()).collect();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            let made = workers.each(batch.len(), |buffers, item| {
+                let (mut bytes, mut report) = (None, ObjectReport::default());
+                make(&batch[item], buffers, &mut report, &mut |encoded, _| {
+                    bytes = Some(encoded.to_vec());
+                    Ok(())
+                })?;
+                Ok((bytes, report))
+            })?;
+            for (subchunk, (bytes, of_subchunk)) in batch.iter().zip(made) {
+                report.add(&of_subchunk);
+                if let Some(bytes) = bytes {
+                    self.write(subchunk, Encoded::whole(&bytes), report)?;
+                }
+            }
+        }
+    }
+
+    /// Writes a subchunk, by its position in the array; those of a shard come in its own order.
     pub(super) fn write(
         &mut self,
-        inside: &[u64],
+        subchunk: &[u64],
         encoded: Encoded<'_>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
-        self.put(inside, encoded, report).map_err(|fault| fault.of_destination(self.object))
+        self.put(subchunk, encoded, report).map_err(|fault| fault.of_destination(self.object))
     }
 
-    fn put(&mut self, inside: &[u64], encoded: Encoded<'_>, report: &mut ObjectReport) -> Result<(), Fault> {
+    fn put(
+        &mut self,
+        subchunk: &[u64],
+        encoded: Encoded<'_>,
+        report: &mut ObjectReport,
+    ) -> Result<(), Fault> {
         let key = || self.side.key(self.object);
         let Some(layout) = self.side.layout_of(self.object)? else {
             if let Some(bytes) = encoded.as_slice() {
@@ -49,11 +122,15 @@ impl<'a> SubchunkWriter<'a> {
             report.wrote(self.object, encoded.length());
             return Ok(());
         };
-        let shard = match &mut self.shard {
+        let (shard, first) = match &mut self.shard {
             Some(shard) => shard,
-            none => none.insert(ShardWriter::new(self.side.node.create(&key())?, &layout.sharding)?),
+            none => {
+                let shard = ShardWriter::new(self.side.node.create(&key())?, &layout.sharding)?;
+                none.insert((shard, self.side.subchunks_of(self.object).0))
+            }
         };
-        let entry = layout.entry_of(inside);
+        let inside: Vec<u64> = subchunk.iter().zip(&*first).map(|(index, first)| index - first).collect();
+        let entry = layout.entry_of(&inside);
         match encoded.as_slice() {
             Some(bytes) => shard.append(entry, bytes)?,
             None => shard.append(entry, &encoded.to_vec())?,
@@ -62,10 +139,10 @@ impl<'a> SubchunkWriter<'a> {
     }
 
     /// Writes the index of a shard that has subchunks.
-    pub(super) fn finish(self, workspace: &mut Workspace, report: &mut ObjectReport) -> Result<(), Fault> {
-        if let (Some(shard), Some(layout)) = (self.shard, self.side.layout_of(self.object)?) {
+    pub(super) fn finish(self, report: &mut ObjectReport) -> Result<(), Fault> {
+        if let (Some((shard, _)), Some(layout)) = (self.shard, self.side.layout_of(self.object)?) {
             let bytes = shard
-                .finish(&layout.sharding, workspace)
+                .finish(&layout.sharding, &mut Workspace::default())
                 .map_err(|fault| fault.of_destination(self.object))?;
             report.wrote(self.object, bytes);
         }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::stored::StoredArray;
-use crate::codec::region::{advance, ravel, unravel};
-use crate::grid::{Grid, Region};
+use crate::codec::region::{ravel, unravel};
+use crate::grid::{Grid, Region, cells};
 
 /// From one stored array to another.
 #[derive(Debug, Clone)]
@@ -21,6 +21,12 @@ pub struct Transfer {
 }
 
 impl Transfer {
+    /// Bytes of the elements of the source that an object of the destination is made of, where both have the same subchunks.
+    pub fn object_bytes(&self) -> u64 {
+        let subchunks = self.destination.subchunks_per_object().into_iter().fold(1, u64::saturating_mul);
+        subchunks.saturating_mul(self.source.subchunk_chain().decoded_bytes())
+    }
+
     /// Which boxes of a grid of `shape` elements each overlap an object that is there; all where none may stay absent.
     pub fn overlapped(&self, shape: &[u64]) -> ChunkSet {
         self.overlapped_by(&self.grid_of(shape))
@@ -60,20 +66,8 @@ impl Transfer {
         let side = &self.source.metadata;
         let Region { start, shape } = self.in_source(region);
         let (first, extent) = side.grid.chunks_in(&start, &Region { start: start.clone(), shape }.end());
-        if extent.contains(&0) {
-            return false;
-        }
         let counts = side.grid.counts();
-        let mut place = vec![0; extent.len()];
-        loop {
-            let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if present.contains(ravel(&position, &counts)) {
-                return true;
-            }
-            if !advance(&mut place, &extent) {
-                return false;
-            }
-        }
+        cells(&first, &extent).any(|position| present.contains(ravel(&position, &counts)))
     }
 
     /// Whether the chunks of a grid are those of the source.
@@ -127,15 +121,9 @@ impl Transfer {
                     break;
                 }
             }
-            let mut place = vec![0; extent.len()];
-            loop {
-                let position: Vec<u64> =
-                    place.iter().zip(&first).map(|(index, first)| index + first).collect();
+            for position in cells(&first, &extent) {
                 let first = ravel(&position, &counts);
                 overlapped.insert_run(first..first.saturating_add(run));
-                if !advance(&mut place, &extent) {
-                    break;
-                }
             }
         }
         overlapped.finish()

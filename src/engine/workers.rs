@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use super::decoded_block::DecodedBlock;
 use super::driver::Driver;
 use crate::array::fault::Fault;
 use crate::array::interrupt::Interrupt;
@@ -23,10 +24,20 @@ pub(super) enum Workers<'a> {
         driver: &'a Driver,
         /// What they keep.
         buffers: &'a [Mutex<ObjectBuffers>],
+        /// The block of the destination that they work on.
+        block: &'a mut DecodedBlock,
     },
 }
 
 impl Workers<'_> {
+    /// The block that is worked on.
+    pub(super) fn block(&mut self) -> &mut DecodedBlock {
+        match self {
+            Workers::One { buffers, .. } => &mut buffers.block,
+            Workers::All { block, .. } => block,
+        }
+    }
+
     /// How many parts are worth doing at a time, where results are gathered.
     pub(super) fn at_once(&self) -> usize {
         match self {
@@ -48,7 +59,7 @@ impl Workers<'_> {
                     work(buffers, item)
                 })
                 .collect(),
-            Workers::All { driver, buffers } => driver.map(buffers, count, work).into_iter().collect(),
+            Workers::All { driver, buffers, .. } => driver.map(buffers, count, work).into_iter().collect(),
         }
     }
 }

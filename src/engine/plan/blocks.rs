@@ -4,7 +4,8 @@ use super::RechunkPlan;
 use std::ops::Range;
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
-use crate::codec::region::{advance, ravel, unravel};
+use crate::codec::region::{ravel, unravel};
+use crate::grid::cells;
 use crate::metadata::array::ArrayMetadata;
 
 /// Objects of the destination that are written together: whole ones, of one block or of several that follow each
@@ -102,21 +103,10 @@ impl RechunkPlan {
     pub fn objects(&self, group: &WriteBatch, grid: &[u64]) -> Vec<Range<u64>> {
         let block = Block { start: group.start.clone(), end: group.end.clone() };
         let (first, mut counts) = block.subchunks(&self.grids.destination_object);
-        if counts.contains(&0) {
-            return Vec::new();
-        }
         // Along the last dimension they follow each other.
         let run = counts.last_mut().map_or(1, |last| std::mem::replace(last, 1));
-        let mut place = vec![0; counts.len()];
-        let mut ranges = Vec::new();
-        loop {
-            let position: Vec<u64> = place.iter().zip(&first).map(|(index, first)| index + first).collect();
-            let start = ravel(&position, grid);
-            ranges.push(start..start + run);
-            if !advance(&mut place, &counts) {
-                return ranges;
-            }
-        }
+        let starts = cells(&first, &counts).map(|position| ravel(&position, grid));
+        starts.map(|start| start..start + run).filter(|range| !range.is_empty()).collect()
     }
 
     /// The end of a box inside the array.
@@ -134,19 +124,15 @@ impl RechunkPlan {
                 (group.end[dimension] - group.start[dimension]).div_ceil(self.block_shape[dimension])
             })
             .collect();
-        let mut position = vec![0; counts.len()];
-        let mut blocks = Vec::new();
-        loop {
+        let block = |position: Vec<u64>| {
             let mut start = group.start.clone();
             for (index, &dimension) in position.iter().zip(order) {
                 start[dimension] += index * self.block_shape[dimension];
             }
             let end = self.ends(&start, &self.block_shape);
-            blocks.push(Block { start, end });
-            if !advance(&mut position, &counts) {
-                return blocks;
-            }
-        }
+            Block { start, end }
+        };
+        cells(&vec![0; counts.len()], &counts).map(block).collect()
     }
 }
 

@@ -1,13 +1,14 @@
 //! Objects (chunks or shards) that are copied byte for byte: nothing needs to be known of the codecs that wrote them.
 
 use crate::array::chunk_set::{ChunkSet, position};
-use crate::array::fault::ChunkFault;
+use crate::array::fault::Fault;
 use crate::array::stored::Missing;
 use crate::engine::ahead::Reads;
-use crate::engine::driver::Driver;
 use crate::engine::journal::PassProgress;
+use crate::engine::pass::Pass;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
+use crate::engine::workers::Workers;
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{self, Node};
 
@@ -38,46 +39,70 @@ impl CopyJob {
         self.present.clone().unwrap_or_else(|| ChunkSet::full(self.metadata[0].num_chunks()))
     }
 
+    fn object_bytes(&self) -> u64 {
+        self.decoded_bytes.unwrap_or(UNKNOWN_BYTES)
+    }
+
     /// The keys of an object of the grid: in the source, and in the destination.
     pub fn keys(&self, index: u64) -> [String; 2] {
         self.metadata.each_ref().map(|metadata| metadata.chunk_key_encoding.key(&position(index, metadata)))
     }
+}
 
-    /// Copies every object.
-    pub(in crate::engine) fn run(
-        &self,
-        driver: &Driver,
-        progress: &dyn Progress,
-        part: &PassProgress<'_>,
-        fold: &mut dyn FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
-        let [source, destination] = &self.nodes;
-        let copy = |(): &mut (), index| {
-            part.do_once(index, || {
-                let [from, to] = self.keys(index);
-                let copied = destination.copy_from(source, (&from, &to), self.most_bytes)?;
-                let Some(bytes) = copied else {
-                    // What the store refuses counts as absent where that is asked for.
-                    if self.present.is_some() && !source.takes_refused_for_absent() {
-                        return Err(source.vanished(&from).into());
-                    }
-                    if self.present.is_none() {
-                        self.missing.note(index);
-                    }
-                    progress.advance(self.decoded_bytes.unwrap_or(0));
-                    return Ok(ObjectReport::default());
-                };
-                progress.advance(self.decoded_bytes.unwrap_or(bytes));
-                let mut report = ObjectReport { bytes_read: bytes, ..ObjectReport::default() };
-                report.wrote(index, bytes);
-                Ok(report)
-            })
-        };
+/// A copy that is under way.
+pub(in crate::engine) struct CopyPass<'a> {
+    pub(in crate::engine) job: &'a CopyJob,
+    /// The objects that are done.
+    pub(in crate::engine) progress: &'a PassProgress<'a>,
+    /// Who is told of each object.
+    pub(in crate::engine) listener: &'a dyn Progress,
+}
+
+impl Reads for CopyPass<'_> {
+    fn source(&self) -> &Node {
+        &self.job.nodes[0]
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.job.object_bytes()
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
+        let [source, destination] = &self.job.nodes;
         // What one store copies by itself is not read here.
-        let reads = SideOfCopy { job: self, side: 0, part: Some(part) };
-        let reads = [&reads as &dyn Reads];
-        let reads = if destination.copies_by_itself(source) { &[][..] } else { &reads };
-        driver.run_ahead(&part.left(self.objects()), reads, copy, |_, report| fold(report))
+        if !self.progress.is_done(object) && !destination.copies_by_itself(source) {
+            each(&self.job.keys(object)[0], store::Part::Whole);
+        }
+    }
+}
+
+impl Pass for CopyPass<'_> {
+    fn units(&self) -> ChunkSet {
+        self.progress.left(self.job.objects())
+    }
+
+    fn unit(&self, index: u64, _workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
+        self.progress.do_once(index, || {
+            let job = self.job;
+            let [source, destination] = &job.nodes;
+            let [from, to] = job.keys(index);
+            let copied = destination.copy_from(source, (&from, &to), job.most_bytes)?;
+            let Some(bytes) = copied else {
+                // What the store refuses counts as absent where that is asked for.
+                if job.present.is_some() && !source.takes_refused_for_absent() {
+                    return Err(source.vanished(&from).into());
+                }
+                if job.present.is_none() {
+                    job.missing.note(index);
+                }
+                self.listener.advance(job.decoded_bytes.unwrap_or(0));
+                return Ok(ObjectReport::default());
+            };
+            self.listener.advance(job.decoded_bytes.unwrap_or(bytes));
+            let mut report = ObjectReport { bytes_read: bytes, ..ObjectReport::default() };
+            report.wrote(index, bytes);
+            Ok(report)
+        })
     }
 }
 
@@ -88,8 +113,6 @@ pub struct SideOfCopy<'a> {
     pub job: &'a CopyJob,
     /// 0 for the source, 1 for the destination.
     pub side: usize,
-    /// The objects that are not read, since they are done.
-    pub part: Option<&'a PassProgress<'a>>,
 }
 
 impl Reads for SideOfCopy<'_> {
@@ -98,12 +121,10 @@ impl Reads for SideOfCopy<'_> {
     }
 
     fn object_bytes(&self) -> u64 {
-        self.job.decoded_bytes.unwrap_or(UNKNOWN_BYTES)
+        self.job.object_bytes()
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.part.is_some_and(|part| part.is_done(object)) {
-            each(&self.job.keys(object)[self.side], store::Part::Whole);
-        }
+        each(&self.job.keys(object)[self.side], store::Part::Whole);
     }
 }

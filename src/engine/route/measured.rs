@@ -20,7 +20,6 @@ use crate::array::subchunks::SubchunkSource;
 use crate::codec::Recoding;
 use crate::codec::chain::OfShape;
 use crate::codec::elements::{VlenChain, VlenElements};
-use crate::codec::region::advance;
 use crate::engine::ahead::{Reads, reads_in};
 use crate::engine::driver::Driver;
 use crate::engine::journal::PassProgress;
@@ -28,7 +27,7 @@ use crate::engine::plan::Block;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
-use crate::engine::subchunk_writer::SubchunkWriter;
+use crate::engine::subchunk_writer::{SubchunkWriter, all_in_order};
 use crate::engine::transfer::Transfer;
 use crate::grid::{Region, lcm};
 use crate::store::{self, Node};
@@ -254,7 +253,8 @@ impl MeasuredRun<'_> {
         let destination = &self.transfer.destination;
         let mut report = ObjectReport::default();
         let mut writer = SubchunkWriter::new(destination, object);
-        each_subchunk(destination, object, |inside, subchunk| {
+        for subchunk in subchunks_inside(destination, object) {
+            let subchunk = &*subchunk;
             interrupt.check()?;
             buffers.next();
             let encoded = match (&self.measured.way, reader) {
@@ -266,9 +266,11 @@ impl MeasuredRun<'_> {
                 }
                 (SubchunkWay::Elements, None) => return Err(not_taken_apart()),
             };
-            encoded.map_or(Ok(()), |encoded| writer.write(inside, Encoded::whole(encoded), &mut report))
-        })?;
-        writer.finish(&mut buffers.workspace, &mut report)?;
+            if let Some(encoded) = encoded {
+                writer.write(subchunk, Encoded::whole(encoded), &mut report)?;
+            }
+        }
+        writer.finish(&mut report)?;
         Ok(report)
     }
 
@@ -354,34 +356,12 @@ pub fn block_of(side: &StoredArray, subchunk: &[u64]) -> Block {
     Block { start, end }
 }
 
-/// Calls `visit` with the position of each subchunk of an object that lies inside the array, at least in part: in the
-/// object, and in the array. They come in the order in which they lie in the object.
-pub fn each_subchunk(
-    side: &StoredArray,
-    object: u64,
-    mut visit: impl FnMut(&[u64], &[u64]) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let (order, (first, counts)) = (side.subchunk_order(), side.subchunks_of(object));
-    let counts: Vec<u64> = order.iter().map(|dimension| counts[*dimension]).collect();
-    if counts.contains(&0) {
-        return Ok(());
-    }
-    let mut place = vec![0; counts.len()];
-    loop {
-        let mut inside = vec![0; place.len()];
-        for (index, dimension) in place.iter().zip(&order) {
-            inside[*dimension] = *index;
-        }
-        let subchunk: Vec<u64> = first.iter().zip(&inside).map(|(first, index)| first + index).collect();
-        let Region { start, shape } = side.region_of_subchunk(&subchunk);
-        let valid = side.cropped(&start, &shape);
-        if valid.is_none_or(|valid| !valid.contains(&0)) {
-            visit(&inside, &subchunk)?;
-        }
-        if !advance(&mut place, &counts) {
-            return Ok(());
-        }
-    }
+/// The subchunks of an object that lie inside the array, at least in part, in the order in which they lie in the object.
+pub fn subchunks_inside(side: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
+    all_in_order(side, object).filter(|subchunk| {
+        let Region { start, shape } = side.region_of_subchunk(subchunk);
+        side.cropped(&start, &shape).is_none_or(|valid| !valid.contains(&0))
+    })
 }
 
 #[cfg(test)]

@@ -8,13 +8,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rechunk::{Rechunk, RechunkRun};
+use super::rechunk::{Rechunk, RechunkPass};
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::stored::StoredArray;
 use crate::engine::block_reader::JobSubchunks;
 use crate::engine::driver::Driver;
 use crate::engine::journal::{PassProgress, digest};
 use crate::engine::listing::list_with_sizes;
+use crate::engine::pass;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::transfer::Transfer;
@@ -214,8 +215,8 @@ impl StagedRun<'_> {
             });
         };
         count(into.before());
-        let pass = Pass { transfer: &first, rechunk: &staged.first, part: &into };
-        pass.run(driver, progress, &mut |report| count(&report)).map_err(Staged::of_first)?;
+        run_pass(&first, &staged.first, (&into, progress), driver, &mut |report| count(&report))
+            .map_err(Staged::of_first)?;
         Ok(between)
     }
 
@@ -230,8 +231,7 @@ impl StagedRun<'_> {
         let StagedRun { transfer, staged, part } = self;
         let second = staged.second_transfer(transfer, Some(between), driver);
         let second = second.map_err(|fault| ChunkFault { index: 0, fault })?;
-        let pass = Pass { transfer: &second, rechunk: &staged.second, part };
-        pass.run(driver, progress, fold).map_err(Staged::of_second)
+        run_pass(&second, &staged.second, (part, progress), driver, fold).map_err(Staged::of_second)
     }
 
     /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
@@ -273,25 +273,17 @@ fn other_job(node: &Node) -> Fault {
 }
 
 /// One of two passes.
-struct Pass<'a> {
-    transfer: &'a Transfer,
-    rechunk: &'a Rechunk,
-    part: &'a PassProgress<'a>,
-}
-
-impl Pass<'_> {
-    fn run(
-        &self,
-        driver: &Driver,
-        progress: &dyn Progress,
-        fold: &mut dyn FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
-        let Pass { transfer, rechunk, part } = self;
-        let subchunks = JobSubchunks::new(transfer, true);
-        RechunkRun { transfer, rechunk, subchunks: &subchunks, part }.run(driver, progress, &mut *fold)?;
-        let indexes = ObjectReport { bytes_read: subchunks.index_bytes(), ..ObjectReport::default() };
-        part.finished(0..0, &indexes).map_err(|fault| ChunkFault { index: 0, fault })?;
-        fold(indexes);
-        Ok(())
-    }
+fn run_pass(
+    transfer: &Transfer,
+    rechunk: &Rechunk,
+    (progress, listener): (&PassProgress<'_>, &dyn Progress),
+    driver: &Driver,
+    fold: &mut dyn FnMut(ObjectReport),
+) -> Result<(), ChunkFault> {
+    let subchunks = &JobSubchunks::new(transfer, true);
+    pass::run(&RechunkPass { transfer, rechunk, subchunks, progress, listener }, driver, fold)?;
+    let indexes = ObjectReport { bytes_read: subchunks.index_bytes(), ..ObjectReport::default() };
+    progress.finished(0..0, &indexes).map_err(|fault| ChunkFault { index: 0, fault })?;
+    fold(indexes);
+    Ok(())
 }

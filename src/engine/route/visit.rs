@@ -47,7 +47,7 @@ pub fn visit_subchunks<R: Send>(
             continue;
         }
         for block in rechunk.plan.blocks(&rechunk.plan.group(index)) {
-            let mut workers = Workers::All { driver, buffers: &buffers };
+            let mut workers = Workers::All { driver, buffers: &buffers, block: &mut DecodedBlock::default() };
             let visited =
                 reader.read(&block, &transfer.destination, &mut decoded, &mut workers).and_then(|_| {
                     let (decoded, element_size) = (&decoded, rechunk.encoder.element_size());

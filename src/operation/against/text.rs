@@ -16,7 +16,7 @@ use crate::data_type::{DataType, FillValue};
 use crate::engine::driver::Driver;
 use crate::engine::listing::list;
 use crate::engine::route::measured::{
-    BETWEEN_SUBCHUNKS, ElementReader, Groups, MeasuredBuffers, block_of, each_subchunk,
+    BETWEEN_SUBCHUNKS, ElementReader, Groups, MeasuredBuffers, block_of, subchunks_inside,
 };
 use crate::engine::transfer::Transfer;
 use crate::metadata::array::num_elements;
@@ -85,10 +85,10 @@ pub(super) fn compare(
     let mut all = Tally::default();
     let work = |buffers: &mut MeasuredBuffers, object| {
         let mut tally = Tally::default();
-        each_subchunk(&from, object, |_, subchunk| {
+        for subchunk in subchunks_inside(&from, object) {
             driver.interrupt().check()?;
-            tally.subchunk([&of_a, &of_b], &from, subchunk, buffers)
-        })?;
+            tally.subchunk([&of_a, &of_b], &from, &subchunk, buffers)?;
+        }
         Ok(tally)
     };
     let groups = Groups::new(&from, &to);

@@ -37,8 +37,8 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
     let converting = match &job.route {
         // Blocks have a plan of their own.
         Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
-        Route::Convert(conversion) => convert_bytes(job, conversion, has_edges),
-        Route::Subchunks(conversion) => {
+        Route::Move(conversion) if !job.moves_subchunks() => convert_bytes(job, conversion, has_edges),
+        Route::Move(conversion) => {
             let indices = shard_bytes(Some(&job.transfer.source), &job.transfer.destination);
             // Threads that share a shard hold what they converted until it is its turn: twice.
             let waiting = conversion.destination().encoded_bytes().saturating_mul(2);
@@ -53,7 +53,7 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
             .max(subchunk_bytes(&job.transfer.destination))
             .saturating_mul(3);
         // The shards of SOURCE that lie in one of DEST are kept open.
-        let open = if matches!(job.route, Route::Subchunks(_)) {
+        let open = if job.moves_subchunks() {
             shard_bytes(Some(&job.transfer.source), &job.transfer.destination)
         } else {
             0

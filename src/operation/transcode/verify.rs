@@ -189,7 +189,7 @@ fn copies(
             (source, written) => Ok(source.is_none() && written.is_none()),
         }
     };
-    let sides = [0, 1].map(|side| SideOfCopy { job, side, part: None });
+    let sides = [0, 1].map(|side| SideOfCopy { job, side });
     driver
         .run_ahead::<[Vec<u8>; 2], bool>(
             &scope.of(job.objects()),
@@ -247,7 +247,7 @@ fn values(
     let described = described.transpose()?;
     let job = described.as_ref().unwrap_or(job);
     let mut transfer = job.transfer.clone();
-    if plan.comparison.is_none() && !matches!(job.route, Route::Subchunks(_)) {
+    if plan.comparison.is_none() && !job.moves_subchunks() {
         // Units that differ between the sides are compared by whole objects.
         (transfer.source.layout, transfer.destination.layout) = (None, None);
     }
@@ -257,7 +257,7 @@ fn values(
         (Route::Measured(measured), _) => {
             measured_values(&job.transfer, measured, scope, driver).map(|compared| (compared, None))
         }
-        (Route::Subchunks(_), _) => comparison
+        _ if job.moves_subchunks() => comparison
             .run_over_shared_subchunks(&job.transfer, driver, progress)
             .map(|compared| (compared, comparison.codes())),
         (_, Some(rechunk)) => comparison

@@ -120,7 +120,7 @@ impl<'a> Writing<'a> {
         match self.share_of(array) {
             None => job.bytes_left(self.claim.journal.pass(&array.path).done()),
             Some((pass, part)) => {
-                job.bytes_of_objects(pass, &part.assigned().cloned().unwrap_or_default().without(part.done()))
+                job.bytes_of(pass, Some(&part.assigned().cloned().unwrap_or_default().without(part.done())))
             }
         }
     }
@@ -144,7 +144,7 @@ impl<'a> Writing<'a> {
         }
         let bytes = |array: &PlannedArray| match self.share_of(array) {
             None => array.plan.job.bytes_left(&ChunkSet::default()),
-            Some((pass, part)) => part.assigned().and_then(|of| array.plan.job.bytes_of_objects(pass, of)),
+            Some((pass, part)) => part.assigned().and_then(|of| array.plan.job.bytes_of(pass, Some(of))),
         };
         let known = self.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
         self.progress.start("verify", known);

@@ -11,7 +11,7 @@ use crate::codec::chain::OfShape;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::region::{advance, as_index, ravel};
 use crate::engine::plan::Block;
-use crate::grid::Region;
+use crate::grid::{Region, cells};
 use crate::memory::fallibly;
 
 /// Reads boxes of elements of an array.
@@ -95,14 +95,7 @@ impl<'a> ElementReader<'a> {
                 .filter(|subchunk| is_within(subchunk))
                 .try_for_each(|subchunk| visit(&subchunk));
         }
-        let mut place = vec![0; counts.len()];
-        loop {
-            let subchunk: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
-            visit(&subchunk)?;
-            if !advance(&mut place, counts) {
-                return Ok(());
-            }
-        }
+        cells(first, counts).try_for_each(|subchunk| visit(&subchunk))
     }
 
     /// What takes a subchunk apart: the same for all, where they are of one shape.

@@ -3,8 +3,8 @@
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::stored::StoredArray;
-use crate::codec::region::{advance, ravel, unravel};
-use crate::grid::{Grid, Region};
+use crate::codec::region::{ravel, unravel};
+use crate::grid::{Grid, Region, cells};
 
 /// Objects of a group at most, so that no thread is at one group for too long.
 const MOST_OBJECTS: u64 = 1 << 16;
@@ -74,15 +74,7 @@ impl Groups {
     /// The objects of a group, in C order.
     pub(super) fn objects(&self, group: u64) -> impl Iterator<Item = u64> + '_ {
         let (first, counts) = self.extent(group);
-        let mut place = (!counts.contains(&0)).then(|| vec![0; counts.len()]);
-        std::iter::from_fn(move || {
-            let current = place.as_mut()?;
-            let position: Vec<u64> = current.iter().zip(&first).map(|(index, first)| index + first).collect();
-            if !advance(current, &counts) {
-                place = None;
-            }
-            Some(ravel(&position, &self.objects))
-        })
+        cells(&first, &counts).map(|position| ravel(&position, &self.objects))
     }
 
     /// The box of a group, in elements.

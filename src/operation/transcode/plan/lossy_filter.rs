@@ -10,7 +10,7 @@ use crate::engine::route::Route;
 /// How many codecs of DEST's chain SOURCE's values have passed before, and do not pass again.
 pub(in crate::operation) fn kept(job: &ObjectJob) -> usize {
     match &job.route {
-        Route::Convert(conversion) | Route::Subchunks(conversion) => conversion.kept(),
+        Route::Move(conversion) => conversion.kept(),
         Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
     }
 }

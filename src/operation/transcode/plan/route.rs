@@ -73,15 +73,11 @@ impl Choice<'_> {
             from.metadata.grid.has_chunks_of(&to.metadata.grid) && from.is_regular() == to.is_regular();
         // A shard is not a unit of values, whatever its shape: the codecs of its inner chunks are no part of its chain.
         let has_shards = from.layout.is_some() || to.layout.is_some();
-        if from.has_subchunks_of(to) && (has_shards || !same_objects) {
+        let has_same_subchunks = from.has_subchunks_of(to) && (has_shards || !same_objects);
+        if has_same_subchunks || (same_objects && !has_shards && !from.metadata.skips()) {
             let (source, destination) = (from.subchunk_chain().clone(), to.subchunk_chain().clone());
             let conversion = Conversion::new(source, destination, self.change, self.write_empty);
-            return Ok(Route::Subchunks(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
-        }
-        if same_objects && !has_shards && !from.metadata.skips() {
-            let (source, destination) = (from.chain.clone(), to.chain.clone());
-            let conversion = Conversion::new(source, destination, self.change, self.write_empty);
-            return Ok(Route::Convert(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
+            return Ok(Route::Move(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
         self.blocks(from, to)
     }
@@ -283,9 +279,8 @@ pub(in crate::operation) fn name_of(job: &Job) -> RouteName {
 
 fn name_of_objects(job: &ObjectJob) -> RouteName {
     match &job.route {
-        Route::Convert(_) => RouteName::Recode,
-        Route::Subchunks(conversion) if conversion.is_copy() => RouteName::Reshard,
-        Route::Subchunks(_) | Route::Measured(_)
+        Route::Move(conversion) if conversion.is_copy() && job.moves_subchunks() => RouteName::Reshard,
+        Route::Move(_) | Route::Measured(_)
             if !job.transfer.source.metadata.skips()
                 && job
                     .transfer
@@ -297,6 +292,6 @@ fn name_of_objects(job: &ObjectJob) -> RouteName {
             RouteName::Recode
         }
         Route::Measured(measured) if measured.is_copy() => RouteName::Reshard,
-        Route::Subchunks(_) | Route::Measured(_) | Route::Rechunk(_) | Route::Staged(_) => RouteName::Rechunk,
+        Route::Move(_) | Route::Measured(_) | Route::Rechunk(_) | Route::Staged(_) => RouteName::Rechunk,
     }
 }

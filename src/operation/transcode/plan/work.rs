@@ -114,7 +114,7 @@ impl Ends<'_> {
         let comparison = match &job.route {
             Route::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself, and chunks that stay as they are one by one.
-            Route::Staged(_) | Route::Subchunks(_) => None,
+            Route::Staged(_) | Route::Move(_) => None,
             _ if self.has_same_grid() || !self.run.verify => None,
             _ => Some(choice.rechunk(&job.transfer.source, &job.transfer.destination)?),
         };

@@ -7,7 +7,7 @@ use crate::codec::Recoding;
 use crate::engine::driver::Driver;
 use crate::engine::plan::Block;
 use crate::engine::route::measured::{
-    ElementReader, Groups, Measured, MeasuredBuffers, SubchunkWay, block_of, each_subchunk, recoding_of,
+    ElementReader, Groups, Measured, MeasuredBuffers, SubchunkWay, block_of, recoding_of, subchunks_inside,
 };
 use crate::engine::transfer::Transfer;
 
@@ -25,7 +25,8 @@ pub(super) fn measured_values(
     let mut all = Compared::default();
     let work = |buffers: &mut MeasuredBuffers, object| {
         let mut compared = Compared::default();
-        each_subchunk(&transfer.destination, object, |_, subchunk| {
+        for subchunk in subchunks_inside(&transfer.destination, object) {
+            let subchunk = &*subchunk;
             driver.interrupt().check()?;
             buffers.next();
             let block = block_of(&transfer.destination, subchunk);
@@ -39,8 +40,7 @@ pub(super) fn measured_values(
                 }
                 (_, SubchunkWay::Elements) => count,
             };
-            Ok(())
-        })?;
+        }
         Ok(compared)
     };
     let groups = Groups::new(&transfer.destination, &transfer.source);

@@ -1,0 +1,210 @@
+//! Subchunks (inner chunks, or chunks without shards) that are the same on both sides: each is moved as it is encoded, or
+//! converted by itself, into objects that may be others than those of the source.
+
+use crate::array::chunk_set::ChunkSet;
+use crate::array::fault::Fault;
+use crate::array::geometry::unbound;
+use crate::array::reader::PIECE;
+use crate::array::stored::{at, filled};
+use crate::array::subchunks::SubchunkSource;
+use crate::codec::chain::OfShape;
+use crate::codec::conversion::{Conversion, Converted, Undone};
+use crate::codec::region::as_index;
+use crate::codec::{ChainFault, ChainFaultKind};
+use crate::engine::ahead::{Reads, reads_under};
+use crate::engine::buffers::ObjectBuffers;
+use crate::engine::journal::PassProgress;
+use crate::engine::pass::Pass;
+use crate::engine::progress::Progress;
+use crate::engine::report::ObjectReport;
+use crate::engine::subchunk_encoder::Encoded;
+use crate::engine::subchunk_writer::{Put, SubchunkWriter, all_in_order};
+use crate::engine::transfer::Transfer;
+use crate::engine::workers::Workers;
+use crate::store::{self, Node};
+
+/// The work on the objects of the destination.
+pub(in crate::engine) struct MovePass<'a> {
+    /// The job.
+    pub(in crate::engine) transfer: &'a Transfer,
+    /// From subchunk to subchunk.
+    pub(in crate::engine) conversion: &'a Conversion,
+    /// The subchunks that are there.
+    pub(in crate::engine) source: &'a SubchunkSource<'a>,
+    /// The objects of the destination that are done.
+    pub(in crate::engine) progress: &'a PassProgress<'a>,
+    /// Who is told of each subchunk.
+    pub(in crate::engine) listener: &'a dyn Progress,
+}
+
+impl Reads for MovePass<'_> {
+    fn source(&self) -> &Node {
+        &self.transfer.source.node
+    }
+
+    fn object_bytes(&self) -> u64 {
+        self.transfer.source.chunk_bytes()
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
+        if !self.progress.is_done(object) {
+            reads_under(self.transfer, object, each);
+        }
+    }
+}
+
+impl Pass for MovePass<'_> {
+    fn units(&self) -> ChunkSet {
+        let grid = &self.transfer.destination.metadata.grid;
+        self.transfer.overlapped_among(grid, self.progress.assigned())
+    }
+
+    /// Too few shards to go round: the threads share the subchunks of each.
+    fn shares_units(&self, units: &ChunkSet, threads: usize) -> bool {
+        self.transfer.destination.layout.is_some() && units.len() < 2 * threads as u64
+    }
+
+    fn unit(&self, object: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
+        self.progress.do_once(object, || {
+            let destination = &self.transfer.destination;
+            let mut report = ObjectReport::default();
+            let mut writer = SubchunkWriter::new(destination, object);
+            // Most inner chunks of a large shard may be absent: those take no turn of the threads.
+            let may_be_there = |subchunk: &[u64]| {
+                destination.layout.is_none()
+                    || self.transfer.absent_element.is_some()
+                    || self.source.may_hold_subchunk(&self.transfer.source_subchunk(subchunk))
+            };
+            let subchunks = all_in_order(destination, object).filter(|subchunk| may_be_there(subchunk));
+            let bytes = self.transfer.source.subchunk_chain().decoded_bytes();
+            writer.write_each(subchunks, workers, &mut report, &|subchunk, buffers, report, put| {
+                self.subchunk(subchunk, object, buffers, report, put)?;
+                self.listener.advance(bytes);
+                Ok(())
+            })?;
+            writer.finish(&mut report)?;
+            Ok(report)
+        })
+    }
+}
+
+impl MovePass<'_> {
+    /// Converts one subchunk and gives it to `put`, unless it is absent from the destination.
+    fn subchunk(
+        &self,
+        place: &[u64],
+        object: u64,
+        buffers: &mut ObjectBuffers,
+        report: &mut ObjectReport,
+        put: &mut Put<'_>,
+    ) -> Result<(), Fault> {
+        let source = &self.transfer.source;
+        let subchunk = &*self.transfer.source_subchunk(place);
+        let conversion = &*self.conversion_of(subchunk)?;
+        let (start, chain) = (source.start_of_subchunk(subchunk), conversion.source());
+        let shape = &chain.decoded().shape;
+        let valid = source.cropped(&start, shape);
+        if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
+            return Ok(()); // All of it lies beyond the edge of the array.
+        }
+        let kept = if conversion.is_copy() { None } else { source.kept.take(subchunk) };
+        if let (None, None, None, Some(sizes)) = (&kept, &source.layout, &valid, conversion.streams()) {
+            let index = source.object_of(subchunk).0;
+            let streamed = self.stream(conversion, sizes, buffers, (index, &start), report);
+            return match streamed.map_err(|fault| fault.of_source(index))? {
+                Some(Converted::Written) => put(Encoded::whole(&buffers.written), report),
+                Some(_) => Ok(()),
+                None => self.fill((conversion, place, object), buffers, report, put),
+            };
+        }
+        let ObjectBuffers { read, workspace, .. } = &mut *buffers;
+        if kept.is_some() {
+            // The index of its shard counts as read, whether chunks are kept or not.
+            self.source.holds(subchunk, read, workspace)?;
+        } else if !self.source.read(subchunk, read, workspace)? {
+            return self.fill((conversion, place, object), buffers, report, put);
+        }
+        let ObjectBuffers { read, written, conversion: work, .. } = buffers;
+        let (chunk, bytes_read) = match &kept {
+            Some(kept) => (Undone { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
+            None => (Undone { bytes: read, place: chain.codecs().len() }, read.len() as u64),
+        };
+        report.bytes_read += bytes_read;
+        let figures = &mut report.figures;
+        let converted = match &valid {
+            Some(valid) if source.metadata.cuts(&start, shape) => {
+                conversion.run_cut(chunk, valid, written, work, figures)
+            }
+            _ if conversion.is_copy() => return put(Encoded::whole(read), report),
+            _ => conversion.run_undone(chunk, valid.as_deref(), written, work, figures),
+        };
+        match converted.map_err(|fault| at(fault, &start).of_source(source.object_of(subchunk).0))? {
+            Converted::Written => put(Encoded::whole(written), report),
+            _ => Ok(()),
+        }
+    }
+
+    /// The conversion of a subchunk, in its shape.
+    fn conversion_of(&self, subchunk: &[u64]) -> Result<OfShape<'_, Conversion>, Fault> {
+        let source = &self.transfer.source;
+        if source.layout.is_some() || source.is_regular() {
+            return Ok(OfShape::Same(self.conversion));
+        }
+        let shape = source.region_of_subchunk(subchunk).shape;
+        self.conversion.for_shape(&shape).map_err(|error| unbound(&error))
+    }
+
+    /// A subchunk whose every element is what absent ones become, where they may not stay absent.
+    fn fill(
+        &self,
+        (conversion, place, object): (&Conversion, &[u64], u64),
+        buffers: &mut ObjectBuffers,
+        report: &mut ObjectReport,
+        put: &mut Put<'_>,
+    ) -> Result<(), Fault> {
+        let Some(absent) = &self.transfer.absent_element else { return Ok(()) };
+        let elements = filled(absent, conversion.destination());
+        let encoded = conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion);
+        encoded.map_err(|fault| {
+            at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object)
+        })?;
+        put(Encoded::whole(&buffers.written), report)
+    }
+
+    /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache; `None` where it is
+    /// absent.
+    fn stream(
+        &self,
+        conversion: &Conversion,
+        (source_size, target_size): (usize, usize),
+        buffers: &mut ObjectBuffers,
+        (index, start): (u64, &[u64]),
+        report: &mut ObjectReport,
+    ) -> Result<Option<Converted>, Fault> {
+        let Some(mut reader) = self.transfer.source.open_object(index)? else { return Ok(None) };
+        let (expected, found) = (conversion.streamed_bytes(), reader.length());
+        if expected != found {
+            return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
+        }
+        let ObjectBuffers { read, written, conversion: work, .. } = buffers;
+        read.resize(PIECE.min(as_index(expected)), 0);
+        written.resize(as_index(expected) / source_size * target_size, 0);
+        let mut offset = 0;
+        while offset < expected {
+            let length = as_index((expected - offset).min(PIECE as u64));
+            let filled = reader.read_next(&mut read[..length])?;
+            if filled < length {
+                let kind = ChainFaultKind::Size { expected, found: offset + filled as u64 };
+                return Err(Fault::Chain(ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }));
+            }
+            let target = as_index(offset) / source_size * target_size;
+            let target = &mut written[target..target + length / source_size * target_size];
+            conversion
+                .run_piece(&read[..length], offset, target, work, &mut report.figures)
+                .map_err(|fault| at(fault, start))?;
+            offset += length as u64;
+        }
+        report.bytes_read += expected;
+        Ok(Some(if conversion.is_streamed_empty(written) { Converted::Empty } else { Converted::Written }))
+    }
+}
