@@ -141,7 +141,7 @@ def is_allowed(terms: str) -> bool:
 
 
 def linked(target: str) -> list[dict[str, Any]]:
-    """The crates that are linked into the program for a target, sorted by name."""
+    """The crates of others that are linked into the program for a target, sorted by name."""
     command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
     found = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     packages = {package["id"]: package for package in found["packages"]}
@@ -155,7 +155,8 @@ def linked(target: str) -> list[dict[str, Any]]:
             if dependency["pkg"] not in seen and any(kind["kind"] is None for kind in dependency["dep_kinds"]):
                 seen.add(dependency["pkg"])
                 waiting.append(dependency["pkg"])
-    return sorted((packages[key] for key in seen - {root}), key=lambda package: (package["name"], package["version"]))
+    own = set(found["workspace_members"])
+    return sorted((packages[key] for key in seen - own), key=lambda package: (package["name"], package["version"]))
 
 
 def read(folder: Path, name: str) -> str:

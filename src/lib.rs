@@ -165,6 +165,9 @@ pub use operation::options::CommonOptions;
 pub use operation::progress::{Progress, Silent};
 pub use store::{Location, LocationError};
 
+#[doc(hidden)]
+pub use zarrcast_kernels::{element, elements, kernel, with_element, with_float, with_integer};
+
 // The rows (`docs/architecture.md`). They can be named from outside for this package's own program, tests, benchmarks and
 // fuzz targets alone, and change without notice: what is meant for others is above.
 #[doc(hidden)]
@@ -177,13 +180,9 @@ pub mod codec;
 #[doc(hidden)]
 pub mod data_type;
 #[doc(hidden)]
-pub mod element;
-#[doc(hidden)]
 pub mod engine;
 #[doc(hidden)]
 pub mod grid;
-#[doc(hidden)]
-pub mod kernel;
 #[doc(hidden)]
 pub mod memory;
 #[doc(hidden)]

@@ -122,7 +122,9 @@ fn nothing_else_is_public() {
                 modules.push(module.trim_end_matches([' ', '{', ';']));
             }
         } else if let Some(item) = line.strip_prefix("pub use ") {
-            items.push(item.trim_end_matches(';'));
+            if !is_hidden {
+                items.push(item.trim_end_matches(';'));
+            }
         } else {
             assert!(!line.starts_with("pub "), "{line}");
         }

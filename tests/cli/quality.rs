@@ -7,7 +7,7 @@ use super::support::CliTest;
 const ROWS: usize = 40;
 const COLUMNS: usize = 90;
 
-/// A level of values that every language calculates alike (`src/kernel/quality/tests.rs` has the same), as float64.
+/// A level of values that every language calculates alike (`crates/kernels/src/kernel/quality/tests.rs` has the same), as float64.
 fn level(seed: usize) -> Vec<f64> {
     let value = |place: usize| {
         let (i, j) = (place / COLUMNS, place % COLUMNS);

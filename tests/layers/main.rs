@@ -213,8 +213,9 @@ fn page_of_the_architecture_has_the_rows() {
 
 /// The first sentence of the documentation of a row's module.
 fn first_sentence(row: &str) -> String {
-    let module = source_folder().join(row.replace("::", "/"));
-    let file = [module.join("mod.rs"), module.with_extension("rs")].into_iter().find(|file| file.exists());
+    let modules = source_folders().map(|folder| folder.join(row.replace("::", "/")));
+    let files = modules.iter().flat_map(|module| [module.join("mod.rs"), module.with_extension("rs")]);
+    let file = files.into_iter().find(|file| file.exists());
     let text = fs::read_to_string(file.unwrap()).unwrap();
     let lines: Vec<_> = text.lines().map_while(|line| line.strip_prefix("//! ")).collect();
     let paragraph = lines.join(" ");
@@ -232,9 +233,14 @@ fn source_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
+/// The folders of the program's own crates.
+fn source_folders() -> [PathBuf; 2] {
+    [source_folder(), Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/kernels/src")]
+}
+
 fn sources() -> Vec<Source> {
     let mut files = Vec::new();
-    collect(&source_folder(), &mut files);
+    source_folders().iter().for_each(|folder| collect(folder, &mut files));
     assert!(files.len() > 10, "the sources are somewhere else");
     files.into_iter().filter_map(|path| Source::read(&path)).collect()
 }
@@ -253,7 +259,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 impl Source {
     /// `None` for `lib.rs` and `main.rs`, which are in no row, and for unit tests.
     fn read(path: &Path) -> Option<Source> {
-        let relative = path.strip_prefix(source_folder()).unwrap();
+        let relative = source_folders().iter().find_map(|folder| path.strip_prefix(folder).ok()).unwrap();
         let module = relative.with_extension("");
         let parts: Vec<_> = module.components().map(|part| part.as_os_str().to_string_lossy()).collect();
         if parts.iter().any(|part| part == "tests") {
