@@ -178,7 +178,7 @@ impl Journal {
     /// An error where another process is writing a node.
     pub fn check_free_at(node: &Node) -> Result<(), JournalError> {
         let Some(mut log) = node.open_log(&FILE)? else { return Ok(()) };
-        OwnLock::take(&mut *log).map(drop)
+        lock(&mut *log).map(drop)
     }
 
     /// Whether the run that left its folder in a node had begun a journal.
@@ -196,7 +196,7 @@ impl Journal {
     /// Begins a journal in a node's folder, which is there.
     pub fn begin(node: &Node, fingerprint: &Fingerprint, replaces: bool) -> Result<Self, JournalError> {
         let mut log = node.begin_log(&FILE)?;
-        let lock = OwnLock::take(&mut *log)?;
+        let lock = lock(&mut *log)?;
         log.truncate(0)?;
         Self::start(node, (log, lock), fingerprint, Left { replaces, ..Left::default() })
     }
@@ -213,7 +213,7 @@ impl Journal {
         assigned: Assignment,
     ) -> Result<Self, JournalError> {
         let mut log = node.begin_log(&folder.below(&NAME))?;
-        let lock = OwnLock::take(&mut *log)?;
+        let lock = lock(&mut *log)?;
         let left = Left::read(&log.read(MOST_BYTES)?, fingerprint)?.unwrap_or_default();
         log.take_over(left.length)?;
         let journal = Self::start(node, (log, lock), fingerprint, left)?;
@@ -223,7 +223,7 @@ impl Journal {
     /// Takes up the journal of a run that has ended; `None` where it had not begun to note anything.
     pub fn resume(node: &Node, fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
         let Some(mut log) = node.open_log(&FILE)? else { return Ok(None) };
-        let lock = OwnLock::take(&mut *log)?;
+        let lock = lock(&mut *log)?;
         let Some(left) = Left::read(&log.read(MOST_BYTES)?, fingerprint)? else { return Ok(None) };
         log.truncate(left.length)?;
         Self::start(node, (log, lock), fingerprint, left).map(Some)
@@ -443,6 +443,10 @@ impl Journal {
         }
         Ok(())
     }
+}
+
+fn lock(log: &mut dyn Log) -> Result<OwnLock, JournalError> {
+    OwnLock::take(log, |text| last_run(text).map(|run| run.owner))
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

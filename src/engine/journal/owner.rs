@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::last_run;
 use super::{JournalError, held};
 use crate::store::{Asker, Holding, Lock, Log, machine};
 
@@ -85,8 +84,11 @@ impl OwnLock {
     }
 
     /// Locks a log that still stands at its path. Where the file system has no locks, it is free unless a process of this
-    /// machine that it names goes on.
-    pub(super) fn take(log: &mut dyn Log) -> Result<Self, JournalError> {
+    /// machine goes on which `last_owner` finds in its text.
+    pub(super) fn take(
+        log: &mut dyn Log,
+        last_owner: impl Fn(&[u8]) -> Option<LockOwner>,
+    ) -> Result<Self, JournalError> {
         let mut own = Self::new();
         let note = serde_json::to_string(&own.owner).unwrap_or_default();
         let has_ended = |note: &str| owner(note).is_some_and(|owner| owner.is_here() && !owner.is_alive());
@@ -96,7 +98,7 @@ impl OwnLock {
             Lock::Held => Ok(own),
             Lock::Elsewhere(None) => Err(JournalError::Locked),
             Lock::Elsewhere(Some(holding)) => Err(JournalError::Held(held_by(&holding))),
-            Lock::Unsupported => match last_run(&log.read(super::MOST_BYTES)?).map(|run| run.owner) {
+            Lock::Unsupported => match last_owner(&log.read(super::MOST_BYTES)?) {
                 Some(owner) if owner.is_alive() => Err(JournalError::Held(owner.to_string())),
                 before => {
                     (own.is_held, own.before) = (false, before);
