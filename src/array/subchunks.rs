@@ -152,7 +152,7 @@ impl OpenedShard<'_> {
     /// along each dimension.
     pub fn expect(&self, first: &[u64], counts: &[u64]) {
         let (Some(reader), Some(index)) = (&self.reader, &self.index) else { return };
-        reader.expect(|| {
+        reader.expect(&|| {
             let mut parts = Vec::new();
             let mut place = vec![0; counts.len()];
             while !counts.contains(&0) {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::entry::EntryKind;
-use super::{Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, Store, StoreError};
+use super::{Abilities, Depth, Entry, Found, Key, Node, ObjectReader, Part, Store, StoreError};
 
 /// What of the copies counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +60,10 @@ impl Store for CopiedDocuments {
         self.inner.abilities()
     }
 
+    fn inner(&self) -> Option<&dyn Store> {
+        Some(&*self.inner)
+    }
+
     fn read(
         &self,
         key: &Key<'_>,
@@ -87,10 +91,6 @@ impl Store for CopiedDocuments {
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
         self.inner.size(key)
-    }
-
-    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
-        self.inner.sizes(folder, names)
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
@@ -130,14 +130,6 @@ impl Store for CopiedDocuments {
         Ok(())
     }
 
-    fn tells_keys(&self, below: &Key<'_>) -> bool {
-        self.inner.tells_keys(below)
-    }
-
-    fn wants_hints(&self) -> Option<Ahead> {
-        self.inner.wants_hints()
-    }
-
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
         let unknown: Vec<_> = soon
             .iter()
@@ -145,35 +137,6 @@ impl Store for CopiedDocuments {
             .cloned()
             .collect();
         self.inner.expect(&unknown);
-    }
-
-    fn above(&self) -> Option<Node> {
-        self.inner.above()
-    }
-
-    fn targets(&self) -> Result<Vec<Node>, StoreError> {
-        self.inner.targets()
-    }
-
-    fn container(&self) -> Option<&Node> {
-        self.inner.container()
-    }
-
-    fn identity(&self, below: &Key<'_>) -> Vec<u8> {
-        self.inner.identity(below)
-    }
-
-    fn num_refused(&self, below: &Key<'_>) -> u64 {
-        self.inner.num_refused(below)
-    }
-
-    fn takes_refused_for_absent(&self) -> bool {
-        self.inner.takes_refused_for_absent()
-    }
-
-    #[cfg(feature = "remote")]
-    fn as_remote(&self) -> Option<&crate::store::remote::RemoteStore> {
-        self.inner.as_remote()
     }
 }
 

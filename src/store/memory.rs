@@ -9,8 +9,8 @@ use super::entry::EntryKind;
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject};
 use super::{
-    Abilities, Asker, Depth, Entry, Found, Key, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Relation,
-    Site, Spot, Store, StoreError,
+    Abilities, Asker, Depth, Entry, Found, Key, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Put,
+    Relation, Site, Spot, Store, StoreError, Tree,
 };
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
@@ -86,14 +86,7 @@ impl Store for MemoryStore {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities {
-            lists: true,
-            reads_ranges: true,
-            renames: true,
-            locks: true,
-            creates_exclusively: true,
-            is_remote: false,
-        }
+        Abilities { lists: true, is_remote: false }
     }
 
     fn read(
@@ -116,7 +109,7 @@ impl Store for MemoryStore {
     }
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
-        Ok(self.reader(key)?.map(ObjectReader::new))
+        Ok(self.reader(key)?.map(|reader| Box::new(reader) as ObjectReader))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
@@ -153,40 +146,30 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        let object = Object::Whole(Arc::new(bytes.to_vec()));
-        held(&self.objects).insert(key.as_str().to_owned(), object);
-        Ok(())
+    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
+        let mut objects = held(&self.objects);
+        if how == Put::New && objects.contains_key(key.as_str()) {
+            return Ok(false);
+        }
+        objects.insert(key.as_str().to_owned(), Object::Whole(Arc::new(bytes.to_vec())));
+        Ok(true)
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         let key = key.clone().into_owned();
-        Ok(ObjectWriter::new(MemoryWriter { store: self.clone(), key, bytes: Vec::new() }))
+        Ok(Box::new(MemoryWriter { store: self.clone(), key, bytes: Vec::new() }))
     }
 
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(key, bytes)
-    }
-
-    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(key, bytes)
-    }
-
-    fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
+    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
         let mut objects = held(&self.objects);
-        let is_new = !objects.contains_key(key.as_str());
-        if is_new {
-            objects.insert(key.as_str().to_owned(), Object::Whole(Arc::new(bytes.to_vec())));
-        }
-        Ok(is_new)
-    }
-
-    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
-        Ok(held(&self.objects).remove(key.as_str()).is_some())
-    }
-
-    fn settle(&self, _below: &Key<'_>) -> Result<(), StoreError> {
-        Ok(())
+        let goes = |name: &str| match what {
+            Tree::Object => name == key.as_str(),
+            Tree::All => is_below(name, key.as_str()),
+            Tree::AllBut(kept) => is_below(name, key.as_str()) && !is_below(name, kept.as_str()),
+        };
+        let before = objects.len();
+        objects.retain(|name, _| !goes(name));
+        Ok(objects.len() < before)
     }
 
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
@@ -194,11 +177,6 @@ impl Store for MemoryStore {
             Some(_) => Err(self.error("create", key, std::io::ErrorKind::AlreadyExists)),
             None => Ok(()),
         }
-    }
-
-    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        held(&self.objects).retain(|name, _| !is_below(name, key.as_str()));
-        Ok(())
     }
 
     /// What is the same for all clones of a store, and for no other.
@@ -312,9 +290,7 @@ impl WriteObject for MemoryWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<(), StoreError> {
-        let object = Object::Whole(Arc::new(self.bytes));
-        held(&self.store.objects).insert(self.key.as_str().to_owned(), object);
-        Ok(())
+        self.store.put(&self.key, &self.bytes, Put::Plain).map(drop)
     }
 }
 

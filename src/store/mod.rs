@@ -35,7 +35,7 @@ pub use copied_documents::CopiesServe;
 pub use entry::{EntryKind, FolderListing, LinkTarget};
 pub use error::{RemoteError, StoreError};
 pub use key::{Key, MAX_KEY_BYTES};
-pub use local::LocalStore;
+pub use local::{LocalStore, Modes};
 pub use location::{Location, LocationError};
 pub use log::{Asker, Holding, Lock, Log};
 pub use memory::MemoryStore;
@@ -48,7 +48,8 @@ pub use zip::ZipStore;
 
 /// Objects by key. Calls block; any thread may make them.
 ///
-/// A store that only reads has nothing to do for what writes and removes: without more said, that is refused.
+/// A store that only reads has nothing to do for what writes and removes: without more said, that is refused. One that is
+/// wrapped around another does what that does.
 ///
 /// A folder is what a key with objects below it is. Some stores have folders of their own, which may be empty, have
 /// permissions, and must be made; to the others they are nothing but the beginning of keys.
@@ -58,6 +59,11 @@ pub trait Store: Debug + Send + Sync {
 
     /// What it can do.
     fn abilities(&self) -> Abilities;
+
+    /// The store that it is wrapped around.
+    fn inner(&self) -> Option<&dyn Store> {
+        None
+    }
 
     /// Reads an object, or a part of it, into `into` (replaced); `None` where it is absent. More than `most` bytes are
     /// an error, found before they are read.
@@ -78,16 +84,14 @@ pub trait Store: Debug + Send + Sync {
 
     /// The sizes of some objects of one folder, by their names in it, one after the other; absent ones have none.
     fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
-        names.iter().map(|name| self.size(&folder.join(name)?)).collect()
+        match self.inner() {
+            Some(inner) => inner.sizes(folder, names),
+            None => names.iter().map(|name| self.size(&folder.join(name)?)).collect(),
+        }
     }
 
     /// What stands at a key, links not followed.
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError>;
-
-    /// What stands at a key, or where a link there leads; `None` where that is nowhere.
-    fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        self.kind(key)
-    }
 
     /// Gives what lies below a key to `each` as it is found, until that breaks off. No link is followed; where nothing is,
     /// nothing is found.
@@ -98,28 +102,17 @@ pub trait Store: Debug + Send + Sync {
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError>;
 
-    /// Whether it tells which objects lie below a key, as far as is known: it may have refused to.
-    fn tells_keys(&self, _below: &Key<'_>) -> bool {
-        self.abilities().lists
-    }
-
-    /// Where a link leads, every link on the way resolved; `None` where it leads nowhere, or in a circle. Inside is what
-    /// lies below `root`.
-    fn link_target(&self, _key: &Key<'_>, _root: &Key<'_>) -> Result<Option<LinkTarget>, StoreError> {
-        Ok(None)
-    }
-
     /// How far ahead it wants to be told what will be read; `None` where that is of no use to it: then it is not asked for.
     fn wants_hints(&self) -> Option<Ahead> {
-        None
+        self.inner()?.wants_hints()
     }
 
     /// These parts will be read soon, in this order. A hint: it takes no time, and gives no error. More may come than it asked
     /// for, since one piece of work may read more: it goes by its own bounds.
     fn expect(&self, _soon: &[(Key<'_>, Part)]) {}
 
-    /// Writes a whole object.
-    fn write(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
+    /// Writes a whole object; false where it was to be new, and another stands there.
+    fn put(&self, key: &Key<'_>, _bytes: &[u8], _how: Put) -> Result<bool, StoreError> {
         Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
     }
 
@@ -127,25 +120,6 @@ pub trait Store: Debug + Send + Sync {
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
     }
-
-    /// Whether it copies objects of another store without their bytes coming here.
-    fn copies_from(&self, _source: &dyn Store) -> bool {
-        false
-    }
-
-    /// How many objects below a key the store has refused so far which count as absent
-    /// ([`RemoteOptions::refused_is_absent`]), documents not counted.
-    fn num_refused(&self, _below: &Key<'_>) -> u64 {
-        0
-    }
-
-    /// Whether objects that it refuses count as absent.
-    fn takes_refused_for_absent(&self) -> bool {
-        false
-    }
-
-    /// Lets go of what would be left in the store where the process ended now: uploads that are not complete, and locks.
-    fn let_go(&self) {}
 
     /// Copies an object of another store, byte for byte; its size in bytes, `None` where it is absent. One of more than
     /// `most` bytes is an error.
@@ -158,42 +132,16 @@ pub trait Store: Debug + Send + Sync {
         copy_in_pieces(self, source, (from, to), most)
     }
 
-    /// Writes a whole object, so that it is never seen in part. It is durable once the store is settled.
-    fn replace(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
-        Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
-    }
-
-    /// The same, durable when this returns.
-    fn publish(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<(), StoreError> {
-        Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
-    }
-
-    /// The same where there is none: false where one stands there, also if another process has just made it. Where the
-    /// answer of a server to what made it was lost, its own object may count as another's.
-    fn publish_new(&self, key: &Key<'_>, _bytes: &[u8]) -> Result<bool, StoreError> {
-        Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
-    }
-
-    /// Removes an object; false where there is none.
-    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
+    /// Removes what stands at a key; false where it is known that nothing did. Links are not followed.
+    fn remove(&self, key: &Key<'_>, _what: Tree<'_>) -> Result<bool, StoreError> {
         match self.kind(key)? {
             Some(_) => Err(StoreError::unsupported("remove", node::object_name(self.name(), key))),
             None => Ok(false),
         }
     }
 
-    /// The number of the next write, where writes go on after a call has begun them.
-    fn next_write(&self) -> u64 {
-        0
-    }
-
-    /// Whether all of the writes of these numbers have succeeded.
-    fn are_written(&self, _writes: Range<u64>) -> bool {
-        true
-    }
-
     /// Makes all that was written below a key durable.
-    fn settle(&self, _below: &Key<'_>) -> Result<(), StoreError> {
+    fn sync(&self, _below: &Key<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -202,39 +150,17 @@ pub trait Store: Debug + Send + Sync {
         Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
     }
 
-    /// Removes all that lies below a key but what lies below another one, which is in it.
-    fn remove_others(&self, key: &Key<'_>, _kept: &Key<'_>) -> Result<(), StoreError> {
-        Err(StoreError::unsupported("remove", node::object_name(self.name(), key)))
-    }
-
-    /// Removes all that lies below a key, without following links. Nothing there is no error.
-    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        self.remove(key).map(drop)
-    }
-
-    /// The node that contains the store itself, where there can be one.
-    fn above(&self) -> Option<Node> {
-        None
-    }
-
-    /// The objects elsewhere that its own are read from: what a reference file points at.
-    fn targets(&self) -> Result<Vec<Node>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    /// The object that the store is in, at the node's own place: a zip file, where the store is what it holds.
-    fn container(&self) -> Option<&Node> {
-        None
-    }
-
     /// Names what lies below a key in the same way whatever name the user gave it.
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
-        node::object_name(self.name(), below).into_bytes()
+        match self.inner() {
+            Some(inner) => inner.identity(below),
+            None => node::object_name(self.name(), below).into_bytes(),
+        }
     }
 
     /// Opens a log that is there; `None` where none is. A link is not followed.
-    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        Err(StoreError::unsupported("open", node::object_name(self.name(), key)))
+    fn open_log(&self, _key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
+        Ok(None)
     }
 
     /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into.
@@ -252,44 +178,92 @@ pub trait Store: Debug + Send + Sync {
         Ok(Room { blocks: u64::MAX, block_bytes: 1, files: u64::MAX })
     }
 
-    /// The same store, which makes objects and folders with the permissions of a folder and an object of another; `None`
-    /// where there are no permissions.
-    fn with_permissions_of(
-        &self,
-        _source: &dyn Store,
-        _folder: &Key<'_>,
-        _object: &Key<'_>,
-    ) -> Option<Arc<dyn Store>> {
+    /// The same store, which makes objects and folders with these permissions; `None` where there are no permissions.
+    fn with_modes(&self, _modes: Modes) -> Option<Arc<dyn Store>> {
         None
     }
 
-    /// The local folder, where that is what the store is (whatever is wrapped around it): local stores do together what no
-    /// two others can, such as copying inside the system.
+    /// The object that the store is in, at the node's own place: a zip file, where the store is what it holds.
+    fn container(&self) -> Option<&Node> {
+        self.inner()?.container()
+    }
+
+    /// The objects elsewhere that its own are read from: what a reference file points at.
+    fn targets(&self) -> Result<Vec<Node>, StoreError> {
+        self.inner().map_or_else(|| Ok(Vec::new()), Store::targets)
+    }
+
+    /// The local folder, where that is what the store is: local stores do together what no two others can, such as copying
+    /// inside the system.
     fn as_local(&self) -> Option<&LocalStore> {
-        None
+        self.inner()?.as_local()
     }
 
-    /// The store behind a network, where that is what the store is: a server copies between its buckets.
-    #[cfg(feature = "remote")]
-    fn as_remote(&self) -> Option<&remote::RemoteStore> {
-        None
+    /// The store behind a network, where that is what the store is.
+    fn network(&self) -> Option<&dyn Network> {
+        self.inner()?.network()
     }
+}
+
+/// What only a store behind a network does and tells.
+pub trait Network: Send + Sync {
+    /// Whether it tells which objects lie below a key, as far as is known: it may have refused to.
+    fn tells_keys(&self, below: &Key<'_>) -> bool;
+
+    /// Whether it copies objects of another store without their bytes coming here.
+    fn copies_from(&self, source: &dyn Store) -> bool;
+
+    /// How many objects below a key the store has refused so far which count as absent
+    /// ([`RemoteOptions::refused_is_absent`]), documents not counted.
+    fn num_refused(&self, below: &Key<'_>) -> u64;
+
+    /// Whether objects that it refuses count as absent.
+    fn takes_refused_for_absent(&self) -> bool;
+
+    /// The number of the next write: writes go on after a call has begun them.
+    fn next_write(&self) -> u64;
+
+    /// Whether all of the writes of these numbers have succeeded.
+    fn are_written(&self, writes: Range<u64>) -> bool;
+
+    /// Lets go of what would be left in the store where the process ended now: uploads that are not complete, and locks.
+    fn let_go(&self);
+
+    /// The store itself: a server copies between its buckets.
+    #[cfg(feature = "remote")]
+    fn as_remote(&self) -> &remote::RemoteStore;
+}
+
+/// How a whole object is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// In place.
+    Plain,
+    /// Never seen in part. It is durable once the store is synced.
+    Whole,
+    /// Never seen in part, and durable when the call returns.
+    Durable,
+    /// The same where there is none, also if another process makes one at the same time. Where the answer of a server to what
+    /// made it was lost, its own object may count as another's.
+    New,
+}
+
+/// How much is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tree<'a> {
+    /// The object at the key.
+    Object,
+    /// All that lies below the key. Nothing there is no error.
+    All,
+    /// The same but what lies below another key, which is in it.
+    AllBut(&'a Key<'a>),
 }
 
 /// What a store can do. What it cannot is done in another way, or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 pub struct Abilities {
     /// It tells which objects there are.
     pub lists: bool,
-    /// It reads a part of an object without the rest.
-    pub reads_ranges: bool,
-    /// It gives folders other names at once.
-    pub renames: bool,
-    /// It keeps other processes out.
-    pub locks: bool,
-    /// It makes an object only where there is none, also beside other writers.
-    pub creates_exclusively: bool,
     /// It lies behind a network: each call is a request, and what can be done without is not asked for.
     pub is_remote: bool,
 }
@@ -400,8 +374,8 @@ fn copy_in_pieces<S: Store + ?Sized>(
     if source.abilities().is_remote && most <= MOST_AT_ONCE {
         let mut bytes = Vec::new();
         let found = source.read(from, Part::Whole, most, &mut bytes)?;
-        let written = found.map(|_| destination.write(to, &bytes)).transpose()?;
-        return Ok(written.map(|()| bytes.len() as u64));
+        let written = found.map(|_| destination.put(to, &bytes, Put::Plain)).transpose()?;
+        return Ok(written.map(|_| bytes.len() as u64));
     }
     let object = || node::object_name(source.name(), from);
     let Some(mut reader) = source.open(from, most)? else { return Ok(None) };

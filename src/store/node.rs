@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::entry::{EntryKind, FolderListing, LinkTarget};
 use super::local;
 use super::{
-    Abilities, Ahead, Depth, Entry, Key, LocalStore, Log, ObjectReader, ObjectWriter, Part, Room, Site,
-    Store, StoreError,
+    Abilities, Ahead, Depth, Entry, Key, LocalStore, Log, Network, ObjectReader, ObjectWriter, Part, Put,
+    Room, Site, Store, StoreError, Tree,
 };
 
 /// Documents larger than this are not read: 64 MiB.
@@ -61,7 +61,8 @@ impl Node {
     #[must_use]
     pub fn with_permissions_of(self, source: &Node, key: &str) -> Self {
         let Ok(document) = source.prefix.join(key) else { return self };
-        match self.store.with_permissions_of(&*source.store, &source.prefix, &document) {
+        let modes = source.store.as_local().map(|local| local.modes_of(&source.prefix, &document));
+        match modes.and_then(|modes| self.store.with_modes(modes)) {
             Some(store) => Node { store, ..self },
             None => self,
         }
@@ -116,7 +117,10 @@ impl Node {
     pub fn parent(&self) -> Option<Node> {
         match self.prefix.split_last() {
             Some((prefix, _)) => Some(Node { store: self.store.clone(), prefix: prefix.into_owned() }),
-            None => self.store.above(),
+            None => match self.store.as_local() {
+                Some(store) => store.folder_above(),
+                None => self.store.container()?.parent(),
+            },
         }
     }
 
@@ -173,7 +177,10 @@ impl Node {
 
     /// Whether what is copied here from another node never passes through this machine.
     pub fn copies_by_itself(&self, source: &Node) -> bool {
-        self.store.copies_from(&*source.store)
+        match (self.store.network(), self.store.as_local()) {
+            (Some(network), _) => network.copies_from(&*source.store),
+            (None, local) => local.is_some() && source.is_local(),
+        }
     }
 
     /// Reads a document of at most [`MAX_DOCUMENT_BYTES`]; `None` where it is absent.
@@ -210,23 +217,23 @@ impl Node {
 
     /// Writes a whole object in place.
     pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.store.write(&self.prefix.join(key)?, bytes)
+        self.store.put(&self.prefix.join(key)?, bytes, Put::Plain).map(drop)
     }
 
     /// Writes a whole object, so that it is never seen in part, and makes it durable.
     pub fn publish(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.store.publish(&self.prefix.join(key)?, bytes)
+        self.store.put(&self.prefix.join(key)?, bytes, Put::Durable).map(drop)
     }
 
     /// The same where there is none: false where one stands there, also if another process has just made it. Where the
     /// answer of a server to what made it was lost, its own object may count as another's.
     pub fn publish_new(&self, key: &str, bytes: &[u8]) -> Result<bool, StoreError> {
-        self.store.publish_new(&self.prefix.join(key)?, bytes)
+        self.store.put(&self.prefix.join(key)?, bytes, Put::New)
     }
 
     /// Writes a whole object, so that it is never seen in part. It is durable once the node is synced.
     pub fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.store.replace(&self.prefix.join(key)?, bytes)
+        self.store.put(&self.prefix.join(key)?, bytes, Put::Whole).map(drop)
     }
 
     /// Copies an object of another node, by its key there, byte for byte (by reference where the store can) to a
@@ -245,22 +252,22 @@ impl Node {
 
     /// Removes an object; false where there is none.
     pub fn remove(&self, key: &str) -> Result<bool, StoreError> {
-        self.store.remove(&self.prefix.join(key)?)
+        self.store.remove(&self.prefix.join(key)?, Tree::Object)
     }
 
     /// The number of the store's next write: see [`Node::are_written`].
     pub fn next_write(&self) -> u64 {
-        self.store.next_write()
+        self.store.network().map_or(0, Network::next_write)
     }
 
     /// Whether all of the writes of these numbers are at the store.
     pub fn are_written(&self, writes: Range<u64>) -> bool {
-        self.store.are_written(writes)
+        self.store.network().is_none_or(|network| network.are_written(writes))
     }
 
     /// Makes all that was written to the node durable.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.store.settle(&self.prefix)
+        self.store.sync(&self.prefix)
     }
 
     /// Creates the node's folder; an error where something stands there.
@@ -270,27 +277,29 @@ impl Node {
 
     /// Removes the node's folder and all below it, without following links.
     pub fn remove_root(&self) -> Result<(), StoreError> {
-        self.store.remove_folder(&self.prefix)
+        self.store.remove(&self.prefix, Tree::All).map(drop)
     }
 
     /// Removes all below the node but what lies below a key of it.
     pub fn remove_others(&self, kept: &Key<'_>) -> Result<(), StoreError> {
-        self.store.remove_others(&self.prefix, &self.prefix.join(kept.as_str())?)
+        self.store.remove(&self.prefix, Tree::AllBut(&self.prefix.join(kept.as_str())?)).map(drop)
     }
 
     /// How many objects of the node the store has refused so far which count as absent.
     pub fn num_refused(&self) -> u64 {
-        self.store.num_refused(&self.prefix)
+        self.store.network().map_or(0, |network| network.num_refused(&self.prefix))
     }
 
     /// Whether objects that its store refuses count as absent.
     pub fn takes_refused_for_absent(&self) -> bool {
-        self.store.takes_refused_for_absent()
+        self.store.network().is_some_and(Network::takes_refused_for_absent)
     }
 
     /// Lets go of what would be left in the store where the process ended now.
     pub fn let_go(&self) {
-        self.store.let_go();
+        if let Some(network) = self.store.network() {
+            network.let_go();
+        }
     }
 
     /// How much the node can take, whether it is there yet or not.
@@ -305,7 +314,10 @@ impl Node {
 
     /// What stands at the node's place, or where a link there leads; `None` where that is nowhere.
     pub fn kind_behind_links(&self) -> Result<Option<EntryKind>, StoreError> {
-        self.store.kind_behind_links(&self.prefix)
+        match self.store.as_local() {
+            Some(local) => local.kind_behind_links(&self.prefix),
+            None => self.kind(),
+        }
     }
 
     /// What stands at a key, a link not followed.
@@ -422,12 +434,16 @@ impl Node {
 
     /// Where a link of the node leads, every link on the way resolved; `None` where it leads nowhere, or in a circle.
     pub fn link_target(&self, key: &str) -> Result<Option<LinkTarget>, StoreError> {
-        self.store.link_target(&self.prefix.join(key)?, &self.prefix)
+        let key = self.prefix.join(key)?;
+        Ok(self.store.as_local().and_then(|local| local.link_target(&key, &self.prefix)))
     }
 
     /// Whether the store tells which objects the node has, as far as is known: it may have refused to.
     pub fn tells_keys(&self) -> bool {
-        self.store.tells_keys(&self.prefix)
+        match self.store.network() {
+            Some(network) => network.tells_keys(&self.prefix),
+            None => self.abilities().lists,
+        }
     }
 
     /// What its store can do.

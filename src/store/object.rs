@@ -18,48 +18,13 @@ pub trait ReadObject: Debug + Send + Sync {
     /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
     fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError>;
 
-    /// Whether it is of use to be told which parts will be read.
-    fn wants_hints(&self) -> bool {
-        false
-    }
-
-    /// Hears which parts, by their first bytes and lengths, will be read soon.
-    fn expect(&self, _parts: Vec<(u64, u64)>) {}
+    /// Tells that parts will be read soon, by their first bytes and lengths: those that are near each other come together.
+    /// They are made only where that is of use.
+    fn expect(&self, _parts: &dyn Fn() -> Vec<(u64, u64)>) {}
 }
 
 /// An object that is read in parts.
-#[derive(Debug)]
-pub struct ObjectReader(Box<dyn ReadObject>);
-
-impl ObjectReader {
-    /// What a store has opened.
-    pub fn new(opened: impl ReadObject + 'static) -> Self {
-        ObjectReader(Box::new(opened))
-    }
-
-    /// Its size in bytes when it was opened.
-    pub fn length(&self) -> u64 {
-        self.0.length()
-    }
-
-    /// Reads `length` bytes from `offset` into `bytes` (replaced). The range must lie inside the object.
-    pub fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        self.0.read_at(offset, length, bytes)
-    }
-
-    /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
-    pub fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        self.0.read_next(piece)
-    }
-
-    /// Tells that parts will be read soon, by their first bytes and lengths: those that are near each other come together.
-    /// They are made only where that is of use.
-    pub fn expect(&self, parts: impl FnOnce() -> Vec<(u64, u64)>) {
-        if self.0.wants_hints() {
-            self.0.expect(parts());
-        }
-    }
-}
+pub type ObjectReader = Box<dyn ReadObject>;
 
 /// An object that is being written. It is whole once it is finished; of one that is dropped before, nothing may be left
 /// that a later writer of the same key does not replace.
@@ -75,27 +40,4 @@ pub trait WriteObject: Debug + Send + Sync {
 }
 
 /// An object that is written in order.
-#[derive(Debug)]
-pub struct ObjectWriter(Box<dyn WriteObject>);
-
-impl ObjectWriter {
-    /// What a store has begun.
-    pub fn new(begun: impl WriteObject + 'static) -> Self {
-        ObjectWriter(Box::new(begun))
-    }
-
-    /// Appends bytes.
-    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.0.append(bytes)
-    }
-
-    /// Overwrites bytes at the start of the object, which are there already.
-    pub fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.0.write_at_start(bytes)
-    }
-
-    /// Ends the object.
-    pub fn finish(self) -> Result<(), StoreError> {
-        self.0.finish()
-    }
-}
+pub type ObjectWriter = Box<dyn WriteObject>;

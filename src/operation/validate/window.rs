@@ -40,9 +40,10 @@ impl<'a> Window<'a> {
     }
 
     /// Tells that parts will be read soon, by their first bytes and lengths.
-    pub(super) fn expect(&self, parts: impl Iterator<Item = (u64, u64)>) {
+    pub(super) fn expect(&self, parts: impl Iterator<Item = (u64, u64)> + Clone) {
         if let Source::Stored(reader) = self.source {
-            reader.expect(|| {
+            reader.expect(&|| {
+                let parts = parts.clone();
                 parts.map(|(offset, length)| (self.offset.saturating_add(offset), length)).collect()
             });
         }

@@ -11,5 +11,5 @@ mod store;
 mod tree;
 
 pub(super) use site::LocalSite;
-pub use store::LocalStore;
 pub(super) use store::io_error;
+pub use store::{LocalStore, Modes};

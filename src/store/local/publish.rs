@@ -15,7 +15,7 @@ use crate::store::{StoreError, machine};
 
 impl LocalStore {
     /// Writes a whole object under a temporary name beside it, and gives it its own; the folder where it stands.
-    pub(super) fn put(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<File, StoreError> {
+    pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<File, StoreError> {
         let temporary = path.with_extension("zarrcast-partial");
         let mut file = self.create_file(&temporary, self.modes.file)?;
         write_all(&mut file, bytes, &temporary)?;

@@ -19,8 +19,8 @@ use super::site::LocalSite;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
-    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Room, Site, Store,
-    StoreError,
+    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Put, Room, Site, Store,
+    StoreError, Tree,
 };
 
 /// A store in a local folder, which need not be there yet.
@@ -38,8 +38,8 @@ pub struct LocalStore {
 
 /// Permissions of what is created, before the umask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Modes {
-    pub(super) file: u32,
+pub struct Modes {
+    pub(in crate::store) file: u32,
     folder: u32,
 }
 
@@ -53,17 +53,26 @@ pub(in crate::store) fn io_error(action: &'static str, path: &Path) -> impl FnOn
     move |source| StoreError::Io { action, object: path.display().to_string(), source }
 }
 
+/// What came of a call; `None` where nothing stands at the path.
+pub(super) fn present<T>(
+    outcome: io::Result<T>,
+    action: &'static str,
+    path: &Path,
+) -> Result<Option<T>, StoreError> {
+    match outcome {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        outcome => outcome.map(Some).map_err(io_error(action, path)),
+    }
+}
+
 /// Opens a regular file for reading, with what is known of it; `None` where nothing is.
 fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
     // Not blocking: opening a FIFO would wait for a writer for ever.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = match OpenOptions::new().read(true).custom_flags(nonblock).open(path) {
-        Ok(file) => file,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(io_error("open", path)(error)),
-    };
+    let opened = OpenOptions::new().read(true).custom_flags(nonblock).open(path);
+    let Some(file) = present(opened, "open", path)? else { return Ok(None) };
     let metadata = file.metadata().map_err(io_error("read", path))?;
     if !metadata.is_file() {
         let (object, found) = (path.display().to_string(), describe(metadata.file_type()));
@@ -157,6 +166,36 @@ impl LocalStore {
         }
     }
 
+    /// The permissions of a folder and of an object; their owner may always write to them.
+    pub(in crate::store) fn modes_of(&self, folder: &Key<'_>, object: &Key<'_>) -> Modes {
+        let mode_of = |key, or: u32| std::fs::metadata(self.path(key)).map_or(or, |found| found.mode());
+        let Modes { file, folder: of_folder } = Modes::default();
+        Modes {
+            file: (mode_of(object, file) & 0o666) | 0o600,
+            folder: (mode_of(folder, of_folder) & 0o777) | 0o700,
+        }
+    }
+
+    /// The folder that it lies in.
+    pub(in crate::store) fn folder_above(&self) -> Option<Node> {
+        let above = self.root.parent().filter(|_| self.root != Path::new("."))?;
+        Some(Node::new(if above.as_os_str().is_empty() { Path::new(".") } else { above }))
+    }
+
+    /// What stands at a key, or where a link there leads; `None` where that is nowhere.
+    pub(in crate::store) fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+        let path = self.path(key);
+        Ok(present(std::fs::metadata(&path), "read", &path)?.map(|found| EntryKind::of(found.file_type())))
+    }
+
+    /// Where a link leads, every link on the way resolved; `None` where it leads nowhere, or in a circle. Inside is what
+    /// lies below `root`.
+    pub(in crate::store) fn link_target(&self, key: &Key<'_>, root: &Key<'_>) -> Option<LinkTarget> {
+        let target = self.path(key).canonicalize().ok()?;
+        let root = self.path(root).canonicalize().ok()?;
+        Some(LinkTarget { is_folder: target.is_dir(), is_inside: target.starts_with(root) })
+    }
+
     pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
         match &self.confinement {
             Some(confinement) => confinement.remove_file(path),
@@ -171,14 +210,7 @@ impl Store for LocalStore {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities {
-            lists: true,
-            reads_ranges: true,
-            renames: true,
-            locks: true,
-            creates_exclusively: true,
-            is_remote: false,
-        }
+        Abilities { lists: true, is_remote: false }
     }
 
     fn read(
@@ -213,19 +245,13 @@ impl Store for LocalStore {
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
         let path = self.path(key);
-        Ok(open_regular(&path)?
-            .map(|(file, metadata)| ObjectReader::new(FileReader { file, length: metadata.len(), path })))
+        let Some((file, metadata)) = open_regular(&path)? else { return Ok(None) };
+        Ok(Some(Box::new(FileReader { file, length: metadata.len(), path })))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
         let path = self.path(key);
-        match std::fs::metadata(&path) {
-            Ok(metadata) => Ok(Some(metadata.len())),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Ok(None)
-            }
-            Err(error) => Err(io_error("read", &path)(error)),
-        }
+        Ok(present(std::fs::metadata(&path), "read", &path)?.map(|found| found.len()))
     }
 
     fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
@@ -251,17 +277,8 @@ impl Store for LocalStore {
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
         let path = self.path(key);
-        match std::fs::symlink_metadata(&path) {
-            Ok(found) => Ok(Some(EntryKind::of(found.file_type()))),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Ok(None)
-            }
-            Err(error) => Err(io_error("read", &path)(error)),
-        }
-    }
-
-    fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        tree::kind_behind_links(&self.path(key))
+        let found = present(std::fs::symlink_metadata(&path), "read", &path)?;
+        Ok(found.map(|found| EntryKind::of(found.file_type())))
     }
 
     fn list(
@@ -276,25 +293,10 @@ impl Store for LocalStore {
         }
     }
 
-    fn link_target(&self, key: &Key<'_>, root: &Key<'_>) -> Result<Option<LinkTarget>, StoreError> {
-        let (path, root) = (self.path(key), self.path(root));
-        let (Ok(target), Ok(root)) = (path.canonicalize(), root.canonicalize()) else { return Ok(None) };
-        Ok(Some(LinkTarget { is_folder: target.is_dir(), is_inside: target.starts_with(root) }))
-    }
-
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        let path = self.path(key);
-        write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)
-    }
-
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         let path = self.path(key);
         let file = self.create_file(&path, self.modes.file)?;
-        Ok(ObjectWriter::new(FileWriter { file, path }))
-    }
-
-    fn copies_from(&self, source: &dyn Store) -> bool {
-        source.as_local().is_some()
+        Ok(Box::new(FileWriter { file, path }))
     }
 
     fn copy_from(
@@ -323,42 +325,40 @@ impl Store for LocalStore {
         }
     }
 
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        self.put(&self.path(key), bytes, false).map(drop)
-    }
-
-    /// Writes the object under a temporary name beside it, syncs it, and renames it into place.
-    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
         let path = self.path(key);
-        let folder = self.put(&path, bytes, true)?;
-        sync_all(&folder, path.parent().unwrap_or(&self.root))
-    }
-
-    fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
-        self.put_new(&self.path(key), bytes)
-    }
-
-    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
-        let path = self.path(key);
-        match self.remove_file(&path) {
-            Ok(()) => Ok(true),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Ok(false)
+        match how {
+            Put::Plain => write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)?,
+            Put::Whole => drop(self.replace(&path, bytes, false)?),
+            Put::Durable => {
+                let folder = self.replace(&path, bytes, true)?;
+                sync_all(&folder, path.parent().unwrap_or(&self.root))?;
             }
-            Err(error) => Err(io_error("remove", &path)(error)),
+            Put::New => return self.put_new(&path, bytes),
         }
+        Ok(true)
+    }
+
+    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
+        let path = self.path(key);
+        let removed = match what {
+            Tree::Object => self.remove_file(&path),
+            Tree::All => std::fs::remove_dir_all(&path),
+            Tree::AllBut(_) => return Err(StoreError::unsupported("remove", path.display().to_string())),
+        };
+        Ok(present(removed, "remove", &path)?.is_some())
     }
 
     /// Makes all that was written to the file system durable; where that cannot be asked for at once, each file below.
     #[cfg(target_os = "linux")]
-    fn settle(&self, below: &Key<'_>) -> Result<(), StoreError> {
+    fn sync(&self, below: &Key<'_>) -> Result<(), StoreError> {
         let path = self.path(below);
         let folder = File::open(&path).map_err(io_error("open", &path))?;
         rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &path)(e.into()))
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn settle(&self, below: &Key<'_>) -> Result<(), StoreError> {
+    fn sync(&self, below: &Key<'_>) -> Result<(), StoreError> {
         tree::sync_below(&self.path(below)).map(drop)
     }
 
@@ -368,15 +368,6 @@ impl Store for LocalStore {
             tree::create_folders(parent, Modes::default().folder).map_err(io_error("create", parent))?;
         }
         tree::create_folder(&path, self.modes.folder).map_err(io_error("create", &path))
-    }
-
-    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        tree::remove(&self.path(key))
-    }
-
-    fn above(&self) -> Option<Node> {
-        let above = self.root.parent().filter(|_| self.root != Path::new("."))?;
-        Some(Node::new(if above.as_os_str().is_empty() { Path::new(".") } else { above }))
     }
 
     /// The path with every link resolved.
@@ -414,21 +405,7 @@ impl Store for LocalStore {
         })
     }
 
-    fn with_permissions_of(
-        &self,
-        source: &dyn Store,
-        folder: &Key<'_>,
-        object: &Key<'_>,
-    ) -> Option<Arc<dyn Store>> {
-        let source = source.as_local()?;
-        let mode_of = |key| std::fs::metadata(source.path(key)).map(|found| found.mode() & 0o777).ok();
-        let mut modes = self.modes;
-        if let Some(mode) = mode_of(folder) {
-            modes.folder = mode | 0o700;
-        }
-        if let Some(mode) = mode_of(object) {
-            modes.file = (mode & 0o666) | 0o600;
-        }
+    fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {
         Some(Arc::new(LocalStore { modes, ..self.copied() }))
     }
 

@@ -108,14 +108,6 @@ pub(super) fn sync_below(path: &Path) -> Result<u64, StoreError> {
     Ok(synced)
 }
 
-/// Removes a folder and all below it, without following links. Nothing there is no error.
-pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
-    match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
-        _ => Ok(()),
-    }
-}
-
 /// Exchanges two folders, at once; false where the file system cannot.
 pub(super) fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
     match exchange_names(a, b) {
@@ -205,15 +197,6 @@ pub(super) fn each_object(
         }
     }
     Ok(())
-}
-
-/// What stands at a path, links followed; `None` where they lead nowhere.
-pub(super) fn kind_behind_links(path: &Path) -> Result<Option<EntryKind>, StoreError> {
-    match std::fs::metadata(path) {
-        Ok(found) => Ok(Some(EntryKind::of(found.file_type()))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(io_error("read", path)(error)),
-    }
 }
 
 /// Whether a folder itself, not a link to one, stands at a path.

@@ -17,8 +17,8 @@ use super::node::object_name;
 use super::opened_once::OpenedOnce;
 use super::sorted_keys::SortedKeys;
 use super::{
-    Abilities, Ahead, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, ReadObject, RemoteOptions,
-    Store, StoreError,
+    Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, ReadObject, RemoteOptions, Store,
+    StoreError,
 };
 
 /// Bytes that a reference file holds at most: about ten million references.
@@ -150,14 +150,7 @@ impl Store for ReferenceStore {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities {
-            lists: true,
-            reads_ranges: true,
-            renames: false,
-            locks: false,
-            creates_exclusively: false,
-            is_remote: false,
-        }
+        Abilities { lists: true, is_remote: false }
     }
 
     fn read(
@@ -219,7 +212,7 @@ impl Store for ReferenceStore {
         Ok(match self.locate(key)? {
             None => None,
             Some(Located::Here(bytes)) => {
-                Some(ObjectReader::new(MemoryReader::new(Arc::new(bytes.to_vec()), self.shown(key))))
+                Some(Box::new(MemoryReader::new(Arc::new(bytes.to_vec()), self.shown(key))))
             }
             Some(Located::Whole(target)) => Some(self.opened_target(key, target)?),
             Some(Located::Part { target, offset, length }) => {
@@ -228,7 +221,7 @@ impl Store for ReferenceStore {
                 if reader.length() < end {
                     return Err(self.beyond_end(key, target, reader.length(), end));
                 }
-                Some(ObjectReader::new(PartReader { reader, offset, length, place: 0 }))
+                Some(Box::new(PartReader { reader, offset, length, place: 0 }))
             }
         })
     }
@@ -284,10 +277,6 @@ impl Store for ReferenceStore {
         }
     }
 
-    fn above(&self) -> Option<Node> {
-        self.file.parent()
-    }
-
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         [&self.file.identity()[..], b"|reference:", below.as_str().as_bytes()].concat()
     }
@@ -298,10 +287,6 @@ impl Store for ReferenceStore {
 
     fn container(&self) -> Option<&Node> {
         Some(&self.file)
-    }
-
-    fn open_log(&self, _key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        Ok(None)
     }
 }
 

@@ -155,14 +155,11 @@ fn file_that_is_none_or_not_there_is_told() {
 #[test]
 fn file_in_another_store_points_into_that_store() {
     let outer = crate::store::MemoryStore::new("memory");
-    outer.write(&Key::new("a/x.nc").unwrap(), b"0123").unwrap();
-    outer
-        .write(
-            &Key::new("a/b/refs.json").unwrap(),
-            br#"{"k": ["../x.nc", 1, 2], "out": ["../../../x"], "f": ["/etc/passwd"]}"#,
-        )
-        .unwrap();
-    let node = Node { store: std::sync::Arc::new(outer), prefix: Key::new("a/b/refs.json").unwrap() };
+    let outer = Node::of(std::sync::Arc::new(outer));
+    outer.write("a/x.nc", b"0123").unwrap();
+    let text = br#"{"k": ["../x.nc", 1, 2], "out": ["../../../x"], "f": ["/etc/passwd"]}"#;
+    outer.write("a/b/refs.json", text).unwrap();
+    let node = outer.child("a/b/refs.json").unwrap();
     let store = ReferenceStore::new(node, RemoteOptions::default());
     assert_eq!(read(&store, "k", Part::Whole).unwrap().unwrap(), b"12");
     assert!(read(&store, "out", Part::Whole).unwrap_err().contains("leads out of its store"));

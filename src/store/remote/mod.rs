@@ -52,10 +52,7 @@ use writes::Writes;
 
 use super::entry::EntryKind;
 use super::node::object_name;
-use super::{
-    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, RemoteOptions, Store,
-    StoreError,
-};
+use super::{Abilities, Depth, Entry, Found, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put, RemoteOptions, Store, StoreError, Tree};
 
 /// How often an object is asked to be made that the store refuses and does not have.
 const ATTEMPTS: usize = 3;
@@ -195,6 +192,27 @@ impl RemoteStore {
         })
     }
 
+    /// Writes an object where there is none.
+    fn put_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
+        self.check_writable("create", key)?;
+        self.writes.finish(self.runtime()?)?;
+        let (whole, object) = self.names(key)?;
+        for _ in 0..ATTEMPTS {
+            // Some stores take a condition and do not heed it; and one that refuses may have been at a request that failed.
+            if self.size(key)?.is_some() {
+                return Ok(false);
+            }
+            let attempt = Attempt { action: "create", object: &object };
+            match self.wait(self.client()?.put_if(attempt, &whole, bytes.to_vec(), PutMode::Create))? {
+                Written::Done(_) => return Ok(true),
+                Written::Refused => {}
+                Written::Unsupported => return self.put(key, bytes, Put::Durable),
+            }
+        }
+        let refused = "the store says that an object is there, and that there is none";
+        Err(io("create", &object, std::io::Error::other(refused)))
+    }
+
     /// The sizes of objects of one folder, from a listing of what lies between the first and the last of them.
     fn listed_sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
         let (Some(least), Some(greatest)) = (names.iter().min(), names.iter().max()) else {
@@ -258,14 +276,7 @@ impl Store for RemoteStore {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities {
-            lists: self.address.kind != Kind::Http,
-            reads_ranges: true,
-            renames: false,
-            locks: false,
-            creates_exclusively: false,
-            is_remote: true,
-        }
+        Abilities { lists: self.address.kind != Kind::Http, is_remote: true }
     }
 
     fn read(
@@ -294,7 +305,7 @@ impl Store for RemoteStore {
         let Some(fetched) = fetched else { return Ok(None) };
         let names = (key.as_str().to_owned(), self.shown(key));
         let shared = (self.client()?.clone(), self.ahead.clone());
-        Ok(Some(ObjectReader::new(RemoteReader::new(shared, names, fetched))))
+        Ok(Some(Box::new(RemoteReader::new(shared, names, fetched))))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
@@ -371,11 +382,6 @@ impl Store for RemoteStore {
         })
     }
 
-    fn tells_keys(&self, below: &Key<'_>) -> bool {
-        let client = self.client.get().and_then(|client| client.as_ref().ok());
-        self.abilities().lists && !client.is_some_and(|client| client.refuses_to_list(&prefix_of(below)))
-    }
-
     fn wants_hints(&self) -> Option<super::Ahead> {
         // Twice as many as are in flight: one that takes longer holds up none behind it.
         let requests = self.options.requests.get().saturating_mul(2);
@@ -394,17 +400,99 @@ impl Store for RemoteStore {
         }
     }
 
-    /// The request goes on while the next object is made; it is acknowledged when the store is settled.
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        let mut writer = self.writer(key)?;
-        writer.append(bytes)?;
-        writer.finish()
-    }
-
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         self.check_writable("write", key)?;
         let names = self.names(key)?;
-        Ok(ObjectWriter::new(RemoteWriter::new(self.client()?.clone(), self.writes.clone(), names)))
+        Ok(Box::new(RemoteWriter::new(self.client()?.clone(), self.writes.clone(), names)))
+    }
+
+    fn copy_from(
+        &self,
+        source: &dyn Store,
+        (from, to): (&Key<'_>, &Key<'_>),
+        most: u64,
+    ) -> Result<Option<u64>, StoreError> {
+        match source.network().map(Network::as_remote).filter(|source| self.may_copy_from(source)) {
+            Some(source) => self.copy_inside(source, (from, to), most),
+            None => super::copy_in_pieces(self, source, (from, to), most),
+        }
+    }
+
+    fn sync(&self, _below: &Key<'_>) -> Result<(), StoreError> {
+        self.writes.finish(self.runtime()?)
+    }
+
+    /// Objects are never seen in part. The request goes on while the next object is made; it is acknowledged when the store
+    /// is synced.
+    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
+        if how == Put::New {
+            return self.put_new(key, bytes);
+        }
+        if how == Put::Durable {
+            // What it tells of is there before it.
+            self.writes.finish(self.runtime()?)?;
+        }
+        let mut writer = self.writer(key)?;
+        writer.append(bytes)?;
+        writer.finish()?;
+        if how == Put::Durable {
+            self.writes.finish(self.runtime()?)?;
+        }
+        Ok(true)
+    }
+
+    /// One object is not waited for: object stores do not say whether there was one.
+    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
+        match what {
+            Tree::All => self.remove_all(key, None)?,
+            Tree::AllBut(kept) => self.remove_all(key, Some(kept))?,
+            Tree::Object => {
+                self.check_writable("remove", key)?;
+                let (whole, object) = self.names(key)?;
+                let (client, key) = (self.client()?.clone(), whole.clone());
+                let delete = async move { client.delete(&key, &object).await.map(drop) };
+                self.writes.begin(self.runtime()?, &whole, 0, delete)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Folders are nothing but the beginning of keys.
+    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+        self.check_writable("write", key)?;
+        match self.kind(key)? {
+            Some(_) => Err(io("create", &self.shown(key), std::io::ErrorKind::AlreadyExists.into())),
+            None => Ok(()),
+        }
+    }
+
+    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
+        let log = RemoteLog::open(self.client()?.clone(), self.names(key)?)?;
+        Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
+    }
+
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+        self.check_writable("write", key)?;
+        // What is there is found out once it is locked.
+        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.names(key)?)))
+    }
+
+    fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
+        self.check_writable("write", below)?;
+        let place =
+            node(&self.address.with_path(&self.base), &self.options).below(&below.clone().into_owned());
+        Ok(Box::new(RemoteSite { place }))
+    }
+
+    fn network(&self) -> Option<&dyn Network> {
+        Some(self)
+    }
+}
+
+impl Network for RemoteStore {
+    fn tells_keys(&self, below: &Key<'_>) -> bool {
+        let client = self.client.get().and_then(|client| client.as_ref().ok());
+        self.abilities().lists && !client.is_some_and(|client| client.refuses_to_list(&prefix_of(below)))
     }
 
     fn num_refused(&self, below: &Key<'_>) -> u64 {
@@ -425,65 +513,7 @@ impl Store for RemoteStore {
     }
 
     fn copies_from(&self, source: &dyn Store) -> bool {
-        source.as_remote().is_some_and(|source| self.may_copy_from(source))
-    }
-
-    fn copy_from(
-        &self,
-        source: &dyn Store,
-        (from, to): (&Key<'_>, &Key<'_>),
-        most: u64,
-    ) -> Result<Option<u64>, StoreError> {
-        match source.as_remote().filter(|source| self.may_copy_from(source)) {
-            Some(source) => self.copy_inside(source, (from, to), most),
-            None => super::copy_in_pieces(self, source, (from, to), most),
-        }
-    }
-
-    fn as_remote(&self) -> Option<&RemoteStore> {
-        Some(self)
-    }
-
-    /// Objects are never seen in part.
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(key, bytes)
-    }
-
-    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        // What it tells of is there before it.
-        self.writes.finish(self.runtime()?)?;
-        self.write(key, bytes)?;
-        self.writes.finish(self.runtime()?)
-    }
-
-    fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
-        self.check_writable("create", key)?;
-        self.writes.finish(self.runtime()?)?;
-        let (whole, object) = self.names(key)?;
-        for _ in 0..ATTEMPTS {
-            // Some stores take a condition and do not heed it; and one that refuses may have been at a request that failed.
-            if self.size(key)?.is_some() {
-                return Ok(false);
-            }
-            let attempt = Attempt { action: "create", object: &object };
-            match self.wait(self.client()?.put_if(attempt, &whole, bytes.to_vec(), PutMode::Create))? {
-                Written::Done(_) => return Ok(true),
-                Written::Refused => {}
-                Written::Unsupported => return self.publish(key, bytes).map(|()| true),
-            }
-        }
-        let refused = "the store says that an object is there, and that there is none";
-        Err(io("create", &object, std::io::Error::other(refused)))
-    }
-
-    /// Not waited for: object stores do not say whether there was one.
-    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
-        self.check_writable("remove", key)?;
-        let (whole, object) = self.names(key)?;
-        let (client, key) = (self.client()?.clone(), whole.clone());
-        self.writes
-            .begin(self.runtime()?, &whole, 0, async move { client.delete(&key, &object).await.map(drop) })?;
-        Ok(true)
+        source.network().is_some_and(|source| self.may_copy_from(source.as_remote()))
     }
 
     fn next_write(&self) -> u64 {
@@ -494,42 +524,7 @@ impl Store for RemoteStore {
         self.writes.are_done(writes)
     }
 
-    fn settle(&self, _below: &Key<'_>) -> Result<(), StoreError> {
-        self.writes.finish(self.runtime()?)
-    }
-
-    /// Folders are nothing but the beginning of keys.
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        self.check_writable("write", key)?;
-        match self.kind(key)? {
-            Some(_) => Err(io("create", &self.shown(key), std::io::ErrorKind::AlreadyExists.into())),
-            None => Ok(()),
-        }
-    }
-
-    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        self.remove_all(key, None)
-    }
-
-    fn remove_others(&self, key: &Key<'_>, kept: &Key<'_>) -> Result<(), StoreError> {
-        self.remove_all(key, Some(kept))
-    }
-
-    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let log = RemoteLog::open(self.client()?.clone(), self.names(key)?)?;
-        Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
-    }
-
-    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
-        self.check_writable("write", key)?;
-        // What is there is found out once it is locked.
-        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.names(key)?)))
-    }
-
-    fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
-        self.check_writable("write", below)?;
-        let place =
-            node(&self.address.with_path(&self.base), &self.options).below(&below.clone().into_owned());
-        Ok(Box::new(RemoteSite { place }))
+    fn as_remote(&self) -> &RemoteStore {
+        self
     }
 }

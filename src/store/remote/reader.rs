@@ -270,11 +270,11 @@ impl ReadObject for RemoteReader {
         Ok(())
     }
 
-    fn wants_hints(&self) -> bool {
-        (self.first.bytes.len() as u64) < self.length
-    }
-
-    fn expect(&self, mut parts: Vec<(u64, u64)>) {
+    fn expect(&self, parts: &dyn Fn() -> Vec<(u64, u64)>) {
+        if self.first.bytes.len() as u64 >= self.length {
+            return;
+        }
+        let mut parts = parts();
         parts.retain(|(offset, length)| self.first.part(*offset, *length).is_none());
         parts.sort_unstable();
         parts.dedup();

@@ -35,9 +35,10 @@ impl Description {
 /// How a node or an object of a web server lies to a place in a bucket; `None` where both are of one kind.
 pub(super) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>, StoreError> {
     let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
-    let (Some(bucket), Some(web)) = (place.store.as_remote(), file.store.as_remote()) else {
+    let (Some(bucket), Some(web)) = (place.store.network(), file.store.network()) else {
         return Ok(None);
     };
+    let (bucket, web) = (bucket.as_remote(), web.as_remote());
     if web.address.kind != Kind::Http || bucket.address.kind == Kind::Http {
         return Ok(None);
     }

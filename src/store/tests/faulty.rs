@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
-use crate::store::entry::{EntryKind, LinkTarget};
+use crate::store::entry::EntryKind;
 use crate::store::node::object_name;
 use crate::store::{
-    Abilities, Ahead, Depth, Entry, Found, Key, LocalStore, Log, Node, ObjectReader, ObjectWriter, Part,
-    Room, Site, Store, StoreError,
+    Abilities, Ahead, Depth, Entry, Found, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, Put,
+    Room, Site, Store, StoreError, Tree,
 };
 
 use part::FaultyPart;
@@ -210,7 +210,7 @@ impl Faulty {
                 name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
             format!("{stem}.zarrcast-partial")
         });
-        let _ = self.inner.write(&temporary, first_half(bytes));
+        let _ = self.inner.put(&temporary, first_half(bytes), Put::Plain);
     }
 
     fn log(&self, inner: Box<dyn Log>, key: &Key<'_>) -> Box<dyn Log> {
@@ -228,6 +228,10 @@ impl Store for Faulty {
         self.inner.abilities()
     }
 
+    fn inner(&self) -> Option<&dyn Store> {
+        Some(&*self.inner)
+    }
+
     fn read(
         &self,
         key: &Key<'_>,
@@ -242,7 +246,8 @@ impl Store for Faulty {
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         let opened = self.call(Call::Open, key, || self.inner.open(key, most))?;
         let name = object_name(self.inner.name(), key);
-        Ok(opened.map(|inner| ObjectReader::new(FaultyPart { inner, name, faults: self.faults.clone() })))
+        Ok(opened
+            .map(|inner| Box::new(FaultyPart { inner, name, faults: self.faults.clone() }) as ObjectReader))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
@@ -257,10 +262,6 @@ impl Store for Faulty {
         self.call(Call::Look, key, || self.inner.kind(key))
     }
 
-    fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        self.call(Call::Look, key, || self.inner.kind_behind_links(key))
-    }
-
     fn list(
         &self,
         below: &Key<'_>,
@@ -268,10 +269,6 @@ impl Store for Faulty {
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         self.call(Call::Read, below, || self.inner.list(below, depth, each))
-    }
-
-    fn link_target(&self, key: &Key<'_>, root: &Key<'_>) -> Result<Option<LinkTarget>, StoreError> {
-        self.call(Call::Look, key, || self.inner.link_target(key, root))
     }
 
     fn wants_hints(&self) -> Option<Ahead> {
@@ -285,20 +282,10 @@ impl Store for Faulty {
         self.inner.expect(soon);
     }
 
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        let half = || drop(self.inner.write(key, first_half(bytes)));
-        let name = object_name(self.inner.name(), key);
-        self.faults.call(Call::Write, &name, || self.inner.write(key, bytes), half)
-    }
-
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         let inner = self.call(Call::Create, key, || self.inner.writer(key))?;
         let name = object_name(self.inner.name(), key);
-        Ok(ObjectWriter::new(FaultyPart { inner: Some(inner), name, faults: self.faults.clone() }))
-    }
-
-    fn copies_from(&self, source: &dyn Store) -> bool {
-        self.inner.copies_from(source)
+        Ok(Box::new(FaultyPart { inner: Some(inner), name, faults: self.faults.clone() }))
     }
 
     fn copy_from(
@@ -310,55 +297,34 @@ impl Store for Faulty {
         let half = || {
             let mut bytes = Vec::new();
             if let Ok(Some(_)) = source.read(from, Part::Whole, most, &mut bytes) {
-                let _ = self.inner.write(to, first_half(&bytes));
+                let _ = self.inner.put(to, first_half(&bytes), Put::Plain);
             }
         };
         let name = object_name(self.inner.name(), to);
         self.faults.call(Call::Copy, &name, || self.inner.copy_from(source, (from, to), most), half)
     }
 
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
+        let call = if how == Put::Plain { Call::Write } else { Call::Publish };
+        let half = || match how {
+            Put::Plain => drop(self.inner.put(key, first_half(bytes), how)),
+            Put::Whole | Put::Durable => self.leave_half(key, bytes),
+            Put::New => {}
+        };
         let name = object_name(self.inner.name(), key);
-        let half = || self.leave_half(key, bytes);
-        self.faults.call(Call::Publish, &name, || self.inner.replace(key, bytes), half)
+        self.faults.call(call, &name, || self.inner.put(key, bytes, how), half)
     }
 
-    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        let name = object_name(self.inner.name(), key);
-        let half = || self.leave_half(key, bytes);
-        self.faults.call(Call::Publish, &name, || self.inner.publish(key, bytes), half)
+    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
+        self.call(Call::Remove, key, || self.inner.remove(key, what))
     }
 
-    fn publish_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
-        self.call(Call::Publish, key, || self.inner.publish_new(key, bytes))
-    }
-
-    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
-        self.call(Call::Remove, key, || self.inner.remove(key))
-    }
-
-    fn settle(&self, below: &Key<'_>) -> Result<(), StoreError> {
-        self.call(Call::Sync, below, || self.inner.settle(below))
+    fn sync(&self, below: &Key<'_>) -> Result<(), StoreError> {
+        self.call(Call::Sync, below, || self.inner.sync(below))
     }
 
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
         self.call(Call::Create, key, || self.inner.create_folder(key))
-    }
-
-    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        self.call(Call::Remove, key, || self.inner.remove_folder(key))
-    }
-
-    fn above(&self) -> Option<Node> {
-        self.inner.above()
-    }
-
-    fn container(&self) -> Option<&Node> {
-        self.inner.container()
-    }
-
-    fn identity(&self, below: &Key<'_>) -> Vec<u8> {
-        self.inner.identity(below)
     }
 
     fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
@@ -381,17 +347,8 @@ impl Store for Faulty {
         self.faults.room.map_or_else(|| self.inner.room(below), Ok)
     }
 
-    fn with_permissions_of(
-        &self,
-        source: &dyn Store,
-        folder: &Key<'_>,
-        object: &Key<'_>,
-    ) -> Option<Arc<dyn Store>> {
-        let inner = self.inner.with_permissions_of(source, folder, object)?;
+    fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {
+        let inner = self.inner.with_modes(modes)?;
         Some(Arc::new(Faulty { inner, faults: self.faults.clone() }))
-    }
-
-    fn as_local(&self) -> Option<&LocalStore> {
-        self.inner.as_local()
     }
 }

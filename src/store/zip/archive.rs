@@ -79,7 +79,7 @@ impl Archive {
     pub(super) fn open(self: &Arc<Self>, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
         let Some(member) = self.member(key)? else { return Ok(None) };
         self.check(&member)?;
-        Ok(Some(ObjectReader::new(MemberReader::new(self.clone(), member))))
+        Ok(Some(Box::new(MemberReader::new(self.clone(), member))))
     }
 
     /// The bytes of an object, also of one that cannot be read.

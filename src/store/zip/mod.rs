@@ -17,9 +17,7 @@ use directory::Directory;
 
 use super::entry::EntryKind;
 use super::opened_once::OpenedOnce;
-use super::{
-    Abilities, Ahead, Depth, Entry, Found, Key, Log, Node, ObjectReader, Part, Site, Store, StoreError,
-};
+use super::{Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, Site, Store, StoreError};
 
 /// A zip file, which is an object of another store. Nothing is read before it is asked for.
 ///
@@ -66,14 +64,7 @@ impl Store for ZipStore {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities {
-            lists: true,
-            reads_ranges: true,
-            renames: false,
-            locks: false,
-            creates_exclusively: false,
-            is_remote: self.outer.abilities().is_remote,
-        }
+        Abilities { lists: true, is_remote: self.outer.abilities().is_remote }
     }
 
     fn read(
@@ -132,10 +123,6 @@ impl Store for ZipStore {
         self.outer.store.expect(&ranges.collect::<Vec<_>>());
     }
 
-    fn above(&self) -> Option<Node> {
-        self.outer.parent()
-    }
-
     fn container(&self) -> Option<&Node> {
         Some(&self.outer)
     }
@@ -145,10 +132,6 @@ impl Store for ZipStore {
         identity.extend_from_slice(b"|zip:");
         identity.extend_from_slice(below.as_str().as_bytes());
         identity
-    }
-
-    fn open_log(&self, _key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        Ok(None)
     }
 
     /// The file is written anew; nothing is put into one that is there.

@@ -2,7 +2,6 @@
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,8 +13,8 @@ use crate::store::entry::EntryKind;
 use crate::store::local::LocalSite;
 use crate::store::node::object_name;
 use crate::store::{
-    Abilities, Depth, Entry, Found, Key, LocalStore, Log, Node, ObjectReader, ObjectWriter, Part, Relation,
-    Room, Site, Spot, Store, StoreError,
+    Abilities, Depth, Entry, Found, Key, LocalStore, Log, Modes, Node, ObjectReader, ObjectWriter, Part, Put,
+    Relation, Room, Site, Spot, Store, StoreError, Tree,
 };
 
 /// The file in the folder beside the place.
@@ -155,7 +154,7 @@ impl Store for StagedZip {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { renames: false, ..self.folder().abilities() }
+        self.folder().abilities()
     }
 
     fn read(
@@ -209,18 +208,19 @@ impl Store for StagedZip {
         Ok(())
     }
 
-    fn write(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+    /// It is durable when the file has its place.
+    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
         if is_of_the_run(key) {
-            return self.folder().write(key, bytes);
+            return self.folder().put(key, bytes, how);
         }
-        self.writer()?.put(key, bytes)
+        self.writer()?.put(key, bytes).map(|()| true)
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         if is_of_the_run(key) {
             return self.folder().writer(key);
         }
-        Ok(ObjectWriter::new(MemberWriter::new(StagedZip::writer(self)?, key)))
+        Ok(Box::new(MemberWriter::new(StagedZip::writer(self)?, key)))
     }
 
     fn copy_from(
@@ -242,26 +242,16 @@ impl Store for StagedZip {
         Ok(Some(copy(&*StagedZip::writer(self)?, to, reader)?))
     }
 
-    fn replace(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(key, bytes)
-    }
-
-    /// It is durable when the file has its place.
-    fn publish(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(key, bytes)
-    }
-
-    fn remove(&self, key: &Key<'_>) -> Result<bool, StoreError> {
-        if is_of_the_run(key) {
-            return self.folder().remove(key);
+    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
+        let mut writer = self.staged.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if key.is_root() {
+            *writer = None;
+            self.staged.is_begun.store(false, Ordering::Release);
         }
-        let writer = self.staged.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if key.is_root() || is_of_the_run(key) {
+            return self.folder().remove(key, what);
+        }
         Ok(writer.as_ref().is_some_and(|writer| writer.remove(key)))
-    }
-
-    /// Until it has its place nothing of it is worth keeping.
-    fn settle(&self, _below: &Key<'_>) -> Result<(), StoreError> {
-        Ok(())
     }
 
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
@@ -270,21 +260,6 @@ impl Store for StagedZip {
             self.staged.is_begun.store(true, Ordering::Release);
         }
         Ok(())
-    }
-
-    fn remove_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        if key.is_root() {
-            *self.staged.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
-            self.staged.is_begun.store(false, Ordering::Release);
-        }
-        if key.is_root() || is_of_the_run(key) {
-            return self.folder().remove_folder(key);
-        }
-        self.remove(key).map(drop)
-    }
-
-    fn above(&self) -> Option<Node> {
-        self.folder().above()
     }
 
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
@@ -304,15 +279,8 @@ impl Store for StagedZip {
         self.folder().room(below)
     }
 
-    fn with_permissions_of(
-        &self,
-        source: &dyn Store,
-        _folder: &Key<'_>,
-        object: &Key<'_>,
-    ) -> Option<Arc<dyn Store>> {
-        let found = std::fs::metadata(source.as_local()?.path(object)).ok()?;
-        let mode = (found.mode() & 0o666) | 0o600;
-        Some(Arc::new(StagedZip { staged: self.staged.clone(), mode }))
+    fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {
+        Some(Arc::new(StagedZip { staged: self.staged.clone(), mode: modes.file }))
     }
 }
 

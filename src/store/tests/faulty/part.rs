@@ -51,17 +51,17 @@ impl FaultyPart<Option<ObjectWriter>> {
 
 impl WriteObject for FaultyPart<Option<ObjectWriter>> {
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(bytes, ObjectWriter::append)
+        self.write(bytes, |writer, bytes| writer.append(bytes))
     }
 
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.write(bytes, ObjectWriter::write_at_start)
+        self.write(bytes, |writer, bytes| writer.write_at_start(bytes))
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
         let inner = self.inner.take();
         let name = std::mem::take(&mut self.name);
-        let whole = || inner.map_or(Ok(()), ObjectWriter::finish);
+        let whole = || inner.map_or(Ok(()), |inner| inner.finish());
         self.faults.call(Call::Write, &name, whole, || ())
     }
 }
