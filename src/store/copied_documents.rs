@@ -1,10 +1,11 @@
 //! A store of which the documents are known already, from copies in one place: consolidated metadata.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::entry::EntryKind;
+use super::sorted_keys::SortedKeys;
 use super::{Abilities, Depth, Entry, Found, Key, Node, ObjectReader, Part, Store, StoreError};
 
 /// What of the copies counts.
@@ -42,6 +43,18 @@ impl Node {
 impl CopiedDocuments {
     fn document(&self, key: &Key<'_>) -> Option<&Vec<u8>> {
         self.documents.get(key.as_str()).filter(|_| self.serve == CopiesServe::Documents)
+    }
+
+    /// Whether a key is that of a document of a node of which the copies have another one, or of a folder of theirs.
+    fn is_beside(&self, key: &Key<'_>) -> bool {
+        const NAMES: [&str; 4] = ["zarr.json", ".zarray", ".zgroup", ".zattrs"];
+        let Some((folder, name)) = key.split_last() else { return false };
+        if self.serve != CopiesServe::Documents || !NAMES.contains(&name) || !self.tells(&folder) {
+            return false;
+        }
+        let prefix = if folder.is_root() { String::new() } else { format!("{}/", folder.as_str()) };
+        let first = self.documents.range(prefix.clone()..).next();
+        first.is_some_and(|(key, _)| key.starts_with(&prefix))
     }
 
     /// Whether the copies tell what a folder holds.
@@ -108,25 +121,12 @@ impl Store for CopiedDocuments {
             return self.inner.list(below, depth, each);
         }
         let keys = self.documents.range(prefix.clone()..).map(|(key, _)| key.as_str());
-        let rest = keys.map_while(|key| key.strip_prefix(prefix.as_str()));
-        let (mut folders, mut files) = (BTreeSet::new(), Vec::new());
-        for key in rest {
-            match key.split_once('/') {
-                Some((folder, _)) => drop(folders.insert(folder)),
-                None => files.push(key),
-            }
-        }
-        if folders.is_empty() && self.abilities().lists {
+        let keys: Vec<&str> = keys.take_while(|key| key.starts_with(&prefix)).collect();
+        if self.abilities().lists && !keys.iter().any(|key| key[prefix.len()..].contains('/')) {
             // No node lies below: of what else does, such as the chunks of an array, the copies know nothing.
             return self.inner.list(below, depth, each);
         }
-        let folders = folders.into_iter().map(|name| Entry::new(name, EntryKind::Folder));
-        let files = files.into_iter().map(|name| Entry::new(name, EntryKind::File));
-        for entry in folders.chain(files) {
-            if each(entry).is_break() {
-                break;
-            }
-        }
+        keys.list(below, depth, each);
         Ok(())
     }
 
@@ -137,20 +137,6 @@ impl Store for CopiedDocuments {
             .cloned()
             .collect();
         self.inner.expect(&unknown);
-    }
-}
-
-impl CopiedDocuments {
-    /// Whether a key is that of a document of a node of which the copies have another one, or of a folder of theirs.
-    fn is_beside(&self, key: &Key<'_>) -> bool {
-        const NAMES: [&str; 4] = ["zarr.json", ".zarray", ".zgroup", ".zattrs"];
-        let Some((folder, name)) = key.split_last() else { return false };
-        if self.serve != CopiesServe::Documents || !NAMES.contains(&name) || !self.tells(&folder) {
-            return false;
-        }
-        let prefix = if folder.is_root() { String::new() } else { format!("{}/", folder.as_str()) };
-        let first = self.documents.range(prefix.clone()..).next();
-        first.is_some_and(|(key, _)| key.starts_with(&prefix))
     }
 }
 

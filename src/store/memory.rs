@@ -8,32 +8,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::entry::EntryKind;
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject};
+use super::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
 use super::{
-    Abilities, Asker, Depth, Entry, Found, Key, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Put,
-    Relation, Site, Spot, Store, StoreError, Tree,
+    Abilities, Asker, Depth, Entry, Found, Key, Lock, Log, ObjectReader, ObjectWriter, Part, Put, Store,
+    StoreError, Tree,
 };
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     name: String,
-    objects: Arc<Mutex<BTreeMap<String, Object>>>,
+    pub(super) objects: Arc<Mutex<BTreeMap<String, Object>>>,
 }
 
 #[derive(Debug, Clone)]
-enum Object {
+pub(super) enum Object {
     Whole(Arc<Vec<u8>>),
     /// It keeps growing, under whatever key.
     Lines(Arc<Lines>),
 }
 
 #[derive(Debug, Default)]
-struct Lines {
+pub(super) struct Lines {
     bytes: Mutex<Vec<u8>>,
     is_held: AtomicBool,
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -44,11 +45,6 @@ impl Object {
             Object::Lines(lines) => Arc::new(held(&lines.bytes).clone()),
         }
     }
-}
-
-/// Whether a key lies below another.
-fn is_below(key: &str, folder: &str) -> bool {
-    folder.is_empty() || key.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
 impl MemoryStore {
@@ -65,18 +61,8 @@ impl MemoryStore {
         object_name(&self.name, key)
     }
 
-    fn error(&self, action: &'static str, key: &Key<'_>, kind: std::io::ErrorKind) -> StoreError {
+    pub(super) fn error(&self, action: &'static str, key: &Key<'_>, kind: std::io::ErrorKind) -> StoreError {
         StoreError::Io { action, object: self.shown(key), source: kind.into() }
-    }
-
-    /// The keys of all objects below another, without it.
-    fn keys_below(&self, folder: &Key<'_>) -> Vec<String> {
-        let start = if folder.is_root() { 0 } else { folder.as_str().len() + 1 };
-        let objects = held(&self.objects);
-        let below = objects.range(folder.as_str().to_owned()..).map(|(key, _)| key);
-        // Between a folder and what lies in it there may be others: `a`, `a.b`, `a/b`.
-        let below = below.take_while(|key| key.starts_with(folder.as_str()));
-        below.filter(|key| is_below(key, folder.as_str())).map(|key| key[start..].to_owned()).collect()
     }
 }
 
@@ -97,13 +83,9 @@ impl Store for MemoryStore {
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
         into.clear();
-        let Some(mut reader) = self.reader(key)? else { return Ok(None) };
+        let Some(reader) = self.reader(key)? else { return Ok(None) };
         let object_bytes = reader.length();
-        let (offset, length) = part.within(object_bytes);
-        if length > most {
-            return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound: most });
-        }
-        reader.place = 0;
+        let (offset, length) = part.of(object_bytes, most, || self.shown(key))?;
         reader.read_at(offset, length, into)?;
         Ok(Some(Found { object_bytes }))
     }
@@ -117,10 +99,7 @@ impl Store for MemoryStore {
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        if self.object(key).is_some() {
-            return Ok(Some(EntryKind::File));
-        }
-        Ok((!self.keys_below(key).is_empty()).then_some(EntryKind::Folder))
+        Ok(kind_in(&held(&self.objects), key))
     }
 
     fn list(
@@ -129,20 +108,9 @@ impl Store for MemoryStore {
         depth: Depth,
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let keys = self.keys_below(below);
-        let mut last = None;
-        for key in &keys {
-            let (name, kind) = match key.split_once('/').filter(|_| depth == Depth::Folder) {
-                Some((folder, _)) => (folder, EntryKind::Folder),
-                None => (key.as_str(), EntryKind::File),
-            };
-            if kind == EntryKind::Folder && last.replace(name) == Some(name) {
-                continue;
-            }
-            if each(Entry::new(name, kind)).is_break() {
-                break;
-            }
-        }
+        // Not while the store is locked: `each` may use it.
+        let keys = keys_below(&held(&self.objects), below);
+        keys.list(&Key::ROOT, depth, each);
         Ok(())
     }
 
@@ -161,15 +129,7 @@ impl Store for MemoryStore {
     }
 
     fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
-        let mut objects = held(&self.objects);
-        let goes = |name: &str| match what {
-            Tree::Object => name == key.as_str(),
-            Tree::All => is_below(name, key.as_str()),
-            Tree::AllBut(kept) => is_below(name, key.as_str()) && !is_below(name, kept.as_str()),
-        };
-        let before = objects.len();
-        objects.retain(|name, _| !goes(name));
-        Ok(objects.len() < before)
+        Ok(remove_from(&mut held(&self.objects), key, what))
     }
 
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
@@ -211,8 +171,9 @@ impl Store for MemoryStore {
         log.ok_or_else(|| self.error("open", key, std::io::ErrorKind::NotFound))
     }
 
-    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
-        Ok(Box::new(MemorySite { store: self.clone(), place: below.clone().into_owned() }))
+    #[cfg(test)]
+    fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
+        Ok(Box::new(super::tests::memory_site::MemorySite::new(self.clone(), below)))
     }
 }
 
@@ -357,91 +318,5 @@ impl Drop for MemoryLog {
         if self.holds.load(Ordering::Acquire) {
             self.lines.is_held.store(false, Ordering::Release);
         }
-    }
-}
-
-/// A key, and `.NAME.zarrcast` and `.NAME.zarrcast-old` beside it.
-#[derive(Debug)]
-struct MemorySite {
-    store: MemoryStore,
-    place: Key<'static>,
-}
-
-impl MemorySite {
-    fn key(&self, spot: Spot) -> Key<'static> {
-        let suffix = match spot {
-            Spot::Place => return self.place.clone(),
-            Spot::Staging => "",
-            Spot::Aside => "-old",
-        };
-        self.place.renamed(|name| format!(".{name}.zarrcast{suffix}"))
-    }
-
-    /// The objects at a spot, which are taken away from there, by their keys below it.
-    fn take(&self, objects: &mut BTreeMap<String, Object>, spot: Spot) -> Vec<(String, Object)> {
-        let folder = self.key(spot);
-        let taken = objects.extract_if(.., |key, _| is_below(key, folder.as_str()));
-        taken.map(|(key, object)| (key[folder.as_str().len()..].to_owned(), object)).collect()
-    }
-
-    fn put(&self, objects: &mut BTreeMap<String, Object>, spot: Spot, taken: Vec<(String, Object)>) {
-        let folder = self.key(spot);
-        objects.extend(taken.into_iter().map(|(key, object)| (format!("{}{key}", folder.as_str()), object)));
-    }
-}
-
-impl Site for MemorySite {
-    fn node(&self, spot: Spot) -> Node {
-        Node::of(Arc::new(self.store.clone())).below(&self.key(spot))
-    }
-
-    fn relation(&self, other: &Node) -> Result<Relation, StoreError> {
-        let place = self.node(Spot::Place);
-        let lies_in = |inner: &Node, outer: &Node| {
-            let (inner, outer) = (inner.identity(), outer.identity());
-            inner.strip_prefix(&*outer).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-        };
-        let names = || (other.name(), place.name());
-        Ok(Relation::of(lies_in(&place, other), lies_in(other, &place), names))
-    }
-
-    /// Nothing is beside the store itself.
-    fn is_fixed(&self) -> bool {
-        self.place.is_root()
-    }
-
-    fn link_from(&self, _other: &Node) -> Result<Option<String>, StoreError> {
-        Ok(None)
-    }
-
-    fn exchange(&self, a: Spot, b: Spot) -> Result<bool, StoreError> {
-        let mut objects = held(&self.store.objects);
-        let (of_a, of_b) = (self.take(&mut objects, a), self.take(&mut objects, b));
-        self.put(&mut objects, a, of_b);
-        self.put(&mut objects, b, of_a);
-        Ok(true)
-    }
-
-    fn rename(&self, from: Spot, to: Spot) -> Result<(), StoreError> {
-        let from_key = self.key(from);
-        let error = |kind| self.store.error("rename", &from_key, kind);
-        if self.store.kind(&from_key)?.is_none() {
-            return Err(error(std::io::ErrorKind::NotFound));
-        }
-        if self.store.kind(&self.key(to))?.is_some() {
-            return Err(error(std::io::ErrorKind::DirectoryNotEmpty));
-        }
-        let mut objects = held(&self.store.objects);
-        let taken = self.take(&mut objects, from);
-        self.put(&mut objects, to, taken);
-        Ok(())
-    }
-
-    fn settle_spots(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn settle_names(&self) -> Result<(), StoreError> {
-        Ok(())
     }
 }

@@ -305,6 +305,18 @@ impl Part {
             Part::Last(length) => (object_bytes.saturating_sub(length), length.min(object_bytes)),
         }
     }
+
+    /// The same of an object of this name that must have all of it, and at most `most` bytes of which are wanted.
+    fn of(self, object_bytes: u64, most: u64, name: impl Fn() -> String) -> Result<(u64, u64), StoreError> {
+        let (offset, length) = self.within(object_bytes);
+        if length > most {
+            return Err(StoreError::TooLarge { object: name(), found: length, bound: most });
+        }
+        if offset.checked_add(length).is_none_or(|end| end > object_bytes) {
+            return Err(StoreError::too_short(name(), object_bytes, (offset, length)));
+        }
+        Ok((offset, length))
+    }
 }
 
 /// What was read of.

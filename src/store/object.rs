@@ -26,6 +26,46 @@ pub trait ReadObject: Debug + Send + Sync {
 /// An object that is read in parts.
 pub type ObjectReader = Box<dyn ReadObject>;
 
+/// A part of an object that is open.
+#[derive(Debug)]
+pub(super) struct PartReader {
+    reader: ObjectReader,
+    offset: u64,
+    length: u64,
+    /// What was read of it in order.
+    place: u64,
+}
+
+impl PartReader {
+    /// `length` bytes from `offset`, all of which the object must have.
+    pub(super) fn new(reader: ObjectReader, offset: u64, length: u64) -> Self {
+        PartReader { reader, offset, length, place: 0 }
+    }
+}
+
+impl ReadObject for PartReader {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        // What reaches beyond the part reaches beyond every file.
+        let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
+        let offset = if is_inside { self.offset + offset } else { u64::MAX };
+        self.reader.read_at(offset, length, bytes)
+    }
+
+    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
+        let left = self.length.saturating_sub(self.place);
+        let count = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+        let mut bytes = Vec::new();
+        self.reader.read_at(self.offset + self.place, count as u64, &mut bytes)?;
+        piece[..count].copy_from_slice(&bytes);
+        self.place += count as u64;
+        Ok(count)
+    }
+}
+
 /// An object that is being written. It is whole once it is finished; of one that is dropped before, nothing may be left
 /// that a later writer of the same key does not replace.
 pub trait WriteObject: Debug + Send + Sync {

@@ -1,9 +1,10 @@
 //! Keys in their order, as files have them that are stores: what stands at a key, and what lies below one.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::entry::EntryKind;
-use super::{Depth, Entry, Key};
+use super::{Depth, Entry, Key, Tree};
 
 /// The keys of a file that is a store.
 pub(super) trait SortedKeys {
@@ -19,7 +20,9 @@ pub(super) trait SortedKeys {
     }
 
     /// Names that are no keys, as well as they can be shown.
-    fn unnamed(&self) -> &[String];
+    fn unnamed(&self) -> &[String] {
+        &[]
+    }
 
     /// The place of a key.
     fn place_of(&self, key: &str) -> Option<usize> {
@@ -75,4 +78,50 @@ pub(super) trait SortedKeys {
             }
         }
     }
+}
+
+impl<T: AsRef<str>> SortedKeys for Vec<T> {
+    fn key(&self, place: usize) -> Option<&str> {
+        self.get(place).map(AsRef::as_ref)
+    }
+
+    fn first_from(&self, text: &str) -> usize {
+        self.partition_point(|key| key.as_ref() < text)
+    }
+}
+
+/// Whether a key lies below another.
+pub(super) fn is_below(key: &str, folder: &str) -> bool {
+    folder.is_empty() || key.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The keys of a map below another key, without it.
+pub(super) fn keys_below<V>(map: &BTreeMap<String, V>, folder: &Key<'_>) -> Vec<String> {
+    let start = if folder.is_root() { 0 } else { folder.as_str().len() + 1 };
+    let below = map.range(folder.as_str().to_owned()..).map(|(key, _)| key);
+    // Between a folder and what lies in it there may be others: `a`, `a.b`, `a/b`.
+    let below = below.take_while(|key| key.starts_with(folder.as_str()));
+    below.filter(|key| is_below(key, folder.as_str())).map(|key| key[start..].to_owned()).collect()
+}
+
+/// What stands at a key of a map.
+pub(super) fn kind_in<V>(map: &BTreeMap<String, V>, key: &Key<'_>) -> Option<EntryKind> {
+    if map.contains_key(key.as_str()) {
+        return Some(EntryKind::File);
+    }
+    let prefix = if key.is_root() { String::new() } else { format!("{}/", key.as_str()) };
+    let first = map.range(prefix.clone()..).next();
+    first.is_some_and(|(first, _)| first.starts_with(&prefix)).then_some(EntryKind::Folder)
+}
+
+/// Removes the objects of a map at or below a key; whether there were any.
+pub(super) fn remove_from<V>(map: &mut BTreeMap<String, V>, key: &Key<'_>, what: Tree<'_>) -> bool {
+    let key = key.as_str();
+    if what == Tree::Object {
+        return map.remove(key).is_some();
+    }
+    let before = map.len();
+    let is_kept = |name: &str| matches!(what, Tree::AllBut(kept) if is_below(name, kept.as_str()));
+    map.retain(|name, _| is_kept(name) || !is_below(name, key));
+    map.len() < before
 }

@@ -1,6 +1,7 @@
 //! What every store does alike.
 
 pub(crate) mod faulty;
+pub(super) mod memory_site;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -10,6 +10,7 @@ mod site;
 mod store;
 mod tree;
 
+pub(super) use object::{FileReader, FileWriter};
 pub(super) use site::LocalSite;
 pub(super) use store::io_error;
 pub use store::{LocalStore, Modes};

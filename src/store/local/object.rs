@@ -11,10 +11,10 @@ use crate::store::object::{ReadObject, WriteObject};
 
 /// An open file that is read in parts.
 #[derive(Debug)]
-pub(super) struct FileReader {
-    pub(super) file: File,
-    pub(super) length: u64,
-    pub(super) path: PathBuf,
+pub(in crate::store) struct FileReader {
+    pub file: File,
+    pub length: u64,
+    pub path: PathBuf,
 }
 
 impl ReadObject for FileReader {
@@ -38,9 +38,9 @@ impl ReadObject for FileReader {
 
 /// An open file that is written in order.
 #[derive(Debug)]
-pub(super) struct FileWriter {
-    pub(super) file: File,
-    pub(super) path: PathBuf,
+pub(in crate::store) struct FileWriter {
+    pub file: File,
+    pub path: PathBuf,
 }
 
 impl WriteObject for FileWriter {

@@ -226,12 +226,8 @@ impl Store for LocalStore {
             return Ok(None);
         };
         let object_bytes = metadata.len();
-        let (offset, length) = part.within(object_bytes);
-        let size = usize::try_from(length).ok().filter(|_| length <= most);
-        let size = size.ok_or_else(|| too_large(&path, length, most))?;
-        if offset.checked_add(length).is_none_or(|end| end > object_bytes) {
-            return Err(StoreError::too_short(path.display().to_string(), object_bytes, (offset, length)));
-        }
+        let (offset, length) = part.of(object_bytes, most, || path.display().to_string())?;
+        let size = usize::try_from(length).map_err(|_| too_large(&path, length, most))?;
         // What the buffer held before is overwritten: clearing it first would fill it with zeros for nothing.
         into.resize(size, 0);
         if part == Part::Whole {

@@ -8,17 +8,19 @@ mod tests;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use once_cell::sync::OnceCell;
+
 use document::{Document, DocumentFault, Reference};
 use target::Targets;
 
 use super::entry::EntryKind;
 use super::memory::MemoryReader;
 use super::node::object_name;
-use super::opened_once::OpenedOnce;
+use super::object::PartReader;
+use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
 use super::{
-    Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, ReadObject, RemoteOptions, Store,
-    StoreError,
+    Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, RemoteOptions, Store, StoreError,
 };
 
 /// Bytes that a reference file holds at most: about ten million references.
@@ -35,7 +37,7 @@ pub struct ReferenceStore {
     name: String,
     /// How what it points at is reached.
     options: RemoteOptions,
-    opened: OpenedOnce<Option<Opened>>,
+    opened: OnceCell<Option<Opened>>,
 }
 
 #[derive(Debug)]
@@ -76,12 +78,12 @@ impl ReferenceStore {
     /// The store that the reference file at a node's own place makes.
     pub fn new(file: Node, options: RemoteOptions) -> Self {
         let name = file.name();
-        ReferenceStore { file, name, options, opened: OpenedOnce::default() }
+        ReferenceStore { file, name, options, opened: OnceCell::new() }
     }
 
     /// What the file says; `None` where it is not there, or something else.
     fn opened(&self) -> Result<Option<&Opened>, StoreError> {
-        let opened = self.opened.get_or_open(|| {
+        let opened = get_or_open(&self.opened, || {
             let mut bytes = Vec::new();
             let found = self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)?;
             Ok(match found.map(|_| Document::parse(&bytes)) {
@@ -170,13 +172,7 @@ impl Store for ReferenceStore {
                 return found.map(Some).ok_or_else(|| self.lost(key, target));
             }
         };
-        let (offset, length) = part.within(object_bytes);
-        if offset.checked_add(length).is_none_or(|end| end > object_bytes) {
-            return Err(StoreError::too_short(self.shown(key), object_bytes, (offset, length)));
-        }
-        if length > most {
-            return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound: most });
-        }
+        let (offset, length) = part.of(object_bytes, most, || self.shown(key))?;
         match (target, located) {
             (Some(target), _) => {
                 let end = start.saturating_add(object_bytes);
@@ -221,7 +217,7 @@ impl Store for ReferenceStore {
                 if reader.length() < end {
                     return Err(self.beyond_end(key, target, reader.length(), end));
                 }
-                Some(Box::new(PartReader { reader, offset, length, place: 0 }))
+                Some(Box::new(PartReader::new(reader, offset, length)))
             }
         })
     }
@@ -287,38 +283,5 @@ impl Store for ReferenceStore {
 
     fn container(&self) -> Option<&Node> {
         Some(&self.file)
-    }
-}
-
-/// A part of an object that is open.
-#[derive(Debug)]
-struct PartReader {
-    reader: ObjectReader,
-    offset: u64,
-    length: u64,
-    /// What was read of it in order.
-    place: u64,
-}
-
-impl ReadObject for PartReader {
-    fn length(&self) -> u64 {
-        self.length
-    }
-
-    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        // What reaches beyond the part reaches beyond every file.
-        let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
-        let offset = if is_inside { self.offset + offset } else { u64::MAX };
-        self.reader.read_at(offset, length, bytes)
-    }
-
-    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        let left = self.length.saturating_sub(self.place);
-        let count = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
-        let mut bytes = Vec::new();
-        self.reader.read_at(self.offset + self.place, count as u64, &mut bytes)?;
-        piece[..count].copy_from_slice(&bytes);
-        self.place += count as u64;
-        Ok(count)
     }
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, BufReader, Read};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use flate2::Crc;
+use once_cell::sync::OnceCell;
 
 use super::directory::{Directory, LOCAL_HEADER_BYTES, Member, Method};
 use crate::store::entry::EntryKind;
@@ -18,8 +19,8 @@ const READ_WITH_HEADER: u64 = 1 << 20;
 const EXPECTED_EXTRA_BYTES: u64 = 64;
 /// Bytes of a compressed member that are read at once.
 const PIECE: usize = 128 << 10;
-/// Compressed members of at most so many bytes are decoded once and kept while they are open.
-const MOST_KEPT: u64 = 16 << 20;
+/// Compressed members of at most so many bytes are read: they are decoded whole, and kept while they are open.
+const MOST_DECODED: u64 = 1 << 30;
 /// No compressor makes data longer than by an eighth, and a little.
 const MOST_OVERHEAD: u64 = 64 << 10;
 
@@ -36,22 +37,19 @@ pub(super) struct Archive {
 
 impl Archive {
     fn shown(&self, member: &Member) -> String {
-        let key = Key::new(self.directory.name(member)).unwrap_or(Key::ROOT);
+        let key = Key::new(&member.name).unwrap_or(Key::ROOT);
         object_name(&self.name, &key)
     }
 
     /// The member of a key; `None` where there is none.
     fn member(&self, key: &Key<'_>) -> Result<Option<Member>, StoreError> {
         let key = self.directory.resolve(key);
-        let Some(member) = self.directory.find(key.as_str()) else {
-            return match self.directory.kind(&key) {
-                Some(_) => {
-                    Err(StoreError::NotAFile { object: object_name(&self.name, &key), found: "a folder" })
-                }
-                None => Ok(None),
-            };
-        };
-        Ok(Some(*member))
+        match self.directory.find(key.as_str()) {
+            None if self.directory.kind(&key).is_some() => {
+                Err(StoreError::NotAFile { object: object_name(&self.name, &key), found: "a folder" })
+            }
+            found => Ok(found.cloned()),
+        }
     }
 
     /// As [`Store::read`](crate::store::Store::read) has it.
@@ -68,10 +66,7 @@ impl Archive {
         };
         self.check(&member)?;
         let object_bytes = member.bytes;
-        let (offset, length) = part.within(object_bytes);
-        if length > most {
-            return Err(StoreError::TooLarge { object: self.shown(&member), found: length, bound: most });
-        }
+        let (offset, length) = part.of(object_bytes, most, || self.shown(&member))?;
         MemberReader::new(self.clone(), member).read_at(offset, length, into)?;
         Ok(Some(Found { object_bytes }))
     }
@@ -125,6 +120,12 @@ impl Archive {
             Method::Stored if member.stored_bytes != member.bytes => {
                 format!("it holds {} bytes, {} expected", member.stored_bytes, member.bytes)
             }
+            Method::Deflate | Method::Zstd if member.bytes > MOST_DECODED => {
+                format!(
+                    "it is compressed, and holds {} bytes: more than 1 GiB must be stored as it is (`zip -0`)",
+                    member.bytes
+                )
+            }
             _ if member.stored_bytes > most_stored => {
                 format!("{} bytes are stored of what is to be {}", member.stored_bytes, member.bytes)
             }
@@ -135,7 +136,7 @@ impl Archive {
 
     /// Where the bytes of a member begin, from its header, which is read into `bytes`.
     fn find_start(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<u64, StoreError> {
-        let name = self.directory.name(member).len() as u64;
+        let name = member.name.len() as u64;
         self.object.read_at(member.header, LOCAL_HEADER_BYTES + name, bytes)?;
         self.start_by(member, bytes)
     }
@@ -146,7 +147,7 @@ impl Archive {
         let field = |at: usize| header.get(at..at + 2).map(|field| u16::from_le_bytes([field[0], field[1]]));
         let (Some(name_bytes), Some(extra_bytes)) = (field(26), field(28)) else { return Err(no_header()) };
         let name = header.get(30..30 + usize::from(name_bytes));
-        if !header.starts_with(b"PK\x03\x04") || name != Some(self.directory.name(member).as_bytes()) {
+        if !header.starts_with(b"PK\x03\x04") || name != Some(member.name.as_bytes()) {
             return Err(no_header());
         }
         let start = member.header + LOCAL_HEADER_BYTES + u64::from(name_bytes) + u64::from(extra_bytes);
@@ -157,23 +158,39 @@ impl Archive {
     }
 
     /// Reads a whole member into `bytes` (replaced), and proves its checksum.
-    fn read_whole(self: &Arc<Self>, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn read_whole(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
         if member.method() == Method::Stored {
             self.read_stored(member, bytes)?;
         } else {
-            bytes.clear();
-            let mut decoding = Decoding::begin(self, member)?;
-            decoding.decoder.read_to_end(bytes).map_err(|error| self.undecoded(member, error))?;
+            self.decode(member, bytes).map_err(|error| match error.downcast::<StoreError>() {
+                Ok(error) => error,
+                Err(error) => self.damaged(member, format!("it cannot be decompressed ({error})")),
+            })?;
             if bytes.len() as u64 != member.bytes {
-                return Err(self.damaged(
-                    member,
-                    format!("{} bytes were decoded, {} expected", bytes.len(), member.bytes),
-                ));
+                let reason = format!("{} bytes were decoded, {} expected", bytes.len(), member.bytes);
+                return Err(self.damaged(member, reason));
             }
         }
         let mut crc = Crc::new();
         crc.update(bytes);
         self.check_crc(member, crc.sum())
+    }
+
+    /// Decodes a compressed member; a byte more than it is to have at most.
+    fn decode(&self, member: &Member, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let start = self.find_start(member, bytes).map_err(io::Error::other)?;
+        let section =
+            Section { archive: self, at: start, end: start + member.stored_bytes, piece: Vec::new() };
+        let section = BufReader::with_capacity(PIECE, section);
+        let most = member.bytes.saturating_add(1);
+        bytes.clear();
+        match member.method() {
+            Method::Zstd => {
+                zstd::stream::read::Decoder::with_buffer(section)?.take(most).read_to_end(bytes)?
+            }
+            _ => flate2::bufread::DeflateDecoder::new(section).take(most).read_to_end(bytes)?,
+        };
+        Ok(())
     }
 
     fn check_crc(&self, member: &Member, found: u32) -> Result<(), StoreError> {
@@ -189,7 +206,7 @@ impl Archive {
         if member.stored_bytes > READ_WITH_HEADER && self.hinted.is_none() {
             return None;
         }
-        let header = LOCAL_HEADER_BYTES + self.directory.name(member).len() as u64;
+        let header = LOCAL_HEADER_BYTES + member.name.len() as u64;
         let most = self.directory.start.saturating_sub(member.header);
         Some((member.header, (header + EXPECTED_EXTRA_BYTES).saturating_add(member.stored_bytes).min(most)))
     }
@@ -226,24 +243,17 @@ impl Archive {
         bytes.truncate(stored);
         Ok(())
     }
-
-    fn undecoded(&self, member: &Member, error: io::Error) -> StoreError {
-        match error.downcast::<StoreError>() {
-            Ok(error) => error,
-            Err(error) => self.damaged(member, format!("it cannot be decompressed ({error})")),
-        }
-    }
 }
 
 /// The stored bytes of a member, in order.
-struct Section {
-    archive: Arc<Archive>,
+struct Section<'a> {
+    archive: &'a Archive,
     at: u64,
     end: u64,
     piece: Vec<u8>,
 }
 
-impl Read for Section {
+impl Read for Section<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = (self.end - self.at).min(buffer.len() as u64);
         self.archive.object.read_at(self.at, length, &mut self.piece).map_err(io::Error::other)?;
@@ -253,41 +263,14 @@ impl Read for Section {
     }
 }
 
-/// A compressed member being decoded, in order; it gives a byte more than the member is to have at most.
-struct Decoding {
-    decoder: Box<dyn Read + Send>,
-    /// Bytes that were decoded.
-    place: u64,
-}
-
-impl Decoding {
-    fn begin(archive: &Arc<Archive>, member: &Member) -> Result<Self, StoreError> {
-        let start = archive.find_start(member, &mut Vec::new())?;
-        let end = start + member.stored_bytes;
-        let section = Section { archive: archive.clone(), at: start, end, piece: Vec::new() };
-        let section = BufReader::with_capacity(PIECE, section);
-        let most = member.bytes.saturating_add(1);
-        let decoder: Box<dyn Read + Send> = match member.method() {
-            Method::Zstd => {
-                let decoder = zstd::stream::read::Decoder::with_buffer(section);
-                Box::new(decoder.map_err(|error| archive.undecoded(member, error))?.take(most))
-            }
-            _ => Box::new(flate2::bufread::DeflateDecoder::new(section).take(most)),
-        };
-        Ok(Decoding { decoder, place: 0 })
-    }
-}
-
 /// A member that is open.
 struct MemberReader {
     archive: Arc<Archive>,
     member: Member,
     /// Where the bytes of one that is stored begin.
-    start: OnceLock<u64>,
-    /// All of a small one that is compressed.
-    whole: OnceLock<Vec<u8>>,
-    /// A large one that is compressed, as far as it is decoded.
-    decoding: Mutex<Option<Decoding>>,
+    start: OnceCell<u64>,
+    /// All of one that is compressed.
+    whole: OnceCell<Vec<u8>>,
     /// What is read next in order, and the checksum of what is before it.
     next: u64,
     crc: Crc,
@@ -301,55 +284,8 @@ impl std::fmt::Debug for MemberReader {
 
 impl MemberReader {
     fn new(archive: Arc<Archive>, member: Member) -> Self {
-        MemberReader {
-            archive,
-            member,
-            start: OnceLock::new(),
-            whole: OnceLock::new(),
-            decoding: Mutex::default(),
-            next: 0,
-            crc: Crc::new(),
-        }
-    }
-
-    fn start(&self) -> Result<u64, StoreError> {
-        if let Some(start) = self.start.get() {
-            return Ok(*start);
-        }
-        let start = self.archive.find_start(&self.member, &mut Vec::new())?;
-        Ok(*self.start.get_or_init(|| start))
-    }
-
-    fn whole(&self) -> Result<&[u8], StoreError> {
-        if let Some(whole) = self.whole.get() {
-            return Ok(whole);
-        }
-        let mut bytes = Vec::new();
-        self.archive.read_whole(&self.member, &mut bytes)?;
-        Ok(self.whole.get_or_init(|| bytes))
-    }
-
-    /// Decodes up to `offset`, and `length` bytes from there.
-    fn decode(&self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        let mut kept = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut decoding = match kept.take().filter(|decoding| decoding.place <= offset) {
-            Some(decoding) => decoding,
-            None => Decoding::begin(&self.archive, &self.member)?,
-        };
-        let undecoded = |error| self.archive.undecoded(&self.member, error);
-        let skipped = offset - decoding.place;
-        let skip =
-            io::copy(&mut (&mut decoding.decoder).take(skipped), &mut io::sink()).map_err(undecoded)?;
-        bytes.clear();
-        let read = (&mut decoding.decoder).take(length as u64).read_to_end(bytes).map_err(undecoded)?;
-        if skip < skipped || read < length {
-            let found = decoding.place + skip + read as u64;
-            let reason = format!("{found} bytes were decoded, {} expected", self.member.bytes);
-            return Err(self.archive.damaged(&self.member, reason));
-        }
-        decoding.place = offset + length as u64;
-        *kept = Some(decoding);
-        Ok(())
+        let (start, whole) = (OnceCell::new(), OnceCell::new());
+        MemberReader { archive, member, start, whole, next: 0, crc: Crc::new() }
     }
 }
 
@@ -359,22 +295,25 @@ impl ReadObject for MemberReader {
     }
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        let end = offset.checked_add(length).filter(|end| *end <= self.member.bytes);
-        let size = end.and_then(|_| usize::try_from(length).ok()).ok_or_else(|| {
-            StoreError::too_short(self.archive.shown(&self.member), self.member.bytes, (offset, length))
+        let MemberReader { archive, member, .. } = self;
+        if offset.checked_add(length).is_none_or(|end| end > member.bytes) {
+            return Err(StoreError::too_short(archive.shown(member), member.bytes, (offset, length)));
+        }
+        if length == member.bytes {
+            return archive.read_whole(member, bytes);
+        }
+        if member.method() == Method::Stored {
+            let start = self.start.get_or_try_init(|| archive.find_start(member, &mut Vec::new()))?;
+            return archive.object.read_at(start + offset, length, bytes);
+        }
+        let whole = self.whole.get_or_try_init(|| {
+            let mut whole = Vec::new();
+            archive.read_whole(member, &mut whole).map(|()| whole)
         })?;
-        if length == self.member.bytes {
-            return self.archive.read_whole(&self.member, bytes);
-        }
-        if self.member.method() == Method::Stored {
-            return self.archive.object.read_at(self.start()? + offset, length, bytes);
-        }
-        if self.member.bytes > MOST_KEPT {
-            return self.decode(offset, size, bytes);
-        }
-        let begin = usize::try_from(offset).unwrap_or(usize::MAX);
+        // Both are less than the length of what is in memory.
+        let [begin, length] = [offset, length].map(|value| usize::try_from(value).unwrap_or(usize::MAX));
         bytes.clear();
-        bytes.extend_from_slice(&self.whole()?[begin..begin + size]);
+        bytes.extend_from_slice(&whole[begin..begin + length]);
         Ok(())
     }
 

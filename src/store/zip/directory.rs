@@ -1,7 +1,7 @@
 //! The central directory of a zip file: which members there are, and where each lies.
 //!
-//! It is read by `rawzip` (with zip64, prefixed and commented files), piece by piece, and kept in one table of names and
-//! one of members: what is kept grows with the entries that are there, never with those that are claimed.
+//! It is read by `rawzip` (with zip64, prefixed and commented files), piece by piece: what is kept grows with the entries
+//! that are there, never with those that are claimed.
 
 use std::io;
 
@@ -36,10 +36,10 @@ pub(super) enum Method {
     Other(u16),
 }
 
-/// A member; its name is in the table of names.
-#[derive(Debug, Clone, Copy)]
+/// A member.
+#[derive(Debug, Clone)]
 pub(super) struct Member {
-    name_start: u64,
+    pub name: Box<str>,
     /// Of its local header.
     pub header: u64,
     /// Bytes in the file.
@@ -47,7 +47,6 @@ pub(super) struct Member {
     /// Bytes of the object.
     pub bytes: u64,
     pub crc32: u32,
-    name_bytes: u16,
     method: u16,
     pub is_encrypted: bool,
     pub is_folder: bool,
@@ -67,15 +66,14 @@ impl Member {
 
     /// Where its bytes end if its local header has no extra fields: at this byte, or behind it.
     fn least_end(&self) -> Option<u64> {
-        let header = LOCAL_HEADER_BYTES + u64::from(self.name_bytes);
+        let header = LOCAL_HEADER_BYTES + self.name.len() as u64;
         self.header.checked_add(header)?.checked_add(self.stored_bytes)
     }
 }
 
 /// All members, in the order of their names.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Directory {
-    names: String,
     members: Vec<Member>,
     /// Names that are no keys, as well as they can be shown; the first of them.
     unnamed: Vec<String>,
@@ -196,11 +194,8 @@ impl Directory {
             }
             return Ok(());
         }
-        let name_start = self.names.len() as u64;
-        self.names.push_str(name);
         self.members.push(Member {
-            name_start,
-            name_bytes: u16::try_from(name.len()).unwrap_or(u16::MAX),
+            name: name.into(),
             header: entry.local_header_offset(),
             stored_bytes: entry.compressed_size_hint(),
             bytes: entry.uncompressed_size_hint(),
@@ -220,9 +215,9 @@ impl Directory {
             let next = self.members.get(index + 1);
             let most = next.map_or(self.start, |next| next.header);
             if member.least_end().is_none_or(|end| end > most) {
-                let name = self.name(member).to_owned();
+                let name = member.name.clone();
                 return Err(match next {
-                    Some(next) => ZipFault::Overlap(name, self.name(next).to_owned()),
+                    Some(next) => ZipFault::Overlap(name, next.name.clone()),
                     None => ZipFault::BeyondEnd(name),
                 });
             }
@@ -231,74 +226,20 @@ impl Directory {
     }
 
     fn sort(&mut self) {
-        let mut members = std::mem::take(&mut self.members);
-        members.sort_unstable_by(|a, b| self.name(a).cmp(self.name(b)));
-        for index in 1..members.len() {
-            if self.name(&members[index - 1]) == self.name(&members[index]) {
-                let is_double = !members[index].is_folder || !members[index - 1].is_folder;
-                members[index - 1].is_double |= is_double;
-                members[index].is_double = is_double;
-            }
+        self.members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        for same in self.members.chunk_by_mut(|a, b| a.name == b.name) {
+            let is_double = same.len() > 1 && same.iter().any(|member| !member.is_folder);
+            same.iter_mut().for_each(|member| member.is_double = is_double);
         }
-        self.members = members;
-    }
-
-    /// Adds a member that is stored as it is. The names are in no order then.
-    pub(super) fn push_stored(&mut self, key: &Key<'_>, header: u64, bytes: u64, crc32: u32) {
-        let name = key.as_str();
-        self.members.push(Member {
-            name_start: self.names.len() as u64,
-            name_bytes: u16::try_from(name.len()).unwrap_or(u16::MAX),
-            header,
-            stored_bytes: bytes,
-            bytes,
-            crc32,
-            method: CompressionMethod::STORE.as_u16(),
-            is_encrypted: false,
-            is_folder: false,
-            is_double: false,
-        });
-        self.names.push_str(name);
-    }
-
-    /// Forgets a member, and all that lie below it; whether there were any.
-    pub(super) fn forget(&mut self, key: &Key<'_>) -> bool {
-        let mut members = std::mem::take(&mut self.members);
-        let before = members.len();
-        members.retain(|member| {
-            let rest = self.name(member).strip_prefix(key.as_str());
-            !rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        });
-        self.members = members;
-        self.members.len() < before
-    }
-
-    /// The members that were added, in the order of their names; of one name the last that came. They end at `start`.
-    pub(super) fn settled(&self, start: u64) -> Directory {
-        let mut settled = Directory { start, ..self.clone() };
-        let mut members = std::mem::take(&mut settled.members);
-        members.sort_by(|a, b| self.name(a).cmp(self.name(b)).then(b.header.cmp(&a.header)));
-        members.dedup_by(|next, kept| self.name(next) == self.name(kept));
-        settled.members = members;
-        settled
-    }
-
-    /// All members with their names.
-    pub(super) fn members(&self) -> impl Iterator<Item = (&str, &Member)> {
-        self.members.iter().map(|member| (self.name(member), member))
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.members.len()
     }
 
     /// The folder that holds all members, if there is one.
     fn only_folder(&self) -> Option<String> {
         let mut only: Option<&str> = None;
         for member in &self.members {
-            let (top, rest) = match self.name(member).split_once('/') {
+            let (top, rest) = match member.name.split_once('/') {
                 Some((top, rest)) => (top, rest),
-                None if member.is_folder => (self.name(member), ""),
+                None if member.is_folder => (&*member.name, ""),
                 None => return None,
             };
             if top == BESIDE_A_FOLDER {
@@ -312,11 +253,6 @@ impl Directory {
             }
         }
         only.map(str::to_owned)
-    }
-
-    pub(super) fn name(&self, member: &Member) -> &str {
-        let start = usize::try_from(member.name_start).unwrap_or(usize::MAX);
-        self.names.get(start..start + usize::from(member.name_bytes)).unwrap_or_default()
     }
 
     /// The key in the file of a key of the store: below the one folder that holds all, if there is one.
@@ -339,11 +275,11 @@ impl Directory {
 
 impl SortedKeys for Directory {
     fn key(&self, place: usize) -> Option<&str> {
-        self.members.get(place).map(|member| self.name(member))
+        self.members.get(place).map(|member| &*member.name)
     }
 
     fn first_from(&self, text: &str) -> usize {
-        self.members.partition_point(|member| self.name(member) < text)
+        self.members.partition_point(|member| &*member.name < text)
     }
 
     fn is_folder(&self, place: usize) -> bool {

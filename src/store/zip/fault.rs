@@ -20,9 +20,9 @@ pub(super) enum ZipFault {
     #[error("the name of its member {0:?} leads out of it")]
     LeadsOut(String),
     #[error("its members {0:?} and {1:?} overlap")]
-    Overlap(String, String),
+    Overlap(Box<str>, Box<str>),
     #[error("its member {0:?} goes on beyond the end of the data")]
-    BeyondEnd(String),
+    BeyondEnd(Box<str>),
 }
 
 impl ZipFault {

@@ -2,7 +2,9 @@
 //!
 //! Specification: <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>
 
-use super::directory::{Directory, Member};
+use std::collections::BTreeMap;
+
+use super::writer::Written;
 
 /// 2.0, which has folders; 4.5 has zip64.
 const PLAIN: u16 = 20;
@@ -16,47 +18,9 @@ const UTF_8: u16 = 1 << 11;
 /// The first of January 1980, the first day that the format has.
 const DAY: u16 = (1 << 5) | 1;
 
-/// A record being put together, little endian.
-#[derive(Default)]
-struct Record(Vec<u8>);
-
-impl Record {
-    fn new(signature: [u8; 4]) -> Self {
-        Record(signature.to_vec())
-    }
-
-    fn u16(mut self, value: u16) -> Self {
-        self.0.extend(value.to_le_bytes());
-        self
-    }
-
-    fn u32(mut self, value: u32) -> Self {
-        self.0.extend(value.to_le_bytes());
-        self
-    }
-
-    fn u64(mut self, value: u64) -> Self {
-        self.0.extend(value.to_le_bytes());
-        self
-    }
-
-    fn bytes(mut self, bytes: &[u8]) -> Self {
-        self.0.extend_from_slice(bytes);
-        self
-    }
-
-    /// What the headers of a member have in common.
-    fn member(self, name: &str, bytes: u64, crc32: u32, version: u16, extra: &[u8]) -> Self {
-        let flags = if name.is_ascii() { 0 } else { UTF_8 };
-        let size = narrow(bytes);
-        let record = self.u16(version).u16(flags).u16(0).u16(0).u16(DAY).u32(crc32).u32(size).u32(size);
-        record.u16(length(name.as_bytes())).u16(length(extra))
-    }
-}
-
 /// A value that fits 32 bits, or what says that zip64 has it.
-fn narrow(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
+fn narrow(value: u64) -> [u8; 4] {
+    u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }
 
 /// Whether only zip64 has room for a value.
@@ -64,56 +28,58 @@ fn is_wide(value: u64) -> bool {
     value >= u64::from(u32::MAX)
 }
 
-/// Keys and extra fields are shorter than 64 KiB.
-fn length(bytes: &[u8]) -> u16 {
-    u16::try_from(bytes.len()).unwrap_or(u16::MAX)
+/// Of something that is shorter than 64 KiB, as keys and extra fields are.
+fn length(bytes: &[u8]) -> [u8; 2] {
+    u16::try_from(bytes.len()).unwrap_or(u16::MAX).to_le_bytes()
 }
 
-/// The extra field of zip64.
+/// The extra field of zip64; none where no value is wide.
 fn zip64(values: &[u64]) -> Vec<u8> {
     if values.is_empty() {
         return Vec::new();
     }
-    let values = values.iter().fold(Record::default(), |values, value| values.u64(*value)).0;
-    Record::default().u16(1).u16(length(&values)).bytes(&values).0
+    let values: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    [&1_u16.to_le_bytes()[..], &length(&values), &values].concat()
+}
+
+/// What the headers of a member have in common, from the version that reads it to the length of its extra fields.
+fn member(name: &str, bytes: u64, crc32: u32, extra: &[u8]) -> Vec<u8> {
+    let version = if extra.is_empty() { PLAIN } else { ZIP64 };
+    let flags = if name.is_ascii() { 0 } else { UTF_8 };
+    let words = [version, flags, 0, 0, DAY].map(u16::to_le_bytes);
+    let lengths = [length(name.as_bytes()), length(extra)];
+    [words.as_flattened(), &crc32.to_le_bytes(), &narrow(bytes), &narrow(bytes), lengths.as_flattened()]
+        .concat()
 }
 
 /// The header before the bytes of a member.
 pub(super) fn local_header(name: &str, bytes: u64, crc32: u32) -> Vec<u8> {
-    let (version, extra) = if is_wide(bytes) { (ZIP64, zip64(&[bytes, bytes])) } else { (PLAIN, Vec::new()) };
-    let header = Record::new(*b"PK\x03\x04").member(name, bytes, crc32, version, &extra);
-    header.bytes(name.as_bytes()).bytes(&extra).0
+    let extra = if is_wide(bytes) { zip64(&[bytes, bytes]) } else { Vec::new() };
+    [b"PK\x03\x04", &*member(name, bytes, crc32, &extra), name.as_bytes(), &extra].concat()
 }
 
 /// The entry of a member in the directory.
-fn entry(name: &str, member: &Member) -> Vec<u8> {
-    let mut values = Vec::new();
-    if is_wide(member.bytes) {
-        values.extend([member.bytes, member.bytes]);
-    }
-    if is_wide(member.header) {
-        values.push(member.header);
-    }
-    let version = if values.is_empty() { PLAIN } else { ZIP64 };
+fn entry(name: &str, written: &Written) -> Vec<u8> {
+    let Written { header, bytes, crc32, .. } = *written;
+    let mut values = if is_wide(bytes) { vec![bytes, bytes] } else { Vec::new() };
+    values.extend(Some(header).filter(|header| is_wide(*header)));
     let extra = zip64(&values);
-    let entry = Record::new(*b"PK\x01\x02").u16(UNIX | ZIP64);
-    let entry = entry.member(name, member.bytes, member.crc32, version, &extra);
+    let common = member(name, bytes, crc32, &extra);
     // No comment, on the first disk, no attributes of its own.
-    let entry = entry.u16(0).u16(0).u16(0).u32(MODE).u32(narrow(member.header));
-    entry.bytes(name.as_bytes()).bytes(&extra).0
+    let rest = [&[0; 6][..], &MODE.to_le_bytes(), &narrow(header), name.as_bytes(), &extra].concat();
+    [b"PK\x01\x02", &(UNIX | ZIP64).to_le_bytes()[..], &common, &rest].concat()
 }
 
 /// Gives the directory and the records behind it to `write`, in pieces; it begins at `start` in the file.
 pub(super) fn write_directory<E>(
-    directory: &Directory,
+    members: &BTreeMap<String, Written>,
     start: u64,
     mut write: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     const PIECE: usize = 1 << 20;
-    let (mut piece, mut length, mut count) = (Vec::with_capacity(PIECE), 0, 0_u64);
-    for (name, member) in directory.members() {
-        piece.extend(entry(name, member));
-        count += 1;
+    let (mut piece, mut length) = (Vec::with_capacity(PIECE), 0);
+    for (name, written) in members {
+        piece.extend(entry(name, written));
         if piece.len() >= PIECE {
             length += piece.len() as u64;
             write(&piece)?;
@@ -121,20 +87,24 @@ pub(super) fn write_directory<E>(
         }
     }
     length += piece.len() as u64;
-    piece.extend(end(count, start, length));
+    piece.extend(end(members.len() as u64, start, length));
     write(&piece)
 }
 
 /// The records at the end.
 fn end(count: u64, start: u64, length: u64) -> Vec<u8> {
-    let mut records = Record::default();
+    let mut records = Vec::new();
     if count >= u64::from(u16::MAX) || is_wide(start) || is_wide(length) {
-        let at = start + length;
-        records = records.bytes(b"PK\x06\x06").u64(44).u16(UNIX | ZIP64).u16(ZIP64).u32(0).u32(0);
-        records = records.u64(count).u64(count).u64(length).u64(start);
-        records = records.bytes(b"PK\x06\x07").u32(0).u64(at).u32(1);
+        records.extend(*b"PK\x06\x06\x2c\0\0\0\0\0\0\0");
+        records.extend([UNIX | ZIP64, ZIP64, 0, 0, 0, 0].map(u16::to_le_bytes).as_flattened());
+        records.extend([count, count, length, start].map(u64::to_le_bytes).as_flattened());
+        records.extend([*b"PK\x06\x07", [0; 4]].as_flattened());
+        records.extend((start + length).to_le_bytes());
+        records.extend(1_u32.to_le_bytes());
     }
-    let count = u16::try_from(count).unwrap_or(u16::MAX);
-    let records = records.bytes(b"PK\x05\x06").u16(0).u16(0).u16(count).u16(count);
-    records.u32(narrow(length)).u32(narrow(start)).u16(0).0
+    let count = u16::try_from(count).unwrap_or(u16::MAX).to_le_bytes();
+    records.extend(
+        [b"PK\x05\x06\0\0\0\0", &count[..], &count, &narrow(length), &narrow(start), &[0; 2]].concat(),
+    );
+    records
 }

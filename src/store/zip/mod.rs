@@ -12,11 +12,13 @@ mod writer;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use once_cell::sync::OnceCell;
+
 use archive::Archive;
 use directory::Directory;
 
 use super::entry::EntryKind;
-use super::opened_once::OpenedOnce;
+use super::opened_once::get_or_open;
 use super::{Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, Site, Store, StoreError};
 
 /// A zip file, which is an object of another store. Nothing is read before it is asked for.
@@ -28,7 +30,7 @@ pub struct ZipStore {
     /// The file.
     outer: Node,
     name: String,
-    opened: OpenedOnce<Option<Arc<Archive>>>,
+    opened: OnceCell<Option<Arc<Archive>>>,
 }
 
 /// The node that is what the zip file at a node's own place holds.
@@ -39,12 +41,12 @@ pub(super) fn node_of_file(file: Node) -> Node {
 impl ZipStore {
     /// The store in the file at a node's own place.
     pub fn new(file: Node) -> Self {
-        ZipStore { name: file.name(), outer: file, opened: OpenedOnce::default() }
+        ZipStore { name: file.name(), outer: file, opened: OnceCell::new() }
     }
 
     /// The file, once it is there; `Some(None)` where it is no zip.
     fn opened(&self) -> Result<Option<&Option<Arc<Archive>>>, StoreError> {
-        self.opened.get_or_open(|| {
+        get_or_open(&self.opened, || {
             let Some(object) = self.outer.store.open(&self.outer.prefix, u64::MAX)? else { return Ok(None) };
             let directory = Directory::read(&object).map_err(|fault| fault.in_zip(&self.name))?;
             let name = self.name.clone();

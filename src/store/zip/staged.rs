@@ -1,17 +1,17 @@
 //! A zip file that takes its place once it is whole: until then it lies in a folder beside that, with what the run needs.
-#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::archive::Archive;
-use super::writer::{MemberWriter, ZipWriter, copy};
+use super::writer::{MemberWriter, ZipWriter};
 use super::{ZipStore, node_of_file};
 use crate::store::entry::EntryKind;
 use crate::store::local::LocalSite;
 use crate::store::node::object_name;
+use crate::store::object::PartReader;
+use crate::store::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
 use crate::store::{
     Abilities, Depth, Entry, Found, Key, LocalStore, Log, Modes, Node, ObjectReader, ObjectWriter, Part, Put,
     Relation, Room, Site, Spot, Store, StoreError, Tree,
@@ -30,7 +30,7 @@ fn is_of_the_run(key: &Key<'_>) -> bool {
 #[derive(Debug)]
 pub(super) struct ZipSite {
     local: LocalSite,
-    staged: Arc<Staged>,
+    staged: Arc<StagedZip>,
 }
 
 impl ZipSite {
@@ -38,12 +38,12 @@ impl ZipSite {
     pub(super) fn new(path: &Path) -> Result<Self, StoreError> {
         let local = LocalSite::new(path)?;
         let folder = LocalStore::new(local.path(Spot::Staging)).confined();
-        let staged = Staged { folder, is_begun: AtomicBool::new(false), writer: Mutex::default() };
-        Ok(ZipSite { local, staged: Arc::new(staged) })
+        let (is_begun, mode, writer) = (AtomicBool::new(false), AtomicU32::new(0o666), Mutex::default());
+        Ok(ZipSite { local, staged: Arc::new(StagedZip { folder, is_begun, mode, writer }) })
     }
 
     fn finish(&self, replaces: bool) -> Result<(), StoreError> {
-        let writer = self.staged.writer(StagedZip::MODE)?;
+        let writer = self.staged.writer()?;
         writer.finish()?;
         self.local.move_file_to_place(writer.path(), replaces)
     }
@@ -53,9 +53,7 @@ impl Site for ZipSite {
     fn node(&self, spot: Spot) -> Node {
         match spot {
             Spot::Place => node_of_file(Node::new(self.local.path(Spot::Place))),
-            Spot::Staging => {
-                Node::of(Arc::new(StagedZip { staged: self.staged.clone(), mode: StagedZip::MODE }))
-            }
+            Spot::Staging => Node::of(self.staged.clone()),
             Spot::Aside => self.local.node(Spot::Aside),
         }
     }
@@ -97,30 +95,31 @@ impl Site for ZipSite {
     }
 }
 
-/// The folder beside the place of a zip file.
+/// The store that becomes a zip file: the members that are written so far, and the folder beside the place.
 #[derive(Debug)]
-struct Staged {
+struct StagedZip {
     folder: LocalStore,
-    /// Whether this run has it. Before, it may hold what another has left.
+    /// Whether this run has the folder. Before, it may hold what another has left.
     is_begun: AtomicBool,
+    /// The permissions of the file, less the umask.
+    mode: AtomicU32,
     writer: Mutex<Option<Arc<ZipWriter>>>,
 }
 
-impl Staged {
-    /// The file, which is made with these permissions unless it is there.
-    fn writer(&self, mode: u32) -> Result<Arc<ZipWriter>, StoreError> {
+impl StagedZip {
+    /// The file, which is made unless it is there.
+    fn writer(&self) -> Result<Arc<ZipWriter>, StoreError> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(writer) = &*writer {
             return Ok(writer.clone());
         }
-        let made = Arc::new(ZipWriter::create(self.folder.path(&FILE), mode, self.folder.name())?);
-        Ok(writer.insert(made).clone())
+        let made = ZipWriter::create(self.folder.path(&FILE), self.mode.load(Ordering::Relaxed))?;
+        Ok(writer.insert(Arc::new(made)).clone())
     }
 
     /// What is written so far; `None` where nothing is.
-    fn members(&self) -> Result<Option<Arc<Archive>>, StoreError> {
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        writer.map(|writer| writer.members(&self.folder, &FILE)).transpose()
+    fn written(&self) -> Option<Arc<ZipWriter>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn is_begun(&self) -> bool {
@@ -128,33 +127,13 @@ impl Staged {
     }
 }
 
-/// The store that becomes a zip file.
-#[derive(Debug)]
-struct StagedZip {
-    staged: Arc<Staged>,
-    /// The permissions of the file, less the umask.
-    mode: u32,
-}
-
-impl StagedZip {
-    const MODE: u32 = 0o666;
-
-    fn folder(&self) -> &LocalStore {
-        &self.staged.folder
-    }
-
-    fn writer(&self) -> Result<Arc<ZipWriter>, StoreError> {
-        self.staged.writer(self.mode)
-    }
-}
-
 impl Store for StagedZip {
     fn name(&self) -> &str {
-        self.folder().name()
+        self.folder.name()
     }
 
     fn abilities(&self) -> Abilities {
-        self.folder().abilities()
+        self.folder.abilities()
     }
 
     fn read(
@@ -164,32 +143,37 @@ impl Store for StagedZip {
         most: u64,
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
-        if is_of_the_run(key) && self.staged.is_begun() {
-            return self.folder().read(key, part, most, into);
-        }
         into.clear();
-        self.staged.members()?.map_or(Ok(None), |members| members.read(key, part, most, into))
+        let Some(reader) = self.open(key, most)? else { return Ok(None) };
+        let object_bytes = reader.length();
+        let (offset, length) = part.of(object_bytes, most, || object_name(self.name(), key))?;
+        reader.read_at(offset, length, into)?;
+        Ok(Some(Found { object_bytes }))
     }
 
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
-        if is_of_the_run(key) && self.staged.is_begun() {
-            return self.folder().open(key, most);
+        if is_of_the_run(key) && self.is_begun() {
+            return self.folder.open(key, most);
         }
-        self.staged.members()?.map_or(Ok(None), |members| members.open(key))
+        let member =
+            self.written().map(|writer| writer.members(|members| members.get(key.as_str()).copied()));
+        let Some(member) = member.flatten() else { return Ok(None) };
+        let file = self.folder.open(&FILE, u64::MAX)?;
+        Ok(file.map(|file| Box::new(PartReader::new(file, member.start, member.bytes)) as ObjectReader))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
         if is_of_the_run(key) {
-            return self.folder().size(key);
+            return self.folder.size(key);
         }
-        self.staged.members()?.map_or(Ok(None), |members| members.size(key))
+        Ok(self.open(key, u64::MAX)?.map(|reader| reader.length()))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
         if key.is_root() || is_of_the_run(key) {
-            return self.folder().kind(key);
+            return self.folder.kind(key);
         }
-        Ok(self.staged.members()?.and_then(|members| members.kind(key)))
+        Ok(self.written().and_then(|writer| writer.members(|members| kind_in(members, key))))
     }
 
     fn list(
@@ -199,26 +183,25 @@ impl Store for StagedZip {
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         // What another run has left is not empty.
-        if is_of_the_run(below) || !self.staged.is_begun() {
-            return self.folder().list(below, depth, each);
+        if is_of_the_run(below) || !self.is_begun() {
+            return self.folder.list(below, depth, each);
         }
-        if let Some(members) = self.staged.members()? {
-            members.list(below, depth, each);
-        }
+        let keys = self.written().map(|writer| writer.members(|members| keys_below(members, below)));
+        keys.unwrap_or_default().list(&Key::ROOT, depth, each);
         Ok(())
     }
 
     /// It is durable when the file has its place.
     fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
         if is_of_the_run(key) {
-            return self.folder().put(key, bytes, how);
+            return self.folder.put(key, bytes, how);
         }
-        self.writer()?.put(key, bytes).map(|()| true)
+        StagedZip::writer(self)?.put(key, bytes).map(|()| true)
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         if is_of_the_run(key) {
-            return self.folder().writer(key);
+            return self.folder.writer(key);
         }
         Ok(Box::new(MemberWriter::new(StagedZip::writer(self)?, key)))
     }
@@ -230,57 +213,55 @@ impl Store for StagedZip {
         most: u64,
     ) -> Result<Option<u64>, StoreError> {
         if is_of_the_run(to) {
-            return self.folder().copy_from(source, (from, to), most);
+            return self.folder.copy_from(source, (from, to), most);
         }
-        let object = || object_name(source.name(), from);
-        let Some(reader) = source.open(from, most)? else {
-            return Ok(None);
-        };
-        if reader.length() > most {
-            return Err(StoreError::TooLarge { object: object(), found: reader.length(), bound: most });
+        let Some(reader) = source.open(from, most)? else { return Ok(None) };
+        let (found, object) = (reader.length(), object_name(source.name(), from));
+        if found > most {
+            return Err(StoreError::TooLarge { object, found, bound: most });
         }
-        Ok(Some(copy(&*StagedZip::writer(self)?, to, reader)?))
+        StagedZip::writer(self)?.copy(to, reader).map(Some)
     }
 
     fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
-        let mut writer = self.staged.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if key.is_root() {
-            *writer = None;
-            self.staged.is_begun.store(false, Ordering::Release);
+            *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            self.is_begun.store(false, Ordering::Release);
         }
         if key.is_root() || is_of_the_run(key) {
-            return self.folder().remove(key, what);
+            return self.folder.remove(key, what);
         }
-        Ok(writer.as_ref().is_some_and(|writer| writer.remove(key)))
+        Ok(self.written().is_some_and(|writer| writer.members(|members| remove_from(members, key, what))))
     }
 
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
         if key.is_root() || is_of_the_run(key) {
-            self.folder().create_folder(key)?;
-            self.staged.is_begun.store(true, Ordering::Release);
+            self.folder.create_folder(key)?;
+            self.is_begun.store(true, Ordering::Release);
         }
         Ok(())
     }
 
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
-        self.folder().identity(below)
+        self.folder.identity(below)
     }
 
     fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        self.folder().open_log(key)
+        self.folder.open_log(key)
     }
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
-        self.staged.is_begun.store(true, Ordering::Release);
-        self.folder().begin_log(key)
+        self.is_begun.store(true, Ordering::Release);
+        self.folder.begin_log(key)
     }
 
     fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {
-        self.folder().room(below)
+        self.folder.room(below)
     }
 
     fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {
-        Some(Arc::new(StagedZip { staged: self.staged.clone(), mode: modes.file }))
+        self.mode.store(modes.file, Ordering::Relaxed);
+        None
     }
 }
 

@@ -67,15 +67,18 @@ fn members_are_read_whole_and_in_parts_whatever_stores_them() {
 }
 
 #[test]
-fn large_compressed_members_are_decoded_from_where_they_were_left() {
+fn compressed_members_are_read_in_parts_up_to_a_bound() {
     let content = bytes(17 << 20);
-    let node = node_of(&[Member::stored("zarr.json", "{}"), Member::deflated("d", &content)]);
+    let large = Member { bytes: (1 << 30) + 1, is_zip64: true, ..Member::deflated("large", &content) };
+    let node = node_of(&[Member::stored("zarr.json", "{}"), Member::deflated("d", &content), large]);
     let reader = node.open("d", 1000).unwrap().unwrap();
     let mut part = Vec::new();
     for offset in [content.len() - 8, 100, 108, 1 << 20, 5] {
         reader.read_at(offset as u64, 8, &mut part).unwrap();
         assert_eq!(part, content[offset..offset + 8]);
     }
+    let error = node.open("large", u64::MAX).unwrap_err();
+    assert!(error.is_data_fault() && error.to_string().contains("more than 1 GiB must be stored"), "{error}");
 }
 
 #[test]

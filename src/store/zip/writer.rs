@@ -1,8 +1,9 @@
 //! A zip file being written: each member has its place before its bytes come, so that many are written at once.
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,11 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flate2::Crc;
 
-use super::archive::Archive;
-use super::directory::Directory;
 use super::format::{local_header, write_directory};
-use crate::store::local::io_error;
-use crate::store::{Key, ObjectReader, Store, StoreError, WriteObject};
+use crate::store::local::{FileReader, FileWriter, io_error};
+use crate::store::{Key, ObjectReader, StoreError, WriteObject};
 
 /// Objects of unknown size are kept in memory up to so many bytes, and beyond that in a file of their own.
 const MOST_HELD: usize = 1 << 20;
@@ -28,8 +27,6 @@ const PIECE: usize = 1 << 20;
 pub(super) struct ZipWriter {
     file: File,
     path: PathBuf,
-    /// Where the members are read again; as messages name it.
-    name: String,
     state: Mutex<State>,
     /// A write has failed: the file is not to be finished.
     is_broken: AtomicBool,
@@ -40,17 +37,19 @@ pub(super) struct ZipWriter {
 struct State {
     /// Where the next member goes.
     end: u64,
-    /// In the order in which they came.
-    written: Directory,
-    /// What was written so far, as it was last read.
-    seen: Option<(usize, Arc<Archive>)>,
+    /// By name; of one name the last that was written.
+    members: BTreeMap<String, Written>,
 }
 
 /// A member that has its place.
-struct Place {
-    header: u64,
-    start: u64,
-    bytes: u64,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written {
+    /// Of its header.
+    pub header: u64,
+    /// Of its first byte.
+    pub start: u64,
+    pub bytes: u64,
+    pub crc32: u32,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -65,15 +64,10 @@ fn create_new(path: &Path, mode: u32) -> Result<File, StoreError> {
 
 impl ZipWriter {
     /// Begins a file that is not there yet.
-    pub(super) fn create(path: PathBuf, mode: u32, name: &str) -> Result<Self, StoreError> {
-        Ok(ZipWriter {
-            file: create_new(&path, mode)?,
-            path,
-            name: name.to_owned(),
-            state: Mutex::default(),
-            is_broken: AtomicBool::new(false),
-            num_spools: AtomicU64::new(0),
-        })
+    pub(super) fn create(path: PathBuf, mode: u32) -> Result<Self, StoreError> {
+        let file = create_new(&path, mode)?;
+        let (state, is_broken, num_spools) = (Mutex::default(), AtomicBool::new(false), AtomicU64::new(0));
+        Ok(ZipWriter { file, path, state, is_broken, num_spools })
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
@@ -84,83 +78,63 @@ impl ZipWriter {
     }
 
     /// Gives a member its place.
-    fn place(&self, key: &Key<'_>, bytes: u64) -> Place {
+    fn place(&self, key: &Key<'_>, bytes: u64) -> Written {
         let header_bytes = local_header(key.as_str(), bytes, 0).len() as u64;
         let mut state = held(&self.state);
         let header = state.end;
         state.end += header_bytes + bytes;
-        Place { header, start: header + header_bytes, bytes }
+        Written { header, start: header + header_bytes, bytes, crc32: 0 }
     }
 
-    /// Notes a member that is written, but for its header, which it gets.
-    fn finish_member(&self, key: &Key<'_>, place: &Place, crc32: u32) -> Result<(), StoreError> {
-        self.write_at(&local_header(key.as_str(), place.bytes, crc32), place.header)?;
-        held(&self.state).written.push_stored(key, place.header, place.bytes, crc32);
-        Ok(())
+    fn note(&self, key: &Key<'_>, member: Written) {
+        held(&self.state).members.insert(key.as_str().to_owned(), member);
     }
 
     /// Writes a whole member.
     pub(super) fn put(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         let mut crc = Crc::new();
         crc.update(bytes);
-        let place = self.place(key, bytes.len() as u64);
-        if bytes.len() > MOST_JOINED {
+        let place = Written { crc32: crc.sum(), ..self.place(key, bytes.len() as u64) };
+        let mut header = local_header(key.as_str(), place.bytes, place.crc32);
+        if bytes.len() <= MOST_JOINED {
+            header.extend_from_slice(bytes);
+        } else {
             self.write_at(bytes, place.start)?;
-            return self.finish_member(key, &place, crc.sum());
         }
-        let mut joined = local_header(key.as_str(), place.bytes, crc.sum());
-        joined.extend_from_slice(bytes);
-        self.write_at(&joined, place.header)?;
-        held(&self.state).written.push_stored(key, place.header, place.bytes, crc.sum());
+        self.write_at(&header, place.header)?;
+        self.note(key, place);
         Ok(())
     }
 
-    /// Writes a member of so many bytes, which `next` gives piece by piece: it fills the buffer, but at the end.
-    pub(super) fn put_pieces(
-        &self,
-        key: &Key<'_>,
-        bytes: u64,
-        mut next: impl FnMut(&mut [u8]) -> Result<usize, StoreError>,
-    ) -> Result<(), StoreError> {
-        let place = self.place(key, bytes);
+    /// Copies an object to a member; its size in bytes.
+    pub(super) fn copy(&self, key: &Key<'_>, mut reader: ObjectReader) -> Result<u64, StoreError> {
+        let bytes = reader.length();
         let mut piece = vec![0; usize::try_from(bytes).unwrap_or(PIECE).clamp(1, PIECE)];
-        let (mut written, mut crc) = (0, Crc::new());
-        while written < bytes {
-            let most = usize::try_from(bytes - written).unwrap_or(PIECE).min(PIECE);
-            let count = next(&mut piece[..most])?;
+        if bytes <= MOST_JOINED as u64 {
+            reader.read_at(0, bytes, &mut piece)?;
+            return self.put(key, &piece).map(|()| bytes);
+        }
+        let (mut place, mut copied, mut crc) = (self.place(key, bytes), 0, Crc::new());
+        while copied < bytes {
+            let most = usize::try_from(bytes - copied).unwrap_or(PIECE).min(PIECE);
+            let count = reader.read_next(&mut piece[..most])?;
             if count == 0 {
-                let short = io::Error::other(format!("{written} of {bytes} bytes were copied"));
+                let short = io::Error::other(format!("{copied} of {bytes} bytes were copied"));
                 return Err(io_error("write", &self.path)(short));
             }
-            self.write_at(&piece[..count], place.start + written)?;
+            self.write_at(&piece[..count], place.start + copied)?;
             crc.update(&piece[..count]);
-            written += count as u64;
+            copied += count as u64;
         }
-        self.finish_member(key, &place, crc.sum())
+        place.crc32 = crc.sum();
+        self.write_at(&local_header(key.as_str(), bytes, place.crc32), place.header)?;
+        self.note(key, place);
+        Ok(bytes)
     }
 
-    /// Forgets a member, or all that lie below a key; whether there were any.
-    pub(super) fn remove(&self, key: &Key<'_>) -> bool {
-        let mut state = held(&self.state);
-        state.seen = None;
-        state.written.forget(key)
-    }
-
-    /// The members that are written so far.
-    pub(super) fn members(&self, folder: &dyn Store, key: &Key<'_>) -> Result<Arc<Archive>, StoreError> {
-        let mut state = held(&self.state);
-        let count = state.written.len();
-        if let Some((seen, archive)) = &state.seen
-            && *seen == count
-        {
-            return Ok(archive.clone());
-        }
-        let missing = || io_error("read", &self.path)(io::ErrorKind::NotFound.into());
-        let object = folder.open(key, u64::MAX)?.ok_or_else(missing)?;
-        let directory = state.written.settled(state.end);
-        let archive = Arc::new(Archive { name: self.name.clone(), object, directory, hinted: None });
-        state.seen = Some((count, archive.clone()));
-        Ok(archive)
+    /// Looks at, or changes, which members there are.
+    pub(super) fn members<R>(&self, look: impl FnOnce(&mut BTreeMap<String, Written>) -> R) -> R {
+        look(&mut held(&self.state).members)
     }
 
     /// Ends the file, and makes it durable.
@@ -168,12 +142,9 @@ impl ZipWriter {
         if self.is_broken.load(Ordering::Relaxed) {
             return Err(io_error("write", &self.path)(io::Error::other("an earlier write has failed")));
         }
-        let (directory, start) = {
-            let state = held(&self.state);
-            (state.written.settled(state.end), state.end)
-        };
-        let mut at = start;
-        write_directory(&directory, start, |piece| {
+        let State { end, members } = &*held(&self.state);
+        let mut at = *end;
+        write_directory(members, *end, |piece| {
             self.write_at(piece, at)?;
             at += piece.len() as u64;
             Ok(())
@@ -193,22 +164,8 @@ pub(super) struct MemberWriter {
     key: Key<'static>,
     /// All of it, unless it is in a file.
     held: Vec<u8>,
-    spool: Option<Spool>,
-}
-
-/// A file beside the zip, which goes with its owner.
-#[derive(Debug)]
-struct Spool {
-    file: File,
-    path: PathBuf,
-    bytes: u64,
-}
-
-impl Drop for Spool {
-    fn drop(&mut self) {
-        // What is left goes with the folder that it is in.
-        let _ = std::fs::remove_file(&self.path);
-    }
+    /// A file that has no name any more: it goes with its owner.
+    spool: Option<FileWriter>,
 }
 
 impl MemberWriter {
@@ -216,39 +173,32 @@ impl MemberWriter {
         MemberWriter { zip, key: key.clone().into_owned(), held: Vec::new(), spool: None }
     }
 
-    /// The file that it goes on in.
-    fn spool(&mut self) -> Result<&mut Spool, StoreError> {
-        if self.spool.is_none() {
-            let number = self.zip.num_spools.fetch_add(1, Ordering::Relaxed);
-            let path = self.zip.path.with_file_name(format!("part-{number}"));
-            let mut spool = Spool { file: create_new(&path, 0o600)?, path, bytes: 0 };
-            spool.append(&std::mem::take(&mut self.held))?;
-            self.spool = Some(spool);
-        }
-        self.spool.as_mut().ok_or_else(|| StoreError::unsupported("write", self.zip.name.clone()))
-    }
-}
-
-impl Spool {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all_at(bytes, self.bytes).map_err(io_error("write", &self.path))?;
-        self.bytes += bytes.len() as u64;
-        Ok(())
+    /// Begins a file that holds what came so far.
+    fn begin_spool(&mut self) -> Result<FileWriter, StoreError> {
+        let number = self.zip.num_spools.fetch_add(1, Ordering::Relaxed);
+        let path = self.zip.path.with_file_name(format!("part-{number}"));
+        let mut spool = FileWriter { file: create_new(&path, 0o600)?, path };
+        std::fs::remove_file(&spool.path).map_err(io_error("remove", &spool.path))?;
+        spool.append(&std::mem::take(&mut self.held))?;
+        Ok(spool)
     }
 }
 
 impl WriteObject for MemberWriter {
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        if self.spool.is_none() && self.held.len() + bytes.len() <= MOST_HELD {
-            self.held.extend_from_slice(bytes);
-            return Ok(());
+        if self.spool.is_none() && self.held.len() + bytes.len() > MOST_HELD {
+            self.spool = Some(self.begin_spool()?);
         }
-        self.spool()?.append(bytes)
+        match &mut self.spool {
+            Some(spool) => spool.append(bytes)?,
+            None => self.held.extend_from_slice(bytes),
+        }
+        Ok(())
     }
 
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        if let Some(spool) = &self.spool {
-            return spool.file.write_all_at(bytes, 0).map_err(io_error("write", &spool.path));
+        if let Some(spool) = &mut self.spool {
+            return spool.write_at_start(bytes);
         }
         let length = bytes.len().min(self.held.len());
         self.held[..length].copy_from_slice(&bytes[..length]);
@@ -257,39 +207,26 @@ impl WriteObject for MemberWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<(), StoreError> {
-        let Some(spool) = &self.spool else {
+        let Some(FileWriter { mut file, path }) = self.spool else {
             return self.zip.put(&self.key, &self.held);
         };
-        let mut place = 0;
-        self.zip.put_pieces(&self.key, spool.bytes, |piece| {
-            spool.file.read_exact_at(piece, place).map_err(io_error("read", &spool.path))?;
-            place += piece.len() as u64;
-            Ok(piece.len())
-        })
+        let length = file.seek(SeekFrom::End(0)).and_then(|length| file.rewind().map(|()| length));
+        let length = length.map_err(io_error("read", &path))?;
+        self.zip.copy(&self.key, Box::new(FileReader { file, length, path })).map(drop)
     }
-}
-
-/// Copies an object to a member.
-pub(super) fn copy(zip: &ZipWriter, key: &Key<'_>, mut reader: ObjectReader) -> Result<u64, StoreError> {
-    let bytes = reader.length();
-    if bytes <= MOST_JOINED as u64 {
-        let mut whole = Vec::new();
-        reader.read_at(0, bytes, &mut whole)?;
-        return zip.put(key, &whole).map(|()| bytes);
-    }
-    zip.put_pieces(key, bytes, |piece| reader.read_next(piece))?;
-    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::LocalStore;
+    use crate::store::zip::archive::Archive;
+    use crate::store::zip::directory::Directory;
+    use crate::store::{LocalStore, Store};
 
     #[test]
     fn members_beyond_4_gib_are_found() {
         let folder = tempfile::tempdir().unwrap();
-        let zip = ZipWriter::create(folder.path().join("zip"), 0o666, "a.zip").unwrap();
+        let zip = ZipWriter::create(folder.path().join("zip"), 0o666).unwrap();
         // A hole, which takes no room.
         held(&zip.state).end = 5 << 30;
         let (key, file) = (Key::new("c/0").unwrap(), Key::new("zip").unwrap());
