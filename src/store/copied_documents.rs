@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::entry::EntryKind;
-use super::sorted_keys::SortedKeys;
+use super::sorted_keys::{SortedKeys, is_below, kind_in};
 use super::{Abilities, Depth, Entry, Found, Key, Node, ObjectReader, Part, Store, StoreError};
 
 /// What of the copies counts.
@@ -52,15 +52,12 @@ impl CopiedDocuments {
         if self.serve != CopiesServe::Documents || !NAMES.contains(&name) || !self.tells(&folder) {
             return false;
         }
-        let prefix = if folder.is_root() { String::new() } else { format!("{}/", folder.as_str()) };
-        let first = self.documents.range(prefix.clone()..).next();
-        first.is_some_and(|(key, _)| key.starts_with(&prefix))
+        kind_in(&self.documents, &folder) == Some(EntryKind::Folder)
     }
 
     /// Whether the copies tell what a folder holds.
     fn tells(&self, folder: &Key<'_>) -> bool {
-        let rest = folder.as_str().strip_prefix(self.below.as_str());
-        rest.is_some_and(|rest| self.below.is_root() || rest.is_empty() || rest.starts_with('/'))
+        *folder == self.below || is_below(folder.as_str(), self.below.as_str())
     }
 }
 

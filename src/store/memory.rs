@@ -7,44 +7,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::entry::EntryKind;
 use super::node::object_name;
-use super::object::{ReadObject, WriteObject};
+use super::object::{ReadObject, WriteObject, part};
 use super::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
 use super::{
-    Abilities, Asker, Depth, Entry, Found, Key, Lock, Log, ObjectReader, ObjectWriter, Part, Put, Store,
-    StoreError, Tree,
+    Abilities, Asker, Depth, Entry, Key, Lock, Log, ObjectReader, ObjectWriter, Put, Store, StoreError, Tree,
 };
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     name: String,
-    pub(super) objects: Arc<Mutex<BTreeMap<String, Object>>>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum Object {
-    Whole(Arc<Vec<u8>>),
-    /// It keeps growing, under whatever key.
-    Lines(Arc<Lines>),
+    pub(super) objects: Arc<Mutex<BTreeMap<String, Arc<Object>>>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    bytes: Mutex<Vec<u8>>,
-    is_held: AtomicBool,
+pub(super) struct Object {
+    /// They keep growing where it is a log, under whatever key.
+    bytes: Mutex<Arc<Vec<u8>>>,
+    is_locked: AtomicBool,
 }
 
 pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Object {
-    fn bytes(&self) -> Arc<Vec<u8>> {
-        match self {
-            Object::Whole(bytes) => bytes.clone(),
-            Object::Lines(lines) => Arc::new(held(&lines.bytes).clone()),
-        }
-    }
 }
 
 impl MemoryStore {
@@ -53,7 +37,7 @@ impl MemoryStore {
         MemoryStore { name: name.into(), objects: Arc::default() }
     }
 
-    fn object(&self, key: &Key<'_>) -> Option<Object> {
+    fn object(&self, key: &Key<'_>) -> Option<Arc<Object>> {
         held(&self.objects).get(key.as_str()).cloned()
     }
 
@@ -75,27 +59,18 @@ impl Store for MemoryStore {
         Abilities { lists: true, is_remote: false }
     }
 
-    fn read(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
-        into.clear();
-        let Some(reader) = self.reader(key)? else { return Ok(None) };
-        let object_bytes = reader.length();
-        let (offset, length) = part.of(object_bytes, most, || self.shown(key))?;
-        reader.read_at(offset, length, into)?;
-        Ok(Some(Found { object_bytes }))
-    }
-
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
-        Ok(self.reader(key)?.map(|reader| Box::new(reader) as ObjectReader))
+        if let Some(object) = self.object(key) {
+            return Ok(Some(Box::new(MemoryReader::new(held(&object.bytes).clone(), self.shown(key)))));
+        }
+        match self.kind(key)? {
+            Some(_) => Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" }),
+            None => Ok(None),
+        }
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        Ok(self.object(key).map(|object| object.bytes().len() as u64))
+        Ok(self.object(key).map(|object| held(&object.bytes).len() as u64))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
@@ -119,7 +94,8 @@ impl Store for MemoryStore {
         if how == Put::New && objects.contains_key(key.as_str()) {
             return Ok(false);
         }
-        objects.insert(key.as_str().to_owned(), Object::Whole(Arc::new(bytes.to_vec())));
+        let bytes = Mutex::new(Arc::new(bytes.to_vec()));
+        objects.insert(key.as_str().to_owned(), Arc::new(Object { bytes, ..Object::default() }));
         Ok(true)
     }
 
@@ -145,47 +121,19 @@ impl Store for MemoryStore {
     }
 
     fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let found = self.object(key);
-        let key = key.clone().into_owned();
-        match found {
-            None => Ok(None),
-            Some(Object::Lines(lines)) => Ok(Some(Box::new(MemoryLog {
-                store: self.clone(),
-                key,
-                lines,
-                place: 0,
-                holds: false.into(),
-            }))),
-            Some(Object::Whole(_)) => {
-                Err(StoreError::NotAFile { object: self.shown(&key), found: "something else" })
-            }
-        }
+        let (store, key) = (self.clone(), key.clone().into_owned());
+        let log = |object| MemoryLog { store, key: key.clone(), object, place: 0, has_lock: false };
+        Ok(self.object(&key).map(|object| Box::new(log(object)) as Box<dyn Log>))
     }
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
-        {
-            let lines = || Object::Lines(Arc::default());
-            held(&self.objects).entry(key.as_str().to_owned()).or_insert_with(lines);
-        }
-        let log = self.open_log(key)?;
-        log.ok_or_else(|| self.error("open", key, std::io::ErrorKind::NotFound))
+        held(&self.objects).entry(key.as_str().to_owned()).or_default();
+        self.open_log(key)?.ok_or_else(|| self.error("open", key, std::io::ErrorKind::NotFound))
     }
 
     #[cfg(test)]
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
         Ok(Box::new(super::tests::memory_site::MemorySite::new(self.clone(), below)))
-    }
-}
-
-impl MemoryStore {
-    fn reader(&self, key: &Key<'_>) -> Result<Option<MemoryReader>, StoreError> {
-        if let Some(object) = self.object(key) {
-            return Ok(Some(MemoryReader::new(object.bytes(), self.shown(key))));
-        }
-        match self.kind(key)? {
-            Some(_) => Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" }),
-            None => Ok(None),
-        }
     }
 }
 
@@ -210,12 +158,8 @@ impl ReadObject for MemoryReader {
     }
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        let start = usize::try_from(offset).ok();
-        let end =
-            usize::try_from(length).ok().zip(start).and_then(|(length, start)| start.checked_add(length));
-        let part = start.zip(end).and_then(|(start, end)| self.bytes.get(start..end));
-        let part =
-            part.ok_or_else(|| StoreError::too_short(self.name.clone(), self.length(), (offset, length)))?;
+        let short = || StoreError::too_short(self.name.clone(), self.length(), (offset, length));
+        let part = part(&self.bytes, offset, length).ok_or_else(short)?;
         bytes.clear();
         bytes.extend_from_slice(part);
         Ok(())
@@ -259,27 +203,24 @@ impl WriteObject for MemoryWriter {
 struct MemoryLog {
     store: MemoryStore,
     key: Key<'static>,
-    lines: Arc<Lines>,
+    object: Arc<Object>,
     /// Where the next bytes go.
     place: usize,
-    holds: AtomicBool,
+    has_lock: bool,
 }
 
 impl Log for MemoryLog {
     fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock, StoreError> {
-        if self.lines.is_held.swap(true, Ordering::AcqRel) && !self.holds.load(Ordering::Acquire) {
-            return Ok(Lock::Elsewhere(None));
-        }
-        self.holds.store(true, Ordering::Release);
-        Ok(Lock::Held)
+        self.has_lock = self.has_lock || !self.object.is_locked.swap(true, Ordering::AcqRel);
+        Ok(if self.has_lock { Lock::Held } else { Lock::Elsewhere(None) })
     }
 
     fn is_in_place(&self) -> bool {
-        matches!(self.store.object(&self.key), Some(Object::Lines(lines)) if Arc::ptr_eq(&lines, &self.lines))
+        self.store.object(&self.key).is_some_and(|object| Arc::ptr_eq(&object, &self.object))
     }
 
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        let found = held(&self.lines.bytes).len() as u64;
+        let found = held(&self.object.bytes).len() as u64;
         if found > max_bytes {
             let object = self.store.shown(&self.key);
             return Err(StoreError::TooLarge { object, found, bound: max_bytes });
@@ -288,20 +229,21 @@ impl Log for MemoryLog {
     }
 
     fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        let bytes = held(&self.lines.bytes);
+        let bytes = held(&self.object.bytes);
         self.place = usize::try_from(max_bytes).map_or(bytes.len(), |most| most.min(bytes.len()));
         Ok(bytes[..self.place].to_vec())
     }
 
     fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
-        let mut bytes = held(&self.lines.bytes);
+        let mut bytes = held(&self.object.bytes);
         self.place = usize::try_from(length).unwrap_or(usize::MAX).min(bytes.len());
-        bytes.truncate(self.place);
+        Arc::make_mut(&mut bytes).truncate(self.place);
         Ok(())
     }
 
     fn append(&mut self, appended: &[u8]) -> Result<(), StoreError> {
-        let mut bytes = held(&self.lines.bytes);
+        let mut bytes = held(&self.object.bytes);
+        let bytes = Arc::make_mut(&mut bytes);
         bytes.truncate(self.place);
         bytes.extend_from_slice(appended);
         self.place = bytes.len();
@@ -315,8 +257,8 @@ impl Log for MemoryLog {
 
 impl Drop for MemoryLog {
     fn drop(&mut self) {
-        if self.holds.load(Ordering::Acquire) {
-            self.lines.is_held.store(false, Ordering::Release);
+        if self.has_lock {
+            self.object.is_locked.store(false, Ordering::Release);
         }
     }
 }

@@ -73,7 +73,14 @@ pub trait Store: Debug + Send + Sync {
         part: Part,
         most: u64,
         into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError>;
+    ) -> Result<Option<Found>, StoreError> {
+        into.clear();
+        let Some(reader) = self.open(key, most)? else { return Ok(None) };
+        let object_bytes = reader.length();
+        let (offset, length) = part.of(object_bytes, most, || node::object_name(self.name(), key))?;
+        reader.read_at(offset, length, into)?;
+        Ok(Some(Found { object_bytes }))
+    }
 
     /// Opens an object that is read in many parts; `None` where it is absent. It should hold at most `most` bytes: where only
     /// reading it tells how many there are, no more is read.

@@ -81,3 +81,9 @@ pub trait WriteObject: Debug + Send + Sync {
 
 /// An object that is written in order.
 pub type ObjectWriter = Box<dyn WriteObject>;
+
+/// `length` bytes from `offset` of what is in memory; `None` where it has fewer.
+pub(super) fn part(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)
+}

@@ -2,12 +2,13 @@
 //! (<https://fsspec.github.io/kerchunk/spec.html>).
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::{Entry, HashMap};
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::store::Key;
@@ -22,10 +23,8 @@ const MOST_UNNAMED: usize = 100;
 pub(super) enum Reference {
     /// Here.
     Inline(Box<[u8]>),
-    /// All of a target, by its place in the list of targets.
-    Whole(u32),
-    /// A part of a target.
-    Part { target: u32, offset: u64, length: u64 },
+    /// All of a target, by its place in the list of targets, or a part of it: offset and length in bytes.
+    Target { place: u32, part: Option<(u64, u64)> },
 }
 
 /// What a reference file says.
@@ -43,7 +42,7 @@ pub(super) struct Document {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DocumentFault {
     #[error("it is no JSON ({0})")]
-    Json(serde_json::Error),
+    Json(#[from] serde_json::Error),
     #[error("it is something else than references")]
     Other,
     #[error("{key:?} is not a reference, but {found}")]
@@ -70,16 +69,9 @@ enum Value {
     Other(&'static str),
 }
 
-/// The members of a reference file that are looked at.
+/// Keys and their values, in the order of the text.
 #[derive(Default)]
-struct Text {
-    version: Option<u64>,
-    templates: BTreeMap<String, String>,
-    is_generated: bool,
-    references: Option<Vec<(Box<str>, Value)>>,
-    /// All other members: those of version 0 are the references.
-    others: Vec<(Box<str>, Value)>,
-}
+struct Members<'a>(Vec<(Box<str>, &'a RawValue)>);
 
 impl Document {
     /// Reads a reference file.
@@ -87,36 +79,41 @@ impl Document {
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Err(DocumentFault::Other);
         }
-        let text: Text = serde_json::from_slice(bytes).map_err(DocumentFault::Json)?;
-        if let Some(version) = text.version.filter(|version| *version > 1) {
-            return Err(DocumentFault::Version(version));
+        let Members(members) = serde_json::from_slice(bytes)?;
+        let (mut templates, mut references, mut others) = (BTreeMap::new(), None, Vec::new());
+        for (key, value) in members {
+            match &*key {
+                "version" => match serde_json::from_str(value.get())? {
+                    0 | 1 => {}
+                    version => return Err(DocumentFault::Version(version)),
+                },
+                "templates" => templates = serde_json::from_str(value.get())?,
+                "gen" if serde_json::from_str::<Vec<IgnoredAny>>(value.get())?.is_empty() => {}
+                "gen" => return Err(DocumentFault::Generated),
+                "refs" => references = Some(serde_json::from_str::<Members<'_>>(value.get())?.0),
+                // Those of version 0 are the references.
+                _ => others.push((key, value)),
+            }
         }
-        if text.is_generated {
-            return Err(DocumentFault::Generated);
-        }
-        let is_version_0 = text.references.is_none();
-        let mut places = BTreeMap::new();
+        let is_version_0 = references.is_none();
+        let mut places = HashMap::new();
         let mut document = Document::default();
-        for (key, value) in text.references.unwrap_or(text.others) {
-            let reference = match value {
+        for (key, raw) in references.unwrap_or(others) {
+            let reference = match value(raw) {
                 Value::Inline(bytes) => Reference::Inline(bytes),
                 Value::NotBase64 => return Err(DocumentFault::Base64 { key: key.into() }),
                 // Of a file that says nothing of references.
                 Value::Other(_) if is_version_0 => return Err(DocumentFault::Other),
                 Value::Other(found) => return Err(DocumentFault::NoReference { key: key.into(), found }),
                 Value::Target { url, part } => {
-                    let place = if let Some(place) = places.get(&url) {
-                        *place
-                    } else {
-                        let place = u32::try_from(document.targets.len()).unwrap_or(u32::MAX);
-                        document.targets.push(filled_in(&url, &text.templates)?);
-                        places.insert(url, place);
-                        place
+                    let place = match places.entry(url) {
+                        Entry::Occupied(known) => *known.get(),
+                        Entry::Vacant(new) => {
+                            document.targets.push(filled_in(new.key(), &templates)?);
+                            *new.insert(u32::try_from(document.targets.len() - 1).unwrap_or(u32::MAX))
+                        }
                     };
-                    match part {
-                        None => Reference::Whole(place),
-                        Some((offset, length)) => Reference::Part { target: place, offset, length },
-                    }
+                    Reference::Target { place, part }
                 }
             };
             if Key::new(&key).is_ok() {
@@ -169,91 +166,34 @@ fn value(raw: &RawValue) -> Value {
         },
         // A document that is written as what it is, not as its text.
         Some(b'{') => Value::Inline(text.as_bytes().into()),
-        Some(b'[') => serde_json::from_str(text)
-            .unwrap_or(Value::Other("a list that is no [URL] or [URL, OFFSET, LENGTH]")),
+        Some(b'[') => match (serde_json::from_str(text), serde_json::from_str(text)) {
+            (Ok((url, offset, length)), _) => Value::Target { url, part: Some((offset, length)) },
+            (_, Ok((url,))) => Value::Target { url, part: None },
+            _ => Value::Other("a list that is no [URL] or [URL, OFFSET, LENGTH]"),
+        },
         _ => Value::Other("a number or literal"),
     }
 }
 
-/// `[URL]` or `[URL, OFFSET, LENGTH]`.
-impl<'de> Deserialize<'de> for Value {
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Target;
-        impl<'de> Visitor<'de> for Target {
-            type Value = Value;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("[URL] or [URL, OFFSET, LENGTH]")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
-                use serde::de::Error as _;
-                let short = || A::Error::invalid_length(2, &self);
-                let url = list.next_element()?.ok_or_else(short)?;
-                let part = match list.next_element()? {
-                    Some(offset) => Some((offset, list.next_element()?.ok_or_else(short)?)),
-                    None => None,
-                };
-                Ok(Value::Target { url, part })
-            }
-        }
-        deserializer.deserialize_seq(Target)
-    }
-}
-
-/// Keys and their values, in the order of the text.
-struct References(Vec<(Box<str>, Value)>);
-
-impl<'de> Deserialize<'de> for References {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = References;
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object of references")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<References, A::Error> {
-                let mut references = Vec::new();
-                while let Some((key, raw)) = map.next_entry::<Box<str>, &RawValue>()? {
-                    references.push((key, value(raw)));
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
                 }
-                Ok(References(references))
+                Ok(Members(members))
             }
         }
-        deserializer.deserialize_map(Members)
-    }
-}
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Text;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of references")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
-                let mut text = Text::default();
-                while let Some(key) = map.next_key::<Box<str>>()? {
-                    match &*key {
-                        "version" => text.version = Some(map.next_value()?),
-                        "templates" => text.templates = map.next_value()?,
-                        "gen" => text.is_generated = !map.next_value::<Vec<IgnoredAny>>()?.is_empty(),
-                        "refs" => text.references = Some(map.next_value::<References>()?.0),
-                        _ => {
-                            let value = value(map.next_value()?);
-                            text.others.push((key, value));
-                        }
-                    }
-                }
-                Ok(text)
-            }
-        }
-        deserializer.deserialize_map(Members)
+        deserializer.deserialize_map(InOrder)
     }
 }
 
@@ -281,9 +221,9 @@ mod tests {
                 (".zgroup", inline("{\"zarr_format\":2}")),
                 ("a", Reference::Inline([0, 1, 2].into())),
                 ("b/.zarray", inline("{\"fill_value\": 1.50}")),
-                ("b/0.0", Reference::Whole(0)),
-                ("b/0.1", Reference::Part { target: 0, offset: 10, length: 20 }),
-                ("e", Reference::Part { target: 1, offset: 0, length: 0 }),
+                ("b/0.0", Reference::Target { place: 0, part: None }),
+                ("b/0.1", Reference::Target { place: 0, part: Some((10, 20)) }),
+                ("e", Reference::Target { place: 1, part: Some((0, 0)) }),
             ]
         );
         assert_eq!(document.targets, ["x.nc", "y.nc"]);

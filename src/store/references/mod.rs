@@ -16,7 +16,7 @@ use target::Targets;
 use super::entry::EntryKind;
 use super::memory::MemoryReader;
 use super::node::object_name;
-use super::object::PartReader;
+use super::object::{PartReader, part as slice};
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
 use super::{
@@ -70,8 +70,8 @@ impl SortedKeys for Opened {
 /// An object, wherever it is.
 enum Located<'a> {
     Here(&'a [u8]),
-    Whole(&'a Node),
-    Part { target: &'a Node, offset: u64, length: u64 },
+    /// All of a target, or a part of it: offset and length in bytes.
+    There(&'a Node, Option<(u64, u64)>),
 }
 
 impl ReferenceStore {
@@ -120,12 +120,10 @@ impl ReferenceStore {
 
     fn locate(&self, key: &Key<'_>) -> Result<Option<Located<'_>>, StoreError> {
         let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
-        let target = |place: u32| targets.get(place, || self.shown(key));
         Ok(Some(match reference {
             Reference::Inline(bytes) => Located::Here(bytes),
-            Reference::Whole(place) => Located::Whole(target(*place)?),
-            Reference::Part { target: place, offset, length } => {
-                Located::Part { target: target(*place)?, offset: *offset, length: *length }
+            Reference::Target { place, part } => {
+                Located::There(targets.get(*place, || self.shown(key))?, *part)
             }
         }))
     }
@@ -134,10 +132,6 @@ impl ReferenceStore {
     fn lost(&self, key: &Key<'_>, target: &Node) -> StoreError {
         let reason = format!("it points at `{}`, which is not there", target.name());
         StoreError::Damaged { object: self.shown(key), reason }
-    }
-
-    fn opened_target(&self, key: &Key<'_>, target: &Node) -> Result<ObjectReader, StoreError> {
-        target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))
     }
 
     fn beyond_end(&self, key: &Key<'_>, target: &Node, found: u64, end: u64) -> StoreError {
@@ -163,41 +157,32 @@ impl Store for ReferenceStore {
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
         into.clear();
-        let Some(located) = self.locate(key)? else { return Ok(None) };
-        let (target, start, object_bytes) = match located {
-            Located::Here(bytes) => (None, 0, bytes.len() as u64),
-            Located::Part { target, offset, length } => (Some(target), offset, length),
-            Located::Whole(target) => {
+        let name = || self.shown(key);
+        let (target, start, object_bytes) = match self.locate(key)? {
+            None => return Ok(None),
+            Some(Located::Here(bytes)) => {
+                let (offset, length) = part.of(bytes.len() as u64, most, name)?;
+                into.extend_from_slice(slice(bytes, offset, length).unwrap_or_default());
+                return Ok(Some(Found { object_bytes: bytes.len() as u64 }));
+            }
+            Some(Located::There(target, None)) => {
                 let found = target.store.read(&target.prefix, part, most, into)?;
                 return found.map(Some).ok_or_else(|| self.lost(key, target));
             }
+            Some(Located::There(target, Some((start, length)))) => (target, start, length),
         };
-        let (offset, length) = part.of(object_bytes, most, || self.shown(key))?;
-        match (target, located) {
-            (Some(target), _) => {
+        let (offset, length) = part.of(object_bytes, most, name)?;
+        let part = Part::Range { offset: start.saturating_add(offset), length };
+        match target.store.read(&target.prefix, part, most, into) {
+            Ok(Some(_)) => Ok(Some(Found { object_bytes })),
+            Ok(None) => Err(self.lost(key, target)),
+            Err(error) => {
+                // A file that was cut short is at fault itself, not the machine.
                 let end = start.saturating_add(object_bytes);
-                let part = Part::Range { offset: start.saturating_add(offset), length };
-                match target.store.read(&target.prefix, part, most, into) {
-                    Ok(Some(_)) => {}
-                    Ok(None) => return Err(self.lost(key, target)),
-                    Err(error) => {
-                        // A file that was cut short is at fault itself, not the machine.
-                        let found = target.store.size(&target.prefix).ok().flatten();
-                        return Err(match found.filter(|found| *found < end) {
-                            Some(found) => self.beyond_end(key, target, found, end),
-                            None => error,
-                        });
-                    }
-                }
+                let found = target.store.size(&target.prefix).ok().flatten().filter(|found| *found < end);
+                Err(found.map_or(error, |found| self.beyond_end(key, target, found, end)))
             }
-            (None, Located::Here(bytes)) => {
-                let range = usize::try_from(offset).ok().zip(usize::try_from(length).ok());
-                let bytes = range.and_then(|(offset, length)| bytes.get(offset..offset + length));
-                into.extend_from_slice(bytes.unwrap_or_default());
-            }
-            _ => {}
         }
-        Ok(Some(Found { object_bytes }))
     }
 
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
@@ -205,21 +190,21 @@ impl Store for ReferenceStore {
             // The file itself, so that it can be named for what it is.
             return self.file.store.open(&self.file.prefix, most);
         }
-        Ok(match self.locate(key)? {
-            None => None,
+        let (target, part) = match self.locate(key)? {
+            None => return Ok(None),
             Some(Located::Here(bytes)) => {
-                Some(Box::new(MemoryReader::new(Arc::new(bytes.to_vec()), self.shown(key))))
+                let reader = MemoryReader::new(Arc::new(bytes.to_vec()), self.shown(key));
+                return Ok(Some(Box::new(reader)));
             }
-            Some(Located::Whole(target)) => Some(self.opened_target(key, target)?),
-            Some(Located::Part { target, offset, length }) => {
-                let reader = self.opened_target(key, target)?;
-                let end = offset.saturating_add(length);
-                if reader.length() < end {
-                    return Err(self.beyond_end(key, target, reader.length(), end));
-                }
-                Some(Box::new(PartReader::new(reader, offset, length)))
-            }
-        })
+            Some(Located::There(target, part)) => (target, part),
+        };
+        let reader = target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))?;
+        let Some((offset, length)) = part else { return Ok(Some(reader)) };
+        let end = offset.saturating_add(length);
+        if reader.length() < end {
+            return Err(self.beyond_end(key, target, reader.length(), end));
+        }
+        Ok(Some(Box::new(PartReader::new(reader, offset, length))))
     }
 
     /// Of a part as the file has it: its target is not looked at.
@@ -227,8 +212,8 @@ impl Store for ReferenceStore {
         let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
         Ok(Some(match reference {
             Reference::Inline(bytes) => bytes.len() as u64,
-            Reference::Part { length, .. } => *length,
-            Reference::Whole(place) => {
+            Reference::Target { part: Some((_, length)), .. } => *length,
+            Reference::Target { place, part: None } => {
                 let target = targets.get(*place, || self.shown(key))?;
                 target.store.size(&target.prefix)?.ok_or_else(|| self.lost(key, target))?
             }
@@ -260,16 +245,13 @@ impl Store for ReferenceStore {
     }
 
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
-        for (key, part) in soon {
-            let (target, part) = match self.locate(key) {
-                Ok(Some(Located::Whole(target))) => (target, *part),
-                Ok(Some(Located::Part { target, offset, length })) => {
-                    let (first, length) = part.within(length);
-                    (target, Part::Range { offset: offset.saturating_add(first), length })
-                }
-                _ => continue,
-            };
-            target.store.expect(&[(target.prefix.clone(), part)]);
+        for (key, wanted) in soon {
+            let Ok(Some(Located::There(target, part))) = self.locate(key) else { continue };
+            let wanted = part.map_or(*wanted, |(start, length)| {
+                let (offset, length) = wanted.within(length);
+                Part::Range { offset: start.saturating_add(offset), length }
+            });
+            target.store.expect(&[(target.prefix.clone(), wanted)]);
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::store::location::without_secrets;
-use crate::store::{Key, Location, Node, RemoteOptions, StoreError};
+use crate::store::{Key, Location, Node, RemoteOptions, StoreError, file};
 
 /// What the references of a file point at, each opened once.
 #[derive(Debug)]
@@ -84,26 +84,12 @@ impl Targets {
         if self.options.allows_file_references {
             return Ok(Node::new(path));
         }
-        // A name in the folder may be a link out of it.
-        let is_inside = match (resolved(&path), resolved(folder)) {
-            (Some(path), Some(folder)) => path.starts_with(folder),
-            // It is not there, which is told once it is read.
-            _ => {
-                !path.components().any(|part| part == std::path::Component::ParentDir)
-                    && path.starts_with(folder)
-            }
-        };
+        // A name in the folder may be a link out of it. What is not there is told once it is read.
+        let around = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let goes_up = path.components().any(|part| part == std::path::Component::ParentDir);
+        let is_inside = file::is_inside(&path, around) && (path.exists() || !goes_up);
         if is_inside { Ok(Node::new(path)) } else { Err(outside(text)) }
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "only where a path really leads tells whether it leaves the folder"
-)]
-fn resolved(path: &Path) -> Option<PathBuf> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    std::fs::canonicalize(path).ok()
 }
 
 fn outside(text: &str) -> String {

@@ -52,7 +52,10 @@ use writes::Writes;
 
 use super::entry::EntryKind;
 use super::node::object_name;
-use super::{Abilities, Depth, Entry, Found, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put, RemoteOptions, Store, StoreError, Tree};
+use super::{
+    Abilities, Depth, Entry, Found, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put,
+    RemoteOptions, Store, StoreError, Tree,
+};
 
 /// How often an object is asked to be made that the store refuses and does not have.
 const ATTEMPTS: usize = 3;

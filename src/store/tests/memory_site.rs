@@ -29,13 +29,18 @@ impl MemorySite {
     }
 
     /// The objects at a spot, which are taken away from there, by their keys below it.
-    fn take(&self, objects: &mut BTreeMap<String, Object>, spot: Spot) -> Vec<(String, Object)> {
+    fn take(&self, objects: &mut BTreeMap<String, Arc<Object>>, spot: Spot) -> Vec<(String, Arc<Object>)> {
         let folder = self.key(spot);
         let taken = objects.extract_if(.., |key, _| is_below(key, folder.as_str()));
         taken.map(|(key, object)| (key[folder.as_str().len()..].to_owned(), object)).collect()
     }
 
-    fn put(&self, objects: &mut BTreeMap<String, Object>, spot: Spot, taken: Vec<(String, Object)>) {
+    fn put(
+        &self,
+        objects: &mut BTreeMap<String, Arc<Object>>,
+        spot: Spot,
+        taken: Vec<(String, Arc<Object>)>,
+    ) {
         let folder = self.key(spot);
         objects.extend(taken.into_iter().map(|(key, object)| (format!("{}{key}", folder.as_str()), object)));
     }

@@ -1,17 +1,16 @@
 //! An open zip file, and the members that are read from it, as a whole or in parts.
 
 use std::io::{self, BufReader, Read};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flate2::Crc;
 use once_cell::sync::OnceCell;
 
 use super::directory::{Directory, LOCAL_HEADER_BYTES, Member, Method};
-use crate::store::entry::EntryKind;
 use crate::store::node::object_name;
+use crate::store::object::part;
 use crate::store::sorted_keys::SortedKeys;
-use crate::store::{Depth, Entry, Found, Key, Node, ObjectReader, Part, ReadObject, StoreError};
+use crate::store::{Key, Node, ObjectReader, Part, ReadObject, StoreError};
 
 /// Members of at most so many bytes are read together with the header before them.
 const READ_WITH_HEADER: u64 = 1 << 20;
@@ -42,7 +41,7 @@ impl Archive {
     }
 
     /// The member of a key; `None` where there is none.
-    fn member(&self, key: &Key<'_>) -> Result<Option<Member>, StoreError> {
+    pub(super) fn member(&self, key: &Key<'_>) -> Result<Option<Member>, StoreError> {
         let key = self.directory.resolve(key);
         match self.directory.find(key.as_str()) {
             None if self.directory.kind(&key).is_some() => {
@@ -52,56 +51,13 @@ impl Archive {
         }
     }
 
-    /// As [`Store::read`](crate::store::Store::read) has it.
-    pub(super) fn read(
-        self: &Arc<Self>,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
-        let Some(member) = self.member(key)? else {
-            into.clear();
-            return Ok(None);
-        };
-        self.check(&member)?;
-        let object_bytes = member.bytes;
-        let (offset, length) = part.of(object_bytes, most, || self.shown(&member))?;
-        MemberReader::new(self.clone(), member).read_at(offset, length, into)?;
-        Ok(Some(Found { object_bytes }))
-    }
-
-    pub(super) fn open(self: &Arc<Self>, key: &Key<'_>) -> Result<Option<ObjectReader>, StoreError> {
-        let Some(member) = self.member(key)? else { return Ok(None) };
-        self.check(&member)?;
-        Ok(Some(Box::new(MemberReader::new(self.clone(), member))))
-    }
-
-    /// The bytes of an object, also of one that cannot be read.
-    pub(super) fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        Ok(self.member(key)?.map(|member| member.bytes))
-    }
-
-    pub(super) fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
-        self.directory.kind(&self.directory.resolve(key))
-    }
-
-    pub(super) fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) {
-        self.directory.list(&self.directory.resolve(below), depth, each);
-    }
-
     /// The fault of a member.
     fn damaged(&self, member: &Member, reason: impl Into<String>) -> StoreError {
         StoreError::Damaged { object: self.shown(member), reason: reason.into() }
     }
 
     /// A member that can be read: one that is not encrypted, and of a name and a method that tell what it is.
-    fn check(&self, member: &Member) -> Result<(), StoreError> {
+    pub(super) fn check(&self, member: &Member) -> Result<(), StoreError> {
         if member.is_folder {
             return Err(StoreError::NotAFile { object: self.shown(member), found: "a folder" });
         }
@@ -264,7 +220,8 @@ impl Read for Section<'_> {
 }
 
 /// A member that is open.
-struct MemberReader {
+#[derive(Debug)]
+pub(super) struct MemberReader {
     archive: Arc<Archive>,
     member: Member,
     /// Where the bytes of one that is stored begin.
@@ -276,14 +233,8 @@ struct MemberReader {
     crc: Crc,
 }
 
-impl std::fmt::Debug for MemberReader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MemberReader").field("member", &self.member).finish_non_exhaustive()
-    }
-}
-
 impl MemberReader {
-    fn new(archive: Arc<Archive>, member: Member) -> Self {
+    pub(super) fn new(archive: Arc<Archive>, member: Member) -> Self {
         let (start, whole) = (OnceCell::new(), OnceCell::new());
         MemberReader { archive, member, start, whole, next: 0, crc: Crc::new() }
     }
@@ -310,10 +261,8 @@ impl ReadObject for MemberReader {
             let mut whole = Vec::new();
             archive.read_whole(member, &mut whole).map(|()| whole)
         })?;
-        // Both are less than the length of what is in memory.
-        let [begin, length] = [offset, length].map(|value| usize::try_from(value).unwrap_or(usize::MAX));
         bytes.clear();
-        bytes.extend_from_slice(&whole[begin..begin + length]);
+        bytes.extend_from_slice(part(whole, offset, length).unwrap_or_default());
         Ok(())
     }
 

@@ -123,16 +123,15 @@ impl Directory {
         let source = Source::new(object)?;
         let (mut end, mut first) = (object.length(), None);
         for _ in 0..MOST_ENDS {
-            let (fault, end_before) = match Self::read_before(&source, end) {
+            match Self::read_before(&source, end) {
                 Ok(directory) => return Ok(Some(directory)),
                 Err((fault @ ZipFault::Store(_), _)) => return Err(fault),
-                Err((fault, end_before)) => (fault, end_before),
-            };
-            if end_before.is_some() {
-                first.get_or_insert(fault);
+                Err((fault, Some(end_before))) => {
+                    first.get_or_insert(fault);
+                    end = end_before;
+                }
+                Err((_, None)) => break,
             }
-            let Some(end_before) = end_before else { break };
-            end = end_before;
         }
         match first {
             Some(fault) => Err(fault),

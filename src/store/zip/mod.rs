@@ -14,12 +14,13 @@ use std::sync::Arc;
 
 use once_cell::sync::OnceCell;
 
-use archive::Archive;
-use directory::Directory;
+use archive::{Archive, MemberReader};
+use directory::{Directory, Member};
 
 use super::entry::EntryKind;
 use super::opened_once::get_or_open;
-use super::{Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, Site, Store, StoreError};
+use super::sorted_keys::SortedKeys;
+use super::{Abilities, Ahead, Depth, Entry, Key, Node, ObjectReader, Part, Site, Store, StoreError};
 
 /// A zip file, which is an object of another store. Nothing is read before it is asked for.
 ///
@@ -58,6 +59,11 @@ impl ZipStore {
     fn archive(&self) -> Result<Option<&Arc<Archive>>, StoreError> {
         Ok(self.opened()?.and_then(Option::as_ref))
     }
+
+    fn member(&self, key: &Key<'_>) -> Result<Option<(&Arc<Archive>, Member)>, StoreError> {
+        let Some(archive) = self.archive()? else { return Ok(None) };
+        Ok(archive.member(key)?.map(|member| (archive, member)))
+    }
 }
 
 impl Store for ZipStore {
@@ -69,31 +75,23 @@ impl Store for ZipStore {
         Abilities { lists: true, is_remote: self.outer.abilities().is_remote }
     }
 
-    fn read(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
-        into.clear();
-        self.archive()?.map_or(Ok(None), |archive| archive.read(key, part, most, into))
-    }
-
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         if key.is_root() && matches!(self.opened()?, Some(None)) {
             return self.outer.store.open(&self.outer.prefix, most);
         }
-        self.archive()?.map_or(Ok(None), |archive| archive.open(key))
+        let Some((archive, member)) = self.member(key)? else { return Ok(None) };
+        archive.check(&member)?;
+        Ok(Some(Box::new(MemberReader::new(archive.clone(), member))))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        self.archive()?.map_or(Ok(None), |archive| archive.size(key))
+        // Also of one that cannot be read.
+        Ok(self.member(key)?.map(|(_, member)| member.bytes))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
         match self.opened()? {
-            Some(Some(archive)) => Ok(archive.kind(key)),
+            Some(Some(archive)) => Ok(archive.directory.kind(&archive.directory.resolve(key))),
             Some(None) if key.is_root() => Ok(Some(EntryKind::File)),
             // A link that leads nowhere.
             None if key.is_root() => self.outer.kind(),
@@ -108,7 +106,7 @@ impl Store for ZipStore {
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         if let Some(archive) = self.archive()? {
-            archive.list(below, depth, each);
+            archive.directory.list(&archive.directory.resolve(below), depth, each);
         }
         Ok(())
     }

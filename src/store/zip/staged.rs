@@ -13,8 +13,8 @@ use crate::store::node::object_name;
 use crate::store::object::PartReader;
 use crate::store::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
 use crate::store::{
-    Abilities, Depth, Entry, Found, Key, LocalStore, Log, Modes, Node, ObjectReader, ObjectWriter, Part, Put,
-    Relation, Room, Site, Spot, Store, StoreError, Tree,
+    Abilities, Depth, Entry, Key, LocalStore, Log, Modes, Node, ObjectReader, ObjectWriter, Put, Relation,
+    Room, Site, Spot, Store, StoreError, Tree,
 };
 
 /// The file in the folder beside the place.
@@ -134,21 +134,6 @@ impl Store for StagedZip {
 
     fn abilities(&self) -> Abilities {
         self.folder.abilities()
-    }
-
-    fn read(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
-        into.clear();
-        let Some(reader) = self.open(key, most)? else { return Ok(None) };
-        let object_bytes = reader.length();
-        let (offset, length) = part.of(object_bytes, most, || object_name(self.name(), key))?;
-        reader.read_at(offset, length, into)?;
-        Ok(Some(Found { object_bytes }))
     }
 
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
