@@ -87,18 +87,21 @@ fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>, Fi
     Ok(bytes)
 }
 
-/// Writes a file under another name beside it and moves it into place, replacing what was there. After an error
-/// there is neither, and what was there still is.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let failed = || io_error("write", path);
-    let name = path.file_name().ok_or_else(|| failed()(io::Error::other("it has no file name")))?;
+/// A file that is being written.
+enum Begun {
+    /// A device or a pipe has no contents to protect, and must not be replaced by a file.
+    InPlace(File),
+    /// Under another name beside its own.
+    Beside { file: File, temporary: PathBuf, target: PathBuf },
+}
+
+fn begin(path: &Path) -> io::Result<Begun> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("it has no file name"))?;
     if path.is_dir() {
-        return Err(failed()(io::Error::from(io::ErrorKind::IsADirectory)));
+        return Err(io::ErrorKind::IsADirectory.into());
     }
-    // A device or a pipe has no contents to protect, and must not be replaced by a file.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        let mut file = fs::OpenOptions::new().write(true).open(path).map_err(failed())?;
-        return file.write_all(bytes).map_err(failed());
+        return fs::OpenOptions::new().write(true).open(path).map(Begun::InPlace);
     }
     // A link stays a link: what it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -106,31 +109,30 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     temporary_name.push(name);
     temporary_name.push(format!(".{}.partial", std::process::id()));
     let temporary = target.with_file_name(temporary_name);
-    let outcome = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, &target));
-    if outcome.is_err() {
-        // It may not have been created at all.
-        let _ = fs::remove_file(&temporary);
-    }
-    outcome.map_err(failed())
+    Ok(Begun::Beside { file: File::create(&temporary)?, temporary, target })
+}
+
+/// Writes a file under another name beside it and moves it into place, replacing what was there. After an error
+/// there is neither, and what was there still is.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let written = begin(path).and_then(|begun| match begun {
+        Begun::InPlace(mut file) => file.write_all(bytes),
+        Begun::Beside { mut file, temporary, target } => {
+            let written = file.write_all(bytes).and_then(|()| file.sync_all());
+            let renamed = written.and_then(|()| fs::rename(&temporary, &target));
+            renamed.inspect_err(|_| drop(fs::remove_file(&temporary)))
+        }
+    });
+    written.map_err(io_error("write", path))
 }
 
 /// An error where [`write`] would not succeed, as far as that can be known before. Nothing is left.
 pub fn check_writable(path: &Path) -> Result<(), FileError> {
-    let failed = || io_error("write", path);
-    let name = path.file_name().ok_or_else(|| failed()(io::Error::other("it has no file name")))?;
-    if path.is_dir() {
-        return Err(failed()(io::Error::from(io::ErrorKind::IsADirectory)));
-    }
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return fs::OpenOptions::new().write(true).open(path).map(drop).map_err(failed());
-    }
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut temporary_name = std::ffi::OsString::from(".");
-    temporary_name.push(name);
-    temporary_name.push(format!(".{}.partial", std::process::id()));
-    let temporary = target.with_file_name(temporary_name);
-    let outcome = File::create(&temporary).and_then(|_| fs::remove_file(&temporary));
-    outcome.map_err(failed())
+    let begun = begin(path).and_then(|begun| match begun {
+        Begun::InPlace(_) => Ok(()),
+        Begun::Beside { temporary, .. } => fs::remove_file(&temporary),
+    });
+    begun.map_err(io_error("write", path))
 }
 
 /// Whether a file is, or would be, a folder's own place or inside it, whatever links lead to both.
@@ -154,12 +156,6 @@ fn resolved(path: &Path) -> PathBuf {
         }
     }
     path
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// Creates a folder and those above it, if need be.

@@ -9,28 +9,27 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
+
+use super::tree;
 
 /// A folder below which files are created and removed.
 #[derive(Debug)]
 pub(super) struct Confinement {
     root: PathBuf,
+    /// The folder itself is no link, and is not made.
+    is_strict: bool,
     /// Opened when it is first needed: the folder may have to be made.
     descriptor: OnceLock<OwnedFd>,
-    /// The folders in which folders were last made or files removed, the latest last: the next is likely one of them.
-    last_folders: Mutex<Vec<(PathBuf, Arc<OwnedFd>)>>,
 }
 
-/// The most folders that are kept open: threads write into different ones, each into the same for a while.
-const MOST_FOLDERS: usize = 32;
-
 impl Confinement {
-    /// The folder at a path whose own links are resolved.
-    pub(super) fn new(root: &Path) -> Self {
-        Confinement { root: root.to_path_buf(), descriptor: OnceLock::new(), last_folders: Mutex::default() }
+    /// The folder at a path.
+    pub(super) fn new(root: &Path, is_strict: bool) -> Self {
+        Confinement { root: root.to_path_buf(), is_strict, descriptor: OnceLock::new() }
     }
 
     /// Creates a file, or opens the one that is there and empties it.
@@ -43,19 +42,18 @@ impl Confinement {
     /// Creates a folder whose parent is there.
     pub(super) fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
         let (folder, name) = self.parent(path)?;
-        rustix::fs::mkdirat(&*folder, name, Mode::from_raw_mode(mode)).map_err(|error| {
-            if error == Errno::NOENT {
-                // The folder that is kept open was removed: one that is made anew is another.
-                self.last_folders.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            }
-            error.into()
-        })
+        Ok(rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(mode))?)
     }
 
     /// Creates a folder and those above it, where they are missing.
     pub(super) fn create_folders(&self, path: &Path, mode: u32) -> io::Result<()> {
         if self.relative(path)?.as_os_str().is_empty() {
-            return self.root().map(drop);
+            return match self.root() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_strict => {
+                    tree::create_folders(&self.root, mode)
+                }
+                opened => opened.map(drop),
+            };
         }
         let created = match self.create_folder(path, mode) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -72,46 +70,33 @@ impl Confinement {
     /// Removes a file, or a link itself.
     pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
         let (folder, name) = self.parent(path)?;
-        Ok(rustix::fs::unlinkat(&*folder, name, AtFlags::empty())?)
+        Ok(rustix::fs::unlinkat(&folder, name, AtFlags::empty())?)
     }
 
     /// Gives a file another name in its folder, and makes the names in the folder durable.
     pub(super) fn rename_file(&self, from: &Path, to: &Path) -> io::Result<File> {
         let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
-        // Before the name is given: there may be no room for another open file.
-        let opened = File::from(other.try_clone()?);
-        rustix::fs::renameat(&*folder, from, &*other, to)?;
-        Ok(opened)
+        rustix::fs::renameat(&folder, from, &other, to)?;
+        Ok(other.into())
     }
 
     /// Gives a file another name beside its own, which nothing may have.
     pub(super) fn link_file(&self, from: &Path, to: &Path) -> io::Result<()> {
         let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
-        Ok(rustix::fs::linkat(&*folder, from, &*other, to, AtFlags::empty())?)
+        Ok(rustix::fs::linkat(&folder, from, &other, to, AtFlags::empty())?)
     }
 
-    /// The open folder of a path, and the name in it.
-    fn parent<'p>(&self, path: &'p Path) -> io::Result<(Arc<OwnedFd>, &'p OsStr)> {
+    /// The folder of a path, opened, and the name in it.
+    fn parent<'p>(&self, path: &'p Path) -> io::Result<(OwnedFd, &'p OsStr)> {
         let relative = self.relative(path)?;
         let (Some(folder), Some(name)) = (relative.parent(), relative.file_name()) else {
             return Err(Errno::INVAL.into());
         };
-        let known = || self.last_folders.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, open)) = known().iter().rev().find(|(path, _)| path == folder) {
-            return Ok((open.clone(), name));
-        }
-        let open = if folder.as_os_str().is_empty() {
-            self.root()?.try_clone_to_owned()?
-        } else {
-            self.open(folder, OFlags::RDONLY | OFlags::DIRECTORY, 0)?
+        let opened = match folder.as_os_str().is_empty() {
+            true => self.root()?.try_clone_to_owned()?,
+            false => self.open(folder, OFlags::RDONLY | OFlags::DIRECTORY, 0)?,
         };
-        let open = Arc::new(open);
-        let mut last = known();
-        if last.len() == MOST_FOLDERS {
-            last.remove(0);
-        }
-        last.push((folder.to_path_buf(), open.clone()));
-        Ok((open, name))
+        Ok((opened, name))
     }
 
     fn relative<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
@@ -120,8 +105,9 @@ impl Confinement {
 
     fn root(&self) -> io::Result<BorrowedFd<'_>> {
         if self.descriptor.get().is_none() {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let opened = rustix::fs::open(&self.root, flags, Mode::empty())?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let link = if self.is_strict { OFlags::NOFOLLOW } else { OFlags::empty() };
+            let opened = rustix::fs::open(&self.root, flags | link, Mode::empty())?;
             // Another thread may have been faster: both are the same folder.
             let _ = self.descriptor.set(opened);
         }
@@ -208,7 +194,7 @@ mod tests {
     #[test]
     fn files_and_folders_are_made_below_the_root_and_through_no_link() {
         let (_folder, root, outside) = with_links();
-        let confined = Confinement::new(&root);
+        let confined = Confinement::new(&root, true);
         confined.create_folders(&root.join("d/e/f"), 0o777).unwrap();
         drop(confined.create_file(&root.join("d/e/f/0"), 0o666).unwrap());
         assert!(root.join("d/e/f/0").is_file());
@@ -231,7 +217,7 @@ mod tests {
     #[test]
     fn steps_refuse_what_the_kernel_refuses() {
         let (_folder, root, _outside) = with_links();
-        let confined = Confinement::new(&root);
+        let confined = Confinement::new(&root, true);
         let root = confined.root().unwrap();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW;
         let open = |path: &str| {

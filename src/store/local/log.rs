@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::io_error;
 use super::object::{sync_all, write_all};
+use super::store::{io_error, present};
 use super::tree;
 use crate::store::log::{Asker, Lock, Log};
 use crate::store::{StoreError, machine};
@@ -21,40 +21,35 @@ pub(super) struct LogFile {
     path: PathBuf,
 }
 
+/// The error of a folder that is not there.
+fn missing(path: &Path) -> StoreError {
+    io_error("create", path)(io::ErrorKind::NotFound.into())
+}
+
 impl LogFile {
     /// Creates an empty log; an error where there is one.
-    pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
-        Self::open_with(path, OpenOptions::new().create_new(true)).map_err(io_error("create", path))
+    fn create(path: &Path) -> Result<Self, StoreError> {
+        Self::opened(path, OpenOptions::new().create_new(true))?.ok_or_else(|| missing(path))
     }
 
     /// Opens a log, or makes an empty one.
     pub(super) fn begin(path: &Path) -> Result<Self, StoreError> {
-        if let Some(left) = Self::open(path)? {
-            return Ok(left);
-        }
-        let created = Self::create(path);
-        // Another process may have been faster.
-        created.or_else(|error| Self::open(path)?.ok_or(error))
+        Self::opened(path, OpenOptions::new().create(true).truncate(false))?.ok_or_else(|| missing(path))
     }
 
     /// Opens a log that is there; `None` where none is. A link is not followed.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        match Self::open_with(path, &mut OpenOptions::new()) {
-            Ok(log) if log.file.metadata().is_ok_and(|found| found.is_file()) => Ok(Some(log)),
-            Ok(_) => {
-                Err(StoreError::NotAFile { object: path.display().to_string(), found: "something else" })
-            }
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Ok(None)
-            }
-            Err(error) => Err(io_error("open", path)(error)),
-        }
+        Self::opened(path, &mut OpenOptions::new())
     }
 
-    fn open_with(path: &Path, options: &mut OpenOptions) -> io::Result<Self> {
+    fn opened(path: &Path, options: &mut OpenOptions) -> Result<Option<Self>, StoreError> {
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-        let file = options.read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-        Ok(LogFile { file, path: path.to_path_buf() })
+        let opened = options.read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path);
+        let Some(file) = present(opened, "open", path)? else { return Ok(None) };
+        if file.metadata().is_ok_and(|found| found.is_file()) {
+            return Ok(Some(LogFile { file, path: path.to_path_buf() }));
+        }
+        Err(StoreError::NotAFile { object: path.display().to_string(), found: "something else" })
     }
 
     fn try_lock(&self) -> Result<Lock, StoreError> {

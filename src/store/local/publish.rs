@@ -1,5 +1,4 @@
 //! Files that are never seen in part.
-#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::fs::File;
 use std::io;
@@ -22,12 +21,7 @@ impl LocalStore {
         if syncs {
             sync_all(&file, &temporary)?;
         }
-        let Some(confinement) = &self.confinement else {
-            let folder = path.parent().unwrap_or(&self.root);
-            let opened = File::open(folder).map_err(io_error("open", folder))?;
-            return tree::rename(&temporary, path).map(|()| opened);
-        };
-        confinement.rename_file(&temporary, path).map_err(io_error("rename", &temporary))
+        self.beneath.rename_file(&temporary, path).map_err(io_error("rename", &temporary))
     }
 
     /// Makes a whole file, durable with the folders that lead to it, where nothing is; false where something is.
@@ -42,7 +36,7 @@ impl LocalStore {
             .and_then(|()| sync_all(&file, &temporary))
             .and_then(|()| self.give_new_name(&file, &temporary, path));
         // Where it cannot be removed, it is beside what a run removes at its end.
-        let _ = self.remove_file(&temporary);
+        let _ = self.beneath.remove_file(&temporary);
         let made = made?;
         let leading = path.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.root));
         leading.into_iter().try_for_each(tree::sync_folder)?;
@@ -50,11 +44,7 @@ impl LocalStore {
     }
 
     fn give_new_name(&self, file: &File, from: &Path, to: &Path) -> Result<bool, StoreError> {
-        let linked = match &self.confinement {
-            Some(confinement) => confinement.link_file(from, to),
-            None => std::fs::hard_link(from, to),
-        };
-        let Err(error) = linked else { return Ok(true) };
+        let Err(error) = self.beneath.link_file(from, to) else { return Ok(true) };
         if error.kind() == io::ErrorKind::AlreadyExists {
             // A server may have been asked twice, since its first answer was lost.
             let names = file.metadata().map_err(io_error("look at", to))?.nlink();

@@ -23,7 +23,8 @@ use crate::store::{
     StoreError, Tree,
 };
 
-/// A store in a local folder, which need not be there yet.
+/// A store in a local folder, which need not be there yet. Links are followed where it is read; nothing is created or removed
+/// through one, neither one of an object's own name nor one on the way from the folder, as an unfinished destination may hold.
 #[derive(Debug)]
 pub struct LocalStore {
     pub(super) root: PathBuf,
@@ -32,8 +33,8 @@ pub struct LocalStore {
     folders_missing: AtomicU32,
     /// What is created gets these permissions, less the umask.
     pub(super) modes: Modes,
-    /// The folder that nothing which is written may leave by a link.
-    pub(super) confinement: Option<Arc<Confinement>>,
+    /// The folder that nothing which is written leaves by a link.
+    pub(super) beneath: Arc<Confinement>,
 }
 
 /// Permissions of what is created, before the umask.
@@ -89,31 +90,15 @@ impl LocalStore {
     /// The store in a folder; nothing is read.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
-        LocalStore {
-            name: root.display().to_string(),
-            root,
-            folders_missing: AtomicU32::new(0),
-            modes: Modes::default(),
-            confinement: None,
-        }
+        let beneath = Arc::new(Confinement::new(&root, false));
+        let (name, folders_missing) = (root.display().to_string(), AtomicU32::new(0));
+        LocalStore { name, root, folders_missing, modes: Modes::default(), beneath }
     }
 
-    /// The same store.
-    fn copied(&self) -> Self {
-        LocalStore {
-            root: self.root.clone(),
-            name: self.name.clone(),
-            folders_missing: AtomicU32::new(0),
-            modes: self.modes,
-            confinement: self.confinement.clone(),
-        }
-    }
-
-    /// The store, creating and removing nothing through a link: neither a link of an object's own name nor one on the way
-    /// from the folder, as an unfinished destination may hold. The path of the folder has no links.
+    /// The store, whose folder is no link itself, and is not made when something is written.
     #[must_use]
     pub fn confined(mut self) -> Self {
-        self.confinement = Some(Arc::new(Confinement::new(&self.root)));
+        self.beneath = Arc::new(Confinement::new(&self.root, true));
         self
     }
 
@@ -128,41 +113,19 @@ impl LocalStore {
     pub(super) fn create_file(&self, path: &Path, mode: u32) -> Result<File, StoreError> {
         let folder = path.parent().unwrap_or(&self.root);
         if self.folders_missing.load(Ordering::Relaxed) > 1
-            && let Err(error) = self.create_one_folder(folder)
+            && let Err(error) = self.beneath.create_folder(folder, self.modes.folder)
             && error.kind() == io::ErrorKind::AlreadyExists
         {
             self.folders_missing.store(0, Ordering::Relaxed);
         }
-        match self.open_new(path, mode) {
+        match self.beneath.create_file(path, mode) {
             Ok(file) => Ok(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.create_folders(folder).map_err(io_error("create", folder))?;
+                self.beneath.create_folders(folder, self.modes.folder).map_err(io_error("create", folder))?;
                 self.folders_missing.fetch_add(1, Ordering::Relaxed);
-                self.open_new(path, mode).map_err(io_error("create", path))
+                self.beneath.create_file(path, mode).map_err(io_error("create", path))
             }
             Err(error) => Err(io_error("create", path)(error)),
-        }
-    }
-
-    /// A file to be written from its beginning.
-    fn open_new(&self, path: &Path, mode: u32) -> io::Result<File> {
-        match &self.confinement {
-            Some(confinement) => confinement.create_file(path, mode),
-            None => OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path),
-        }
-    }
-
-    fn create_one_folder(&self, path: &Path) -> io::Result<()> {
-        match &self.confinement {
-            Some(confinement) => confinement.create_folder(path, self.modes.folder),
-            None => tree::create_folder(path, self.modes.folder),
-        }
-    }
-
-    fn create_folders(&self, path: &Path) -> io::Result<()> {
-        match &self.confinement {
-            Some(confinement) => confinement.create_folders(path, self.modes.folder),
-            None => tree::create_folders(path, self.modes.folder),
         }
     }
 
@@ -194,13 +157,6 @@ impl LocalStore {
         let target = self.path(key).canonicalize().ok()?;
         let root = self.path(root).canonicalize().ok()?;
         Some(LinkTarget { is_folder: target.is_dir(), is_inside: target.starts_with(root) })
-    }
-
-    pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
-        match &self.confinement {
-            Some(confinement) => confinement.remove_file(path),
-            None => std::fs::remove_file(path),
-        }
     }
 }
 
@@ -338,7 +294,7 @@ impl Store for LocalStore {
     fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
         let path = self.path(key);
         let removed = match what {
-            Tree::Object => self.remove_file(&path),
+            Tree::Object => self.beneath.remove_file(&path),
             Tree::All => std::fs::remove_dir_all(&path),
             Tree::AllBut(_) => return Err(StoreError::unsupported("remove", path.display().to_string())),
         };
@@ -402,7 +358,8 @@ impl Store for LocalStore {
     }
 
     fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {
-        Some(Arc::new(LocalStore { modes, ..self.copied() }))
+        let (root, name, beneath) = (self.root.clone(), self.name.clone(), self.beneath.clone());
+        Some(Arc::new(LocalStore { root, name, folders_missing: AtomicU32::new(0), modes, beneath }))
     }
 
     fn as_local(&self) -> Option<&LocalStore> {

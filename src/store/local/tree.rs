@@ -56,27 +56,37 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
 
 /// Gives a file another name, which nothing may have.
 pub(super) fn rename_to_nothing(from: &Path, to: &Path) -> Result<(), StoreError> {
-    match rename_without_replacing(from, to) {
-        // The file system cannot tell at once.
+    if rename_with(from, to, false).map_err(io_error("create", to))? {
+        return Ok(());
+    }
+    // The file system cannot tell at once.
+    if std::fs::symlink_metadata(to).is_ok() {
+        return Err(io_error("create", to)(io::ErrorKind::AlreadyExists.into()));
+    }
+    rename(from, to)
+}
+
+/// Exchanges two folders, at once; false where the file system cannot.
+pub(super) fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
+    rename_with(a, b, true).map_err(io_error("exchange", a))
+}
+
+/// Gives a file or a folder another name, which nothing has or with which it is exchanged; false where the file system cannot.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn rename_with(from: &Path, to: &Path, exchanges: bool) -> io::Result<bool> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let flags = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    match renameat_with(CWD, from, CWD, to, flags).map_err(io::Error::from) {
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-            if std::fs::symlink_metadata(to).is_ok() {
-                return Err(io_error("create", to)(io::ErrorKind::AlreadyExists.into()));
-            }
-            rename(from, to)
+            Ok(false)
         }
-        other => other.map_err(io_error("create", to)),
+        renamed => renamed.map(|()| true),
     }
 }
 
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
-}
-
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn rename_without_replacing(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+fn rename_with(_: &Path, _: &Path, _: bool) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// Makes the names in a folder durable, or what a file holds.
@@ -106,28 +116,6 @@ pub(super) fn sync_below(path: &Path) -> Result<u64, StoreError> {
     }
     sync_folder(path)?;
     Ok(synced)
-}
-
-/// Exchanges two folders, at once; false where the file system cannot.
-pub(super) fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
-    match exchange_names(a, b) {
-        Ok(()) => Ok(true),
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-            Ok(false)
-        }
-        Err(error) => Err(io_error("exchange", a)(error)),
-    }
-}
-
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-fn exchange_names(a: &Path, b: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn exchange_names(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// The path with every link resolved; what does not exist yet keeps its name below what does.
@@ -221,22 +209,13 @@ pub(super) fn is_mount_point(path: &Path) -> bool {
 
 /// A link somewhere below `folder` that leads into `target`, if there is one. Folders behind links are not walked.
 pub(super) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>, StoreError> {
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder).map_err(io_error("list", &folder))?;
-        for entry in entries {
-            let entry = entry.map_err(io_error("list", &folder))?;
-            let kind = entry.file_type().map_err(io_error("read", &folder))?;
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_symlink()
-                && entry.path().canonicalize().is_ok_and(|resolved| resolved.starts_with(target))
-            {
-                return Ok(Some(entry.path()));
-            }
-        }
-    }
-    Ok(None)
+    let mut found = None;
+    each_object(folder, &mut |Entry { name, kind, .. }| {
+        let link = Some(folder.join(name)).filter(|_| kind == EntryKind::Link);
+        found = link.filter(|link| link.canonicalize().is_ok_and(|resolved| resolved.starts_with(target)));
+        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(found)
 }
 
 #[cfg(test)]
