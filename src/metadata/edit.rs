@@ -28,7 +28,7 @@ pub fn remove_member(document: &mut Json, name: &str) -> bool {
 pub fn set_chunk_shape(document: &mut Json, chunk_shape: &[u64]) {
     let value = Json::from(chunk_shape.to_vec());
     let is_regular = document.pointer("/chunk_grid/name").and_then(Json::as_str) == Some("regular");
-    let configuration = document.pointer_mut("/chunk_grid/configuration");
+    let configuration = document.get_mut("chunk_grid").and_then(|grid| grid.get_mut("configuration"));
     if let Some(configuration) = configuration.filter(|_| is_regular) {
         set_member(configuration, "chunk_shape", value);
     } else {
@@ -41,7 +41,7 @@ pub fn set_chunk_shape(document: &mut Json, chunk_shape: &[u64]) {
 /// Gives an array's document of v3 the shape of a part of it and, where chunks have several lengths, those of its own.
 pub fn set_grid_of_part(document: &mut Json, part: &ArrayMetadata) {
     set_member(document, "shape", Json::from(part.shape.clone()));
-    if let Some(configuration) = document.pointer_mut("/chunk_grid/configuration")
+    if let Some(configuration) = document.get_mut("chunk_grid").and_then(|grid| grid.get_mut("configuration"))
         && configuration.get("chunk_shapes").is_some()
     {
         set_member(configuration, "chunk_shapes", chunk_shapes(&part.grid));

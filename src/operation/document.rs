@@ -178,8 +178,7 @@ fn may_be_not_finite(key: &str, pointer: &str) -> bool {
 
 /// What is to be said of the bare words of a document, at the first of them.
 fn not_finite_finding(values: &NotFiniteValues) -> Option<Diagnostic> {
-    let (value, pointer) = values.first.as_ref()?;
-    let word = value.word();
+    let (word, pointer) = values.first.as_ref()?;
     let more = match values.count {
         1 => String::new(),
         count => format!(", the first of {count} such values"),

@@ -27,8 +27,8 @@ pub(super) fn dimension_names_of_v2(attributes: &Object, rank: usize) -> Option<
 
 /// A number (also a bare `NaN`), its string form, or the base64 of its little-endian bytes, as xarray writes it.
 pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
-    if let Json::NotFinite(value) = json {
-        return value_from_json(number_type, &Json::from(value.word())).ok().map(|read| read.value);
+    if let Json::NotFinite(word) = json {
+        return value_from_json(number_type, &Json::from(*word)).ok().map(|read| read.value);
     }
     if let Ok(read) = value_from_json(number_type, json) {
         return Some(read.value);

@@ -113,8 +113,8 @@ impl DataTypeTraits for OddIntegerDataType {
         if bytes.len() != self.number_type.size() || check(bytes, self.number_type).is_err() {
             return Err(DataTypeFillValueError);
         }
-        let json = value_to_json(self.number_type, element_bits(bytes)).to_value();
-        serde_json::from_value(json).map_err(|_| DataTypeFillValueError)
+        let json = value_to_json(self.number_type, element_bits(bytes)).to_string_compact();
+        serde_json::from_str(&json).map_err(|_| DataTypeFillValueError)
     }
 
     fn eq(&self, other: &dyn DataTypeTraits) -> bool {

@@ -1,19 +1,16 @@
 //! JSON that keeps what was written: the literal of every number, the order of members, repeated names.
 
-mod error;
-mod not_finite;
 mod number;
 mod object;
 mod parse;
-mod serde_value;
 mod write;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
-pub use error::{JsonError, JsonErrorKind, Limits};
-pub use not_finite::{NotFinite, NotFiniteValues};
-pub use number::{Decimal, Number};
+pub use number::Number;
 pub use object::Object;
+pub use parse::{JsonError, NotFiniteValues};
 
 /// A JSON value. `==` compares what was written; see [`Json::same_value`].
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +21,10 @@ pub enum Json {
     Bool(bool),
     /// A number, by its literal.
     Number(Number),
-    /// `NaN`, `Infinity` or `-Infinity` as a bare word: no JSON, but what Python's `json` writes.
-    NotFinite(NotFinite),
+    /// `NaN`, `Infinity` or `-Infinity` as a bare word: no JSON (RFC 8259, section 6), but what Python's `json` writes and
+    /// reads unless it is told otherwise, and so what zarr-python and xarray put into attributes. In quotes, the word is
+    /// the form that Zarr has for the value of a float.
+    NotFinite(&'static str),
     /// A string, unescaped. A clone shares it, as one of an object shares its members.
     String(Arc<str>),
     /// An array.
@@ -82,11 +81,6 @@ impl Json {
         if let Json::Array(value) = self { Some(value) } else { None }
     }
 
-    /// The elements of an array, to change them.
-    pub const fn as_array_mut(&mut self) -> Option<&mut Vec<Json>> {
-        if let Json::Array(value) = self { Some(value) } else { None }
-    }
-
     /// The object.
     pub const fn as_object(&self) -> Option<&Object> {
         if let Json::Object(value) = self { Some(value) } else { None }
@@ -112,20 +106,19 @@ impl Json {
         self.as_object().and_then(|object| object.get(name))
     }
 
-    /// What an RFC 6901 pointer names; of repeated members the last.
-    pub fn pointer(&self, pointer: &str) -> Option<&Json> {
-        pointer_tokens(pointer)?.try_fold(self, |json, token| match json {
-            Json::Object(object) => object.get(&token),
-            Json::Array(elements) => elements.get(array_index(&token)?),
-            _ => None,
-        })
+    /// A member of an object, the last of that name, to change it.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
+        self.as_object_mut().and_then(|object| object.get_mut(name))
     }
 
-    /// The same, to change it.
-    pub fn pointer_mut(&mut self, pointer: &str) -> Option<&mut Json> {
-        pointer_tokens(pointer)?.try_fold(self, |json, token| match json {
-            Json::Object(object) => object.get_mut(&token),
-            Json::Array(elements) => elements.get_mut(array_index(&token)?),
+    /// What an RFC 6901 pointer names; of repeated members the last.
+    pub fn pointer(&self, pointer: &str) -> Option<&Json> {
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            return None;
+        }
+        pointer.split('/').skip(1).try_fold(self, |json, token| match json {
+            Json::Object(object) => object.get(&token.replace("~1", "/").replace("~0", "~")),
+            Json::Array(elements) => elements.get(array_index(token)?),
             _ => None,
         })
     }
@@ -133,30 +126,33 @@ impl Json {
     /// A short description for messages: scalars as they are written, if not too long, else what it is.
     pub fn excerpt(&self) -> String {
         const MAX_CHARACTERS: usize = 60;
-        let text = match self {
-            Json::Array(_) | Json::Object(_) => return self.kind().to_owned(),
-            // A long string is cut before it is escaped.
-            Json::String(string) => {
-                Json::from(string.chars().take(MAX_CHARACTERS + 1).collect::<String>()).to_string_compact()
-            }
-            Json::Number(number) => number.literal().chars().take(MAX_CHARACTERS + 1).collect(),
-            scalar => scalar.to_string_compact(),
-        };
-        if text.chars().count() <= MAX_CHARACTERS {
-            return text;
+        if matches!(self, Json::Array(_) | Json::Object(_)) {
+            return self.kind().to_owned();
         }
-        let cut: String = text.chars().take(MAX_CHARACTERS).collect();
-        format!("{cut}...")
+        // No character has more than four bytes.
+        let mut text = self.to_string_cut(4 * (MAX_CHARACTERS + 1));
+        if let Some((end, _)) = text.char_indices().nth(MAX_CHARACTERS) {
+            text.truncate(end);
+            text.push_str("...");
+        }
+        text
     }
 
     /// RFC 6901 pointers to the members whose name is given more than once in their object, each once.
     pub fn duplicates(&self) -> Vec<String> {
         let mut found = Vec::new();
         // Mostly there are none, and no pointer is needed.
-        if !self.has_duplicates() {
-            return found;
+        if self.has_duplicates() {
+            let _ = self.visit(&mut String::new(), &mut |json, pointer| {
+                let names = json.as_object().map(Object::duplicates).unwrap_or_default();
+                found.extend(names.into_iter().map(|name| {
+                    let mut pointer = pointer.to_owned();
+                    push_token(&mut pointer, name);
+                    pointer
+                }));
+                Ok::<(), Infallible>(())
+            });
         }
-        collect_duplicates(self, &mut String::new(), &mut found);
         found
     }
 
@@ -167,6 +163,29 @@ impl Json {
                 object.has_duplicates() || object.iter().any(|(_, it)| it.has_duplicates())
             }
             _ => false,
+        }
+    }
+
+    /// Visits this value and what it holds, each with its RFC 6901 pointer, in the order of the text.
+    fn visit<E>(
+        &self,
+        pointer: &mut String,
+        visitor: &mut impl FnMut(&Json, &str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        visitor(self, pointer)?;
+        let length = pointer.len();
+        let mut below = |name: &str, json: &Json| {
+            push_token(pointer, name);
+            json.visit(pointer, visitor)?;
+            pointer.truncate(length);
+            Ok(())
+        };
+        match self {
+            Json::Array(elements) => {
+                elements.iter().enumerate().try_for_each(|(index, json)| below(&index.to_string(), json))
+            }
+            Json::Object(object) => object.iter().try_for_each(|(name, json)| below(name, json)),
+            _ => Ok(()),
         }
     }
 
@@ -184,14 +203,6 @@ impl Json {
     }
 }
 
-/// The unescaped tokens of a pointer; `None` where it is neither empty nor begins with a slash.
-fn pointer_tokens(pointer: &str) -> Option<impl Iterator<Item = String>> {
-    if !pointer.is_empty() && !pointer.starts_with('/') {
-        return None;
-    }
-    Some(pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")))
-}
-
 /// An array index as RFC 6901 has it: digits, no leading zero.
 fn array_index(token: &str) -> Option<usize> {
     let digits = token.bytes().all(|byte| byte.is_ascii_digit());
@@ -202,33 +213,6 @@ fn array_index(token: &str) -> Option<usize> {
 pub fn push_token(pointer: &mut String, name: &str) {
     pointer.push('/');
     pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-}
-
-fn collect_duplicates(json: &Json, pointer: &mut String, found: &mut Vec<String>) {
-    let length = pointer.len();
-    match json {
-        Json::Array(elements) => {
-            for (index, element) in elements.iter().enumerate() {
-                pointer.push('/');
-                pointer.push_str(&index.to_string());
-                collect_duplicates(element, pointer, found);
-                pointer.truncate(length);
-            }
-        }
-        Json::Object(object) => {
-            for name in object.duplicates() {
-                push_token(pointer, name);
-                found.push(pointer.clone());
-                pointer.truncate(length);
-            }
-            for (name, member) in object.iter() {
-                push_token(pointer, name);
-                collect_duplicates(member, pointer, found);
-                pointer.truncate(length);
-            }
-        }
-        _ => {}
-    }
 }
 
 impl From<bool> for Json {

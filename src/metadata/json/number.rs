@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use super::Json;
+
 /// A number as it was written: `1.0`, `1e3` and 30-digit integers stay what they are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Number(Box<str>);
@@ -9,17 +11,11 @@ pub struct Number(Box<str>);
 impl Number {
     /// A number by its literal; `None` where the text is no JSON number.
     pub fn parse(literal: &str) -> Option<Self> {
-        let unsigned = literal.strip_prefix('-').unwrap_or(literal);
-        let (mantissa, exponent) =
-            unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(m, e)| (m, Some(e)));
-        let (integer, fraction) = mantissa.split_once('.').map_or((mantissa, None), |(i, f)| (i, Some(f)));
-        let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let exponent_digits = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
-        let valid = is_digits(integer)
-            && (integer.len() == 1 || !integer.starts_with('0'))
-            && fraction.is_none_or(is_digits)
-            && exponent_digits.is_none_or(is_digits);
-        valid.then(|| Number::from_valid(literal))
+        match Json::parse_str(literal) {
+            // What is longer has white space around it.
+            Ok(Json::Number(number)) if number.0.len() == literal.len() => Some(number),
+            _ => None,
+        }
     }
 
     /// A number by a literal that is known to be one.
@@ -86,21 +82,9 @@ impl Number {
     }
 }
 
-impl From<u64> for Number {
-    fn from(value: u64) -> Self {
-        Number(value.to_string().into())
-    }
-}
-
-impl From<i64> for Number {
-    fn from(value: i64) -> Self {
-        Number(value.to_string().into())
-    }
-}
-
-impl From<i128> for Number {
-    fn from(value: i128) -> Self {
-        Number(value.to_string().into())
+impl<T: Into<i128>> From<T> for Number {
+    fn from(value: T) -> Self {
+        Number(value.into().to_string().into())
     }
 }
 

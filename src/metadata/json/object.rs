@@ -1,6 +1,6 @@
 //! Objects: members in their order, repeated names included.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Json;
@@ -73,13 +73,10 @@ impl Object {
             members.push((name, value.into()));
             return;
         };
-        members[last].1 = value.into();
-        let mut index = 0;
-        members.retain(|member| {
-            let keep = member.0 != name || index == last;
-            index += 1;
-            keep
-        });
+        let kept = members.split_off(last + 1);
+        members.retain(|member| member.0 != name);
+        members.push((name, value.into()));
+        members.extend(kept);
     }
 
     /// Appends a member, whether or not the name is there: for what was read.
@@ -103,17 +100,9 @@ impl Object {
 
     /// Whether a name is given more than once.
     pub(super) fn has_duplicates(&self) -> bool {
-        // Few names are compared sooner than hashed.
-        const FEW: usize = 16;
-        let members = self.members();
-        if members.len() <= FEW {
-            let is_repeated = |(index, (name, _)): (usize, &(String, Json))| {
-                members[..index].iter().any(|(earlier, _)| earlier == name)
-            };
-            return members.iter().enumerate().any(is_repeated);
-        }
-        let mut seen = HashSet::with_capacity(members.len());
-        !self.names().all(|name| seen.insert(name))
+        let mut names: Vec<&str> = self.names().collect();
+        names.sort_unstable();
+        names.windows(2).any(|pair| pair[0] == pair[1])
     }
 
     /// The names that are given more than once, each once.
@@ -129,13 +118,10 @@ impl Object {
         if self == other {
             return true;
         }
-        let contains = |a: &Object, b: &Object| {
-            let last: std::collections::HashMap<&str, &Json> = b.iter().collect();
-            let own: std::collections::HashMap<&str, &Json> = a.iter().collect();
-            own.iter().all(|(name, value)| last.get(name).is_some_and(|other| value.same_value(other)))
-                && own.len() == last.len()
-        };
-        contains(self, other)
+        let [own, others] = [self, other].map(|object| object.iter().collect::<HashMap<_, _>>());
+        let is_same =
+            |(name, value): (&&str, &&Json)| others.get(name).is_some_and(|it| value.same_value(it));
+        own.len() == others.len() && own.iter().all(is_same)
     }
 }
 

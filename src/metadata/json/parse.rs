@@ -5,22 +5,78 @@
 
 use std::borrow::Cow;
 
-use super::{Json, JsonError, JsonErrorKind, Limits, NotFinite, NotFiniteValues, Number, Object};
+use super::{Json, Number, Object};
+use crate::diagnostic::{Code, Diagnostic, code};
+
+/// What a document may claim of this program.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Bytes of the text.
+    pub(super) max_bytes: usize,
+    /// Arrays and objects within each other.
+    pub(super) max_depth: usize,
+    /// Values of any kind: two bytes of text (`0,`) are more than fifty in memory, eight (`{"":0},`) two hundred.
+    pub(super) max_values: usize,
+}
+
+impl Limits {
+    pub(super) const DEFAULT: Limits = Limits { max_bytes: 64 << 20, max_depth: 128, max_values: 1 << 20 };
+}
+
+/// Why a text is no JSON document, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column} (byte {offset}): {message}")]
+pub struct JsonError {
+    /// Bytes before the fault.
+    offset: usize,
+    /// Counted from 1.
+    line: usize,
+    /// In characters, counted from 1.
+    column: usize,
+    code: Code,
+    message: Cow<'static, str>,
+}
+
+impl JsonError {
+    /// The error as a finding, `ZM001` or, for what is beyond the limits, `ZM002`.
+    pub fn diagnostic(&self) -> Diagnostic {
+        Diagnostic::new(self.code, self.to_string())
+    }
+
+    fn new(text: &[u8], Fault { offset, code, message }: Fault) -> Self {
+        let before = &text[..offset.min(text.len())];
+        let line = before.rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+        // Continuation bytes of UTF-8 count with the byte that they continue.
+        let is_start = |byte: &&u8| **byte & 0xc0 != 0x80;
+        JsonError {
+            offset,
+            line: before.split(|&byte| byte == b'\n').count(),
+            column: 1 + line.iter().filter(is_start).count(),
+            code,
+            message,
+        }
+    }
+}
+
+/// The bare words of a document for numbers that are not finite, all of them where they may stand.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct NotFiniteValues {
+    /// How many there are.
+    pub count: usize,
+    /// The first of them, and the RFC 6901 pointer to it.
+    pub first: Option<(&'static str, String)>,
+}
 
 impl Json {
-    /// Reads a document within the default [`Limits`].
+    /// Reads a document of at most 64 MiB, 2^20 values, and 128 arrays and objects within each other.
     pub fn parse(bytes: &[u8]) -> Result<Json, JsonError> {
-        Self::parse_with_limits(bytes, Limits::default())
+        let read = parse(bytes, Limits::DEFAULT, false);
+        read.map(|(json, _)| json).map_err(|fault| JsonError::new(bytes, fault))
     }
 
     /// The same, of text.
     pub fn parse_str(text: &str) -> Result<Json, JsonError> {
         Self::parse(text.as_bytes())
-    }
-
-    /// Reads a document within these limits.
-    pub fn parse_with_limits(bytes: &[u8], limits: Limits) -> Result<Json, JsonError> {
-        parse(bytes, limits, false).map(|(json, _)| json)
     }
 
     /// Reads a document as Python's `json` does, with `NaN`, `Infinity` and `-Infinity` as bare words wherever
@@ -29,39 +85,68 @@ impl Json {
         bytes: &[u8],
         is_allowed: impl Fn(&str) -> bool,
     ) -> Result<(Json, NotFiniteValues), JsonError> {
-        let (json, offsets) = parse(bytes, Limits::default(), true)?;
-        let found = if offsets.is_empty() {
-            NotFiniteValues::default()
-        } else {
-            NotFiniteValues::within(&json, &offsets, is_allowed)
-                .map_err(|(offset, kind)| JsonError::at(bytes, offset, kind))?
-        };
-        Ok((json, found))
+        let read = parse(bytes, Limits::DEFAULT, true).and_then(|(json, offsets)| {
+            let mut offsets = offsets.into_iter();
+            let mut found = NotFiniteValues::default();
+            if offsets.len() == 0 {
+                return Ok((json, found));
+            }
+            // Values are visited in the order in which they stand in the text.
+            json.visit(&mut String::new(), &mut |value, pointer| {
+                let Json::NotFinite(word) = value else { return Ok(()) };
+                let offset = offsets.next().unwrap_or_default();
+                if !is_allowed(pointer) {
+                    return Err(not_finite(offset, word, &format!(" at `{pointer}`")));
+                }
+                found.first.get_or_insert_with(|| (word, pointer.to_owned()));
+                found.count += 1;
+                Ok(())
+            })?;
+            Ok((json, found))
+        });
+        read.map_err(|fault| JsonError::new(bytes, fault))
     }
 }
 
 /// A value, and where in the text the bare words of it stand, in their order.
-fn parse(bytes: &[u8], limits: Limits, takes_not_finite: bool) -> Result<(Json, Vec<usize>), JsonError> {
+pub(super) fn parse(
+    bytes: &[u8],
+    limits: Limits,
+    takes_not_finite: bool,
+) -> Result<(Json, Vec<usize>), Fault> {
     if bytes.len() > limits.max_bytes {
-        return Err(JsonError::at(b"", 0, JsonErrorKind::TooLarge(limits.max_bytes)));
+        return Err(limit(0, format!("the document has more than {} bytes", limits.max_bytes)));
     }
     let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
     if marks.iter().any(|mark| bytes.starts_with(mark)) {
-        return Err(JsonError::at(bytes, 0, JsonErrorKind::ByteOrderMark));
+        return Err(syntax(0, "a byte order mark, which JSON does not allow"));
     }
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| JsonError::at(bytes, error.valid_up_to(), JsonErrorKind::NotUtf8))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| syntax(error.valid_up_to(), "invalid UTF-8"))?;
     let (members, elements) = (Vec::new(), Vec::new());
     let not_finite = takes_not_finite.then(Vec::new);
     let mut parser = Parser { text, position: 0, values: 0, limits, members, elements, not_finite };
-    let json = parser.document().map_err(|Fault { offset, kind }| JsonError::at(bytes, offset, kind))?;
+    let json = parser.document()?;
     Ok((json, parser.not_finite.unwrap_or_default()))
 }
 
 /// An error before its line and column are known.
-struct Fault {
+#[derive(Debug)]
+pub(super) struct Fault {
     offset: usize,
-    kind: JsonErrorKind,
+    code: Code,
+    message: Cow<'static, str>,
+}
+
+fn syntax(offset: usize, message: impl Into<Cow<'static, str>>) -> Fault {
+    Fault { offset, code: code::JSON_SYNTAX, message: message.into() }
+}
+
+fn limit(offset: usize, message: String) -> Fault {
+    Fault { offset, code: code::JSON_LIMIT, message: message.into() }
+}
+
+fn not_finite(offset: usize, word: &str, place: &str) -> Fault {
+    syntax(offset, format!("{word}{place} is not JSON (as the value of a float it is written \"{word}\")"))
 }
 
 /// Takes what a list holds from `first` on. Where that is the most of it, and much, it goes on in the list's own memory: a
@@ -96,38 +181,39 @@ impl<'a> Parser<'a> {
     fn document(&mut self) -> Result<Json, Fault> {
         self.skip_white_space();
         if self.peek().is_none() {
-            return Err(self.fault(JsonErrorKind::Empty));
+            return Err(syntax(self.position, "the document is empty"));
         }
         let json = self.value(0)?;
         self.skip_white_space();
         if self.peek().is_some() {
-            return Err(self.fault(JsonErrorKind::TrailingText(self.found())));
+            let message = format!("text after the end of the document: {}", self.found());
+            return Err(syntax(self.position, message));
         }
         Ok(json)
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, Fault> {
+        let Limits { max_values, max_depth, .. } = self.limits;
         self.values += 1;
-        if self.values > self.limits.max_values {
-            return Err(self.fault(JsonErrorKind::TooManyValues(self.limits.max_values)));
+        if self.values > max_values {
+            return Err(limit(self.position, format!("the document has more than {max_values} values")));
         }
         match self.peek() {
-            Some(b'{' | b'[') if depth >= self.limits.max_depth => {
-                Err(self.fault(JsonErrorKind::TooDeep(self.limits.max_depth)))
+            Some(b'{' | b'[') if depth >= max_depth => {
+                let message = format!("arrays and objects are nested more than {max_depth} deep");
+                Err(limit(self.position, message))
             }
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => Ok(Json::String(self.string()?.into())),
-            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b'-' | b'0'..=b'9') if !self.rest().starts_with("-I") => self.number(),
             _ => self.word(),
         }
     }
 
     fn object(&mut self, depth: usize) -> Result<Json, Fault> {
         let first = self.members.len();
-        self.position += 1;
-        self.skip_white_space();
-        if self.eat(b'}') {
+        if self.is_empty_list(b'}') {
             return Ok(Json::Object(Object::new()));
         }
         loop {
@@ -151,9 +237,7 @@ impl<'a> Parser<'a> {
 
     fn array(&mut self, depth: usize) -> Result<Json, Fault> {
         let first = self.elements.len();
-        self.position += 1;
-        self.skip_white_space();
-        if self.eat(b']') {
+        if self.is_empty_list(b']') {
             return Ok(Json::Array(Vec::new()));
         }
         loop {
@@ -166,8 +250,15 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Passes the opening bracket and, where it follows at once, the closing one.
+    fn is_empty_list(&mut self, close: u8) -> bool {
+        self.position += 1;
+        self.skip_white_space();
+        self.eat(close)
+    }
+
     /// Passes a comma (false) or the closing bracket (true).
-    fn end_of_list(&mut self, close: u8, expected: &'static str) -> Result<bool, Fault> {
+    fn end_of_list(&mut self, close: u8, expected: &str) -> Result<bool, Fault> {
         self.skip_white_space();
         if self.eat(close) {
             return Ok(true);
@@ -178,45 +269,40 @@ impl<'a> Parser<'a> {
         }
         self.skip_white_space();
         if self.peek() == Some(close) {
-            return Err(Fault { offset: comma, kind: JsonErrorKind::TrailingComma });
+            return Err(syntax(comma, "a comma with nothing after it"));
         }
         Ok(false)
     }
 
     fn word(&mut self) -> Result<Json, Fault> {
-        let rest = &self.text[self.position..];
-        let words = [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))];
-        for (word, json) in words {
-            if rest.starts_with(word) {
-                self.position += word.len();
-                return Ok(json);
-            }
-        }
-        match [NotFinite::NaN, NotFinite::Infinity].into_iter().find(|value| rest.starts_with(value.word())) {
-            Some(value) => self.not_finite(value),
-            None => Err(self.expected("a value")),
-        }
-    }
-
-    /// Passes a bare word, where they are taken.
-    fn not_finite(&mut self, value: NotFinite) -> Result<Json, Fault> {
-        let Some(offsets) = &mut self.not_finite else {
-            return Err(self.fault(JsonErrorKind::NotFinite(value.word())));
+        const WORDS: [(&str, Json); 6] = [
+            ("null", Json::Null),
+            ("true", Json::Bool(true)),
+            ("false", Json::Bool(false)),
+            ("NaN", Json::NotFinite("NaN")),
+            ("Infinity", Json::NotFinite("Infinity")),
+            ("-Infinity", Json::NotFinite("-Infinity")),
+        ];
+        let rest = self.rest();
+        let Some((word, json)) = WORDS.into_iter().find(|(word, _)| rest.starts_with(word)) else {
+            return Err(self.expected("a value"));
         };
-        offsets.push(self.position);
-        self.position += value.word().len();
-        Ok(Json::NotFinite(value))
+        if let Json::NotFinite(word) = json {
+            let Some(offsets) = &mut self.not_finite else {
+                return Err(not_finite(self.position, word, ""));
+            };
+            offsets.push(self.position);
+        }
+        self.position += word.len();
+        Ok(json)
     }
 
     fn number(&mut self) -> Result<Json, Fault> {
         let start = self.position;
-        if self.text[start..].starts_with(NotFinite::NegativeInfinity.word()) {
-            return self.not_finite(NotFinite::NegativeInfinity);
-        }
         self.eat(b'-');
         let leading_zero = self.peek() == Some(b'0');
         if self.digits()? > 1 && leading_zero {
-            return Err(Fault { offset: start, kind: JsonErrorKind::LeadingZero });
+            return Err(syntax(start, "a number with a leading zero"));
         }
         if self.eat(b'.') {
             self.digits()?;
@@ -230,8 +316,7 @@ impl<'a> Parser<'a> {
 
     /// Passes at least one digit; their number.
     fn digits(&mut self) -> Result<usize, Fault> {
-        let digits = self.text.as_bytes()[self.position..].iter().take_while(|byte| byte.is_ascii_digit());
-        let count = digits.count();
+        let count = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         if count == 0 {
             return Err(self.expected("a digit"));
         }
@@ -240,72 +325,45 @@ impl<'a> Parser<'a> {
     }
 
     fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
+        let (text, start) = (self.text, self.position);
+        let mut has_escapes = false;
         self.position += 1;
-        let mut string = Cow::default();
         loop {
-            let text: &'a str = self.text;
-            let rest = &text[self.position..];
+            let rest = &text.as_bytes()[self.position..];
             let special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < b' ';
-            let Some(plain) = rest.as_bytes().iter().position(special) else {
-                self.position = self.text.len();
-                return Err(self.fault(JsonErrorKind::End("the closing quote of a string")));
+            let Some(plain) = rest.iter().position(special) else {
+                self.position = text.len();
+                return Err(self.expected("the closing quote of a string"));
             };
-            // What has no escape is a piece of the text.
-            string += &rest[..plain];
             self.position += plain;
-            match rest.as_bytes()[plain] {
-                b'"' => {
-                    self.position += 1;
-                    return Ok(string);
+            match rest[plain] {
+                b'"' => break,
+                b'\\' => {
+                    has_escapes = true;
+                    // What is escaped may be a quote; any other character is looked at again.
+                    self.position += if rest.get(plain + 1).is_some_and(u8::is_ascii) { 2 } else { 1 };
                 }
-                b'\\' => string.to_mut().push(self.escape()?),
-                control => return Err(self.fault(JsonErrorKind::ControlCharacter(control))),
+                control => {
+                    let what = format!("a control character (U+{control:04X}) in a string");
+                    return Err(syntax(self.position, what + ", which must be escaped"));
+                }
             }
         }
+        self.position += 1;
+        let quoted = &text[start..self.position];
+        if !has_escapes {
+            return Ok(Cow::Borrowed(&quoted[1..quoted.len() - 1]));
+        }
+        serde_json::from_str(quoted).map(Cow::Owned).map_err(|error| {
+            let at = quoted.floor_char_boundary(error.column());
+            let escape = quoted[..at].rfind('\\').unwrap_or_default();
+            let what = "an escape sequence that is unknown, or half of a surrogate pair, in a string";
+            syntax(start + escape, what)
+        })
     }
 
-    /// The character of an escape sequence, from its backslash on.
-    fn escape(&mut self) -> Result<char, Fault> {
-        let start = self.position;
-        let invalid = Fault { offset: start, kind: JsonErrorKind::Escape };
-        self.position += 1;
-        let letter = self.peek().ok_or(Fault { offset: start, kind: JsonErrorKind::End("an escape") })?;
-        if letter != b'u' {
-            let character = match letter {
-                b'"' | b'\\' | b'/' => char::from(letter),
-                b'b' => '\u{8}',
-                b'f' => '\u{c}',
-                b'n' => '\n',
-                b'r' => '\r',
-                b't' => '\t',
-                _ => return Err(invalid),
-            };
-            self.position += 1;
-            return Ok(character);
-        }
-        self.position += 1;
-        let first = self.four_hex_digits().ok_or(invalid)?;
-        let mut units = vec![first];
-        if (0xd800..0xdc00).contains(&first) && self.text[self.position..].starts_with("\\u") {
-            self.position += 2;
-            units.extend(self.four_hex_digits());
-        }
-        let lone = Fault { offset: start, kind: JsonErrorKind::LoneSurrogate };
-        let mut characters = char::decode_utf16(units);
-        match (characters.next(), characters.next()) {
-            (Some(Ok(character)), None) => Ok(character),
-            _ => Err(lone),
-        }
-    }
-
-    fn four_hex_digits(&mut self) -> Option<u16> {
-        let digits = self.text.get(self.position..self.position + 4)?;
-        // `from_str_radix` also takes a sign.
-        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
-        }
-        self.position += 4;
-        u16::from_str_radix(digits, 16).ok()
+    fn rest(&self) -> &'a str {
+        &self.text[self.position..]
     }
 
     fn peek(&self) -> Option<u8> {
@@ -324,25 +382,16 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The next character, as messages have it.
     fn found(&self) -> String {
-        self.text[self.position..].chars().next().map_or_else(String::new, |character| {
-            if character.is_control() {
-                format!("U+{:04X}", u32::from(character))
-            } else {
-                format!("`{character}`")
-            }
-        })
+        match self.rest().chars().next() {
+            None => "the end of the document".to_owned(),
+            Some(character) if character.is_control() => format!("U+{:04X}", u32::from(character)),
+            Some(character) => format!("`{character}`"),
+        }
     }
 
-    fn fault(&self, kind: JsonErrorKind) -> Fault {
-        Fault { offset: self.position, kind }
-    }
-
-    fn expected(&self, expected: &'static str) -> Fault {
-        self.fault(if self.peek().is_none() {
-            JsonErrorKind::End(expected)
-        } else {
-            JsonErrorKind::Unexpected { expected, found: self.found() }
-        })
+    fn expected(&self, expected: &str) -> Fault {
+        syntax(self.position, format!("expected {expected}, found {}", self.found()))
     }
 }

@@ -1,32 +1,29 @@
 //! Writing: compact, or indented as Python's `json.dumps(indent=2)` does. Number literals stay as they are.
 
-use std::fmt::Write as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::{Json, Object};
-
-/// The columns within which an array of scalars stays on one line.
-const MAX_COLUMNS: usize = 80;
+use super::{Json, Number, Object};
 
 impl Json {
     /// One line, without white space.
     pub fn to_string_compact(&self) -> String {
-        let mut text = String::new();
-        write_compact(self, &mut text, usize::MAX);
-        text
+        self.to_string_cut(usize::MAX)
     }
 
     /// The same, cut soon after so many bytes: for showing what may be of any size.
     pub fn to_string_cut(&self, max_bytes: usize) -> String {
-        let mut text = String::new();
-        write_compact(self, &mut text, max_bytes);
-        text
+        let mut writer = Writer { text: Vec::new(), max_bytes, is_indented: false };
+        writer.value(self, 0);
+        writer.into_text()
     }
 
-    /// Indented by two spaces, without a line end; an array of scalars stays on its line if that has at most 80 columns.
+    /// Indented by two spaces, without a line end.
     pub fn to_string_pretty(&self) -> String {
-        let mut text = String::new();
-        write_pretty(self, 0, &mut text);
-        text
+        let mut writer = Writer { text: Vec::new(), max_bytes: usize::MAX, is_indented: true };
+        writer.value(self, 0);
+        writer.into_text()
     }
 
     /// The indented form as the bytes of a document, with a line end.
@@ -44,195 +41,131 @@ impl std::fmt::Display for Json {
     }
 }
 
-fn write_scalar(json: &Json, text: &mut String, max_bytes: usize) {
-    match json {
-        Json::Bool(true) => text.push_str("true"),
-        Json::Bool(false) => text.push_str("false"),
-        Json::Number(number) => text.push_str(number.literal()),
-        Json::NotFinite(value) => text.push_str(value.word()),
-        Json::String(string) => write_string(string, text, max_bytes),
-        Json::Null | Json::Array(_) | Json::Object(_) => text.push_str("null"),
-    }
+struct Writer {
+    text: Vec<u8>,
+    /// Writing stops soon after so many.
+    max_bytes: usize,
+    is_indented: bool,
 }
 
-/// From so many bytes on, room for a string is made at once, with some for what follows: where the text grows by doubling, it
-/// is there twice while it moves.
-const LONG: usize = 1 << 16;
-
-fn write_string(string: &str, text: &mut String, max_bytes: usize) {
-    if string.len() >= LONG {
-        text.reserve(string.len().min(max_bytes).saturating_add(LONG));
-    }
-    text.push('"');
-    for character in string.chars() {
-        if text.len() >= max_bytes {
-            return;
-        }
-        match character {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\u{8}' => text.push_str("\\b"),
-            '\u{c}' => text.push_str("\\f"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            control if control < ' ' => {
-                // Writing to a string does not fail.
-                let _ = write!(text, "\\u{:04x}", u32::from(control));
+impl Writer {
+    fn value(&mut self, json: &Json, indentation: usize) {
+        match json {
+            Json::Null => self.raw("null"),
+            Json::Bool(value) => self.raw(if *value { "true" } else { "false" }),
+            Json::Number(number) => self.raw(self.cut(number.literal())),
+            Json::NotFinite(word) => self.raw(word),
+            Json::String(string) => self.string(string),
+            Json::Array(elements) => {
+                self.list(['[', ']'], elements.iter().map(|element| (None, element)), indentation);
             }
-            other => text.push(other),
-        }
-    }
-    text.push('"');
-}
-
-/// Stops where `text` has reached `max_bytes`.
-fn write_compact(json: &Json, text: &mut String, max_bytes: usize) {
-    match json {
-        Json::Array(elements) => {
-            text.push('[');
-            for (index, element) in elements.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_compact(element, text, max_bytes);
-                if text.len() >= max_bytes {
-                    return;
-                }
+            Json::Object(object) => {
+                self.list(['{', '}'], object.iter().map(|(name, value)| (Some(name), value)), indentation);
             }
-            text.push(']');
         }
-        Json::Object(object) => {
-            text.push('{');
-            for (index, (name, value)) in object.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_string(name, text, max_bytes);
-                text.push(':');
-                write_compact(value, text, max_bytes);
-                if text.len() >= max_bytes {
-                    return;
-                }
+    }
+
+    fn list<'a>(
+        &mut self,
+        [open, close]: [char; 2],
+        members: impl Iterator<Item = (Option<&'a str>, &'a Json)>,
+        indentation: usize,
+    ) {
+        let mut next = open;
+        for (name, value) in members {
+            self.text.push(next as u8);
+            self.new_line(indentation + 2);
+            if let Some(name) = name {
+                self.string(name);
+                self.raw(if self.is_indented { ": " } else { ":" });
             }
-            text.push('}');
+            self.value(value, indentation + 2);
+            if self.text.len() >= self.max_bytes {
+                return;
+            }
+            next = ',';
         }
-        scalar => write_scalar(scalar, text, max_bytes),
+        if next == open {
+            self.text.push(open as u8);
+        } else {
+            self.new_line(indentation);
+        }
+        self.text.push(close as u8);
+    }
+
+    fn new_line(&mut self, indentation: usize) {
+        if self.is_indented {
+            self.text.push(b'\n');
+            self.text.extend(std::iter::repeat_n(b' ', indentation));
+        }
+    }
+
+    fn string(&mut self, string: &str) {
+        /// From so many bytes on, room for a string is made at once, with some for what follows: where the text grows by
+        /// doubling, it is there twice while it moves.
+        const LONG: usize = 1 << 16;
+        let string = self.cut(string);
+        if string.len() >= LONG {
+            self.text.reserve(string.len() + LONG);
+        }
+        // Writing to memory does not fail.
+        let _ = serde_json::to_writer(&mut self.text, string);
+    }
+
+    fn raw(&mut self, text: &str) {
+        self.text.extend_from_slice(text.as_bytes());
+    }
+
+    /// What of a text there is room for.
+    fn cut<'a>(&self, text: &'a str) -> &'a str {
+        &text[..text.floor_char_boundary(self.max_bytes.saturating_sub(self.text.len()))]
+    }
+
+    fn into_text(self) -> String {
+        String::from_utf8(self.text).unwrap_or_default()
     }
 }
 
-fn write_pretty(json: &Json, indentation: usize, text: &mut String) {
-    match json {
-        Json::Array(elements) if !elements.is_empty() => write_array(elements, indentation, text),
-        Json::Object(object) if !object.is_empty() => write_object(object, indentation, text),
-        other => write_compact(other, text, usize::MAX),
+impl From<&Value> for Json {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null => Json::Null,
+            Value::Bool(value) => Json::Bool(*value),
+            Value::Number(number) => Json::Number(Number::from_valid(&number.to_string())),
+            Value::String(string) => Json::from(string.as_str()),
+            Value::Array(elements) => Json::Array(elements.iter().map(Json::from).collect()),
+            Value::Object(members) => {
+                Json::Object(members.iter().map(|(name, value)| (name.clone(), Json::from(value))).collect())
+            }
+        }
     }
 }
 
-fn write_object(object: &Object, indentation: usize, text: &mut String) {
-    text.push('{');
-    for (index, (name, value)) in object.iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        new_line(indentation + 2, text);
-        write_string(name, text, usize::MAX);
-        text.push_str(": ");
-        write_pretty(value, indentation + 2, text);
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw = RawValue::from_string(self.literal().to_owned()).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
     }
-    new_line(indentation, text);
-    text.push('}');
 }
 
-fn write_array(elements: &[Json], indentation: usize, text: &mut String) {
-    let start = text.len();
-    let line_start = text.rfind('\n').map_or(0, |newline| newline + 1);
-    if write_on_line(elements, line_start, text) {
-        return;
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
     }
-    text.truncate(start);
-    text.push('[');
-    for (index, element) in elements.iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        new_line(indentation + 2, text);
-        write_pretty(element, indentation + 2, text);
-    }
-    new_line(indentation, text);
-    text.push(']');
 }
 
-/// Writes an array on the line that began at `line_start`; false, with part of it written, where it does not fit or
-/// holds more than scalars.
-fn write_on_line(elements: &[Json], line_start: usize, text: &mut String) -> bool {
-    text.push('[');
-    for (index, element) in elements.iter().enumerate() {
-        if matches!(element, Json::Array(_) | Json::Object(_)) {
-            return false;
+/// With `serde_json`'s serialisers every literal is written as it is, and a bare `NaN` or `Infinity`, which is no JSON, as
+/// the string of that name.
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Json::Null => serializer.serialize_unit(),
+            Json::Bool(value) => serializer.serialize_bool(*value),
+            Json::Number(number) => number.serialize(serializer),
+            Json::NotFinite(word) => serializer.serialize_str(word),
+            Json::String(string) => serializer.serialize_str(string),
+            Json::Array(elements) => serializer.collect_seq(elements),
+            Json::Object(object) => object.serialize(serializer),
         }
-        if index > 0 {
-            text.push_str(", ");
-        }
-        write_scalar(element, text, usize::MAX);
-        // Bytes bound the characters from above; the bracket and a comma are still to come.
-        if text.len() - line_start + 2 > MAX_COLUMNS {
-            return false;
-        }
-    }
-    text.push(']');
-    true
-}
-
-fn new_line(indentation: usize, text: &mut String) {
-    text.push('\n');
-    text.extend(std::iter::repeat_n(' ', indentation));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn compact_output_keeps_what_was_read() {
-        let text = r#"{"b":1.0,"a":[1e3,-0,123456789012345678901234567890],"b":null,"c":{"d":[]},"e":"é\n\u0001\"\\"}"#;
-        assert_eq!(Json::parse_str(text).unwrap().to_string(), text);
-    }
-
-    #[test]
-    fn cut_output_ends_soon_after_its_limit() {
-        let json =
-            Json::parse_str(&format!(r#"{{"a":[{}0],"b":"{}"}}"#, "1,".repeat(5000), "x".repeat(5000)))
-                .unwrap();
-        assert!((100..110).contains(&json.to_string_cut(100).len()));
-        assert!((11_000..11_010).contains(&json.to_string_cut(11_000).len()));
-        assert_eq!(json.to_string_cut(usize::MAX), json.to_string_compact());
-    }
-
-    #[test]
-    fn pretty_output_is_as_python_writes_it_but_for_arrays_of_scalars() {
-        let json = Json::parse_str(r#"{"a":[1,2],"b":{},"c":[],"d":[{"e":true}],"f":{"g":null}}"#).unwrap();
-        let expected = r#"{
-  "a": [1, 2],
-  "b": {},
-  "c": [],
-  "d": [
-    {
-      "e": true
-    }
-  ],
-  "f": {
-    "g": null
-  }
-}"#;
-        assert_eq!(json.to_string_pretty(), expected);
-    }
-
-    #[test]
-    fn pretty_output_breaks_long_arrays() {
-        let json = Json::from(Object::new().with("a", vec![1_000_000_u64; 20]));
-        let text = json.to_string_pretty();
-        assert_eq!(text.lines().count(), 24);
-        assert_eq!(Json::parse_str(&text).unwrap(), json);
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
 /// Bare words for what is not finite as the strings that v2 has for them.
 fn in_quotes(fill_value: &Json) -> Json {
     match fill_value {
-        Json::NotFinite(value) => Json::from(value.word()),
+        Json::NotFinite(word) => Json::from(*word),
         Json::Array(parts) => Json::Array(parts.iter().map(in_quotes).collect()),
         other => other.clone(),
     }
