@@ -2,7 +2,7 @@
 
 use super::chunk_grid::read_chunk_grid;
 use super::chunk_key::ChunkKeyEncoding;
-use super::extension::{CodecMetadata, MAX_FAULTS, read_codecs, type_fault};
+use super::extension::{CodecMetadata, Findings, MAX_FAULTS, read_codecs};
 use super::json::{Json, Object};
 use super::member::{read_attributes, read_head, read_repeated, read_unknown, required};
 use super::shape::read_shape;
@@ -84,12 +84,12 @@ pub struct ArrayMetadata {
 impl ArrayDocument {
     /// Reads what can be read; faults go to `diagnostics`.
     pub fn read(document: &Json) -> Self {
-        let Some(object) = document.as_object() else {
-            let diagnostics = vec![type_fault(document, "an object", "")];
-            return ArrayDocument { diagnostics, ..Self::default() };
-        };
         let mut diagnostics = Vec::new();
         let found = &mut diagnostics;
+        let Some(object) = document.as_object() else {
+            found.wrong_type::<()>(document, "an object", "");
+            return ArrayDocument { diagnostics, ..Self::default() };
+        };
         read_head(object, "array", found);
         let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
         let data_type = required(object, "data_type", found).cloned();
@@ -170,19 +170,16 @@ fn read_dimension_names(
     let pointer = "/dimension_names";
     if json.is_null() {
         let message = "`dimension_names` is null, which the specification wants left out";
-        diagnostics.push(Diagnostic::new(code::DIMENSION_NAMES_NULL, message).at_pointer(pointer));
-        return None;
+        return diagnostics.refuse(code::DIMENSION_NAMES_NULL, pointer, message);
     }
     let Some(elements) = json.as_array() else {
-        diagnostics.push(type_fault(json, "an array of strings and nulls", pointer));
-        return None;
+        return diagnostics.wrong_type(json, "an array of strings and nulls", pointer);
     };
     if let Some(shape) = shape
         && shape.len() != elements.len()
     {
         let message = format!("{} dimension names for {} dimensions", elements.len(), shape.len());
-        diagnostics.push(Diagnostic::new(code::DIMENSION_NAMES_LENGTH, message).at_pointer(pointer));
-        return None;
+        return diagnostics.refuse(code::DIMENSION_NAMES_LENGTH, pointer, message);
     }
     let mut names = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
@@ -190,7 +187,7 @@ fn read_dimension_names(
             Json::Null => names.push(None),
             Json::String(name) => names.push(Some(name.to_string())),
             other if diagnostics.len() < MAX_FAULTS => {
-                diagnostics.push(type_fault(other, "a string or null", &format!("{pointer}/{index}")));
+                diagnostics.wrong_type::<()>(other, "a string or null", &format!("{pointer}/{index}"));
             }
             _ => {}
         }
@@ -208,22 +205,17 @@ fn read_storage_transformers(object: &Object, diagnostics: &mut Vec<Diagnostic>)
             let num_needed = elements.len() - num_optional;
             if num_needed > 0 {
                 let message = format!("{num_needed} storage transformer(s), of which none is known");
-                diagnostics.push(Diagnostic::new(code::STORAGE_TRANSFORMER, message).at_pointer(pointer));
+                diagnostics.add(code::STORAGE_TRANSFORMER, pointer, message);
             }
             if num_optional > 0 {
                 let message = format!(
                     "{num_optional} storage transformer(s) with \"must_understand\": false, passed over since none is known"
                 );
-                diagnostics.push(
-                    Diagnostic::new(code::STORAGE_TRANSFORMER_PASSED_OVER, message).at_pointer(pointer),
-                );
+                diagnostics.add(code::STORAGE_TRANSFORMER_PASSED_OVER, pointer, message);
             }
             elements.clone()
         }
-        Some(other) => {
-            diagnostics.push(type_fault(other, "an array", pointer));
-            Vec::new()
-        }
+        Some(other) => diagnostics.wrong_type(other, "an array", pointer).unwrap_or_default(),
     }
 }
 

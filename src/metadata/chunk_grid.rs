@@ -1,6 +1,6 @@
 //! Chunk grids: the regular and the rectilinear one are read, any other is kept.
 
-use super::extension::{Extension, MAX_FAULTS};
+use super::extension::{Extension, Findings, MAX_FAULTS};
 use super::json::Json;
 use super::rectilinear::{self, EdgeLengths};
 use super::shape::{num_elements, read_sizes};
@@ -70,7 +70,7 @@ pub(super) fn read_chunk_grid(
         } else {
             (code::GRID_UNREGISTERED, format!("the chunk grid {name:?} is in no registry"))
         };
-        diagnostics.push(Diagnostic::new(code, message).at_pointer("/chunk_grid/name"));
+        diagnostics.add(code, "/chunk_grid/name", message);
         if !is_known {
             return Some(ChunkGrid::Other(json.clone()));
         }
@@ -81,15 +81,11 @@ pub(super) fn read_chunk_grid(
     let configuration = extension.configuration.unwrap_or_default();
     for name in configuration.names().filter(|name| *name != "chunk_shape").take(MAX_FAULTS) {
         let message = format!("the regular grid has no member {}", Json::from(name).excerpt());
-        diagnostics
-            .push(Diagnostic::new(code::GRID_CONFIGURATION, message).at_pointer("/chunk_grid/configuration"));
+        diagnostics.add(code::GRID_CONFIGURATION, "/chunk_grid/configuration", message);
     }
     let Some(json) = configuration.get("chunk_shape") else {
-        diagnostics.push(
-            Diagnostic::new(code::GRID_CONFIGURATION, "`chunk_shape` is missing")
-                .at_pointer("/chunk_grid/configuration"),
-        );
-        return None;
+        let pointer = "/chunk_grid/configuration";
+        return diagnostics.refuse(code::GRID_CONFIGURATION, pointer, "`chunk_shape` is missing");
     };
     let pointer = "/chunk_grid/configuration/chunk_shape";
     let mut chunk_shape = read_sizes(json, pointer, code::GRID_CONFIGURATION, diagnostics)?;
@@ -106,15 +102,12 @@ pub(super) fn check_chunk_shape(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> bool {
     let before = diagnostics.len();
-    let mut push = |code, message: String, pointer: String| {
-        diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
-    };
     if let Some(shape) = shape
         && shape.len() != chunk_shape.len()
     {
         let message =
             format!("the chunk shape has {} dimensions, the array {}", chunk_shape.len(), shape.len());
-        push(code::CHUNK_SHAPE_RANK, message, pointer.to_owned());
+        diagnostics.add(code::CHUNK_SHAPE_RANK, pointer, message);
     }
     let mut empty = Vec::new();
     for (index, size) in chunk_shape.iter_mut().enumerate().filter(|(_, size)| **size == 0) {
@@ -126,13 +119,13 @@ pub(super) fn check_chunk_shape(
             empty.push(found.with_help("write 1: not every reader opens the array").at_pointer(pointer));
         } else {
             let message = format!("the chunk shape is 0 in dimension {index}, expected at least 1");
-            push(code::CHUNK_SHAPE_ZERO, message, pointer);
+            diagnostics.add(code::CHUNK_SHAPE_ZERO, pointer, message);
         }
     }
     if num_elements(chunk_shape).is_none() {
         let message =
             format!("the number of elements of a chunk of {chunk_shape:?} does not fit into 64 bits");
-        push(code::CHUNK_SHAPE_OVERFLOW, message, pointer.to_owned());
+        diagnostics.add(code::CHUNK_SHAPE_OVERFLOW, pointer, message);
     }
     let is_sound = diagnostics.len() == before;
     diagnostics.extend(empty);

@@ -3,7 +3,7 @@
 //! For v3 a convention of zarr-python (`consolidated_metadata` in a group's `zarr.json`), for v2 the `.zmetadata` of
 //! zarr-python and all that follow it. No specification has them; readers that use them never look at the originals.
 
-use super::extension::{MAX_FAULTS, fault};
+use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object, push_token};
 use crate::diagnostic::{Diagnostic, code};
 
@@ -24,21 +24,17 @@ impl Consolidated {
             return None;
         }
         let Some(object) = member.as_object() else {
-            diagnostics.push(fault(code::CONSOLIDATED_FORM, member, "an object", pointer));
-            return None;
+            return diagnostics.unexpected(code::CONSOLIDATED_FORM, member, "an object", pointer);
         };
-        match object.get("kind") {
-            Some(Json::String(kind)) if &**kind == "inline" => {}
-            other => {
-                let found = other.map_or_else(|| "nothing".to_owned(), Json::excerpt);
-                let message = format!("expected the kind \"inline\" of consolidated metadata, found {found}");
-                diagnostics.push(Diagnostic::new(code::CONSOLIDATED_FORM, message).at_pointer(pointer));
-            }
+        if object.get("kind").and_then(Json::as_str) != Some("inline") {
+            let found = object.get("kind").map_or_else(|| "nothing".to_owned(), Json::excerpt);
+            let message = format!("expected the kind \"inline\" of consolidated metadata, found {found}");
+            diagnostics.add(code::CONSOLIDATED_FORM, pointer, message);
         }
         if object.get("must_understand") != Some(&Json::Bool(false)) {
             let message = "consolidated metadata without \"must_understand\": false, which makes the group unreadable \
                            to who does not know them";
-            diagnostics.push(Diagnostic::new(code::CONSOLIDATED_FORM, message).at_pointer(pointer));
+            diagnostics.add(code::CONSOLIDATED_FORM, pointer, message);
         }
         copies(object, "/consolidated_metadata/metadata", diagnostics)
     }
@@ -46,14 +42,13 @@ impl Consolidated {
     /// Reads a `.zmetadata`.
     pub fn read_v2(document: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         let Some(object) = document.as_object() else {
-            diagnostics.push(fault(code::CONSOLIDATED_FORM, document, "an object", ""));
-            return None;
+            return diagnostics.unexpected(code::CONSOLIDATED_FORM, document, "an object", "");
         };
         if object.get("zarr_consolidated_format").and_then(Json::as_u64) != Some(1) {
             let found =
                 object.get("zarr_consolidated_format").map_or_else(|| "nothing".to_owned(), Json::excerpt);
             let message = format!("`zarr_consolidated_format`: expected 1, found {found}");
-            diagnostics.push(Diagnostic::new(code::CONSOLIDATED_FORM, message).at_pointer(""));
+            diagnostics.add(code::CONSOLIDATED_FORM, "", message);
         }
         copies(object, "/metadata", diagnostics)
     }
@@ -70,8 +65,7 @@ fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnost
     let Some(Json::Object(metadata)) = object.get("metadata") else {
         let found = object.get("metadata").map_or_else(|| "nothing".to_owned(), Json::excerpt);
         let message = format!("`metadata`: expected an object of the copies, found {found}");
-        diagnostics.push(Diagnostic::new(code::CONSOLIDATED_FORM, message).at_pointer(pointer));
-        return None;
+        return diagnostics.refuse(code::CONSOLIDATED_FORM, pointer, message);
     };
     let mut consolidated = Consolidated { pointer, copies: Vec::with_capacity(metadata.len()) };
     let mut num_faults = 0;
@@ -81,13 +75,9 @@ fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnost
         } else if num_faults < MAX_FAULTS {
             num_faults += 1;
             let message = format!("{} is not a path below the group", Json::from(path).excerpt());
-            diagnostics.push(
-                Diagnostic::new(code::CONSOLIDATED_PATH, message)
-                    .with_help(
-                        "a path is made of names with `/` between them, none of them empty, `.` or `..`",
-                    )
-                    .at_pointer(consolidated.pointer_of(path)),
-            );
+            let help = "a path is made of names with `/` between them, none of them empty, `.` or `..`";
+            let found = Diagnostic::new(code::CONSOLIDATED_PATH, message).with_help(help);
+            diagnostics.push(found.at_pointer(consolidated.pointer_of(path)));
         }
     }
     Some(consolidated)

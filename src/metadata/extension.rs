@@ -93,21 +93,17 @@ pub fn read_codecs(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Vec<CodecMetadata>> {
     let Some(elements) = codecs.as_array() else {
-        diagnostics.push(type_fault(codecs, "an array of codecs", pointer));
-        return None;
+        return diagnostics.wrong_type(codecs, "an array of codecs", pointer);
     };
     if elements.is_empty() {
         let message = "`codecs` is empty: at least one codec must turn the array into bytes";
-        diagnostics.push(
-            Diagnostic::new(code::CODECS_EMPTY, message)
-                .with_help("add {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}")
-                .at_pointer(pointer),
-        );
+        let found = Diagnostic::new(code::CODECS_EMPTY, message).at_pointer(pointer);
+        let help = "add {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}";
+        diagnostics.push(found.with_help(help));
     }
     if elements.len() > MAX_CODECS {
         let message = format!("there are {} codecs, of which {MAX_CODECS} are read", elements.len());
-        diagnostics.push(Diagnostic::new(code::JSON_LIMIT, message).at_pointer(pointer));
-        return None;
+        return diagnostics.refuse(code::JSON_LIMIT, pointer, message);
     }
     let read = |(index, element)| {
         let pointer = format!("{pointer}/{index}");
@@ -138,51 +134,32 @@ impl Extension {
     pub(super) fn read(json: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         if let Some(name) = json.as_str() {
             let message = format!("{name:?} is written as its name alone, which most readers reject");
-            diagnostics.push(
-                Diagnostic::new(code::EXTENSION_STRING, message)
-                    .with_help(format!("write {{\"name\": {}}}", Json::from(name)))
-                    .at_pointer(pointer),
-            );
+            let found = Diagnostic::new(code::EXTENSION_STRING, message).at_pointer(pointer);
+            diagnostics.push(found.with_help(format!("write {{\"name\": {}}}", Json::from(name))));
             let name = name.to_owned();
             return Some(Extension { name, configuration: None, must_understand: true, shorthand: true });
         }
         let Some(object) = json.as_object() else {
-            diagnostics.push(type_fault(json, "an object with a name", pointer));
-            return None;
+            return diagnostics.wrong_type(json, "an object with a name", pointer);
         };
         unknown_members(object, &["name", "configuration", "must_understand"], pointer, diagnostics);
-        let name = read_name(object, pointer, diagnostics);
+        let name = match object.get("name") {
+            Some(Json::String(name)) => Some(name.to_string()),
+            Some(other) => diagnostics.wrong_type(other, "a string", &format!("{pointer}/name")),
+            None => diagnostics.refuse(code::MEMBER_MISSING, pointer, "`name` is missing"),
+        };
         let configuration = match object.get("configuration") {
             None => Some(None),
             Some(Json::Object(configuration)) => Some(Some(configuration.clone())),
-            Some(other) => {
-                diagnostics.push(type_fault(other, "an object", &format!("{pointer}/configuration")));
-                None
-            }
+            Some(other) => diagnostics.wrong_type(other, "an object", &format!("{pointer}/configuration")),
         };
         let must_understand = match object.get("must_understand") {
-            None => true,
-            Some(Json::Bool(value)) => *value,
-            Some(other) => {
-                diagnostics.push(type_fault(other, "a boolean", &format!("{pointer}/must_understand")));
-                true
-            }
+            None => None,
+            Some(Json::Bool(value)) => Some(*value),
+            Some(other) => diagnostics.wrong_type(other, "a boolean", &format!("{pointer}/must_understand")),
         };
+        let must_understand = must_understand.unwrap_or(true);
         Some(Extension { name: name?, configuration: configuration?, must_understand, shorthand: false })
-    }
-}
-
-fn read_name(object: &Object, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
-    match object.get("name") {
-        Some(Json::String(name)) => Some(name.to_string()),
-        Some(other) => {
-            diagnostics.push(type_fault(other, "a string", &format!("{pointer}/name")));
-            None
-        }
-        None => {
-            diagnostics.push(Diagnostic::new(code::MEMBER_MISSING, "`name` is missing").at_pointer(pointer));
-            None
-        }
     }
 }
 
@@ -192,26 +169,44 @@ fn unknown_members(object: &Object, known: &[&str], pointer: &str, diagnostics: 
         let mut member_pointer = pointer.to_owned();
         super::json::push_token(&mut member_pointer, name);
         let message = format!("unknown member {}", Json::from(name).excerpt());
-        let diagnostic = Diagnostic::new(code::MEMBER_UNKNOWN, message);
-        diagnostics
-            .push(diagnostic.with_help(format!("known are {}", known.join(", "))).at_pointer(member_pointer));
+        let found = Diagnostic::new(code::MEMBER_UNKNOWN, message).at_pointer(member_pointer);
+        diagnostics.push(found.with_help(format!("known are {}", known.join(", "))));
     }
 }
 
-/// "expected ..., found ..." at `pointer`.
-pub(super) fn type_fault(json: &Json, expected: &str, pointer: &str) -> Diagnostic {
-    fault(code::MEMBER_TYPE, json, expected, pointer)
+/// Where findings about a document go.
+pub(super) trait Findings {
+    /// Adds a finding at a pointer.
+    fn add(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>);
+
+    /// Adds one about something that could not be read.
+    fn refuse<T>(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>) -> Option<T> {
+        self.add(code, pointer, message);
+        None
+    }
+
+    /// "expected ..., found ..." at `pointer`.
+    fn unexpected<T>(&mut self, code: Code, json: &Json, expected: &str, pointer: &str) -> Option<T> {
+        let name = pointer.rsplit('/').next().unwrap_or_default();
+        let found = json.excerpt();
+        let message = if name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
+            format!("expected {expected}, found {found}")
+        } else {
+            format!("`{name}`: expected {expected}, found {found}")
+        };
+        self.refuse(code, pointer, message)
+    }
+
+    /// The same of a member of the wrong type.
+    fn wrong_type<T>(&mut self, json: &Json, expected: &str, pointer: &str) -> Option<T> {
+        self.unexpected(code::MEMBER_TYPE, json, expected, pointer)
+    }
 }
 
-/// The same, of another code.
-pub(super) fn fault(code: Code, json: &Json, expected: &str, pointer: &str) -> Diagnostic {
-    let name = pointer.rsplit('/').next().unwrap_or_default();
-    let message = if name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
-        format!("expected {expected}, found {}", json.excerpt())
-    } else {
-        format!("`{name}`: expected {expected}, found {}", json.excerpt())
-    };
-    Diagnostic::new(code, message).at_pointer(pointer)
+impl Findings for Vec<Diagnostic> {
+    fn add(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>) {
+        self.push(Diagnostic::new(code, message).at_pointer(pointer));
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The `zarr.json` of a group, and what kind of node a document describes.
 
-use super::extension::type_fault;
+use super::extension::Findings;
 use super::json::{Json, Object};
 use super::member::{read_attributes, read_head, read_repeated, read_unknown};
 use crate::diagnostic::Diagnostic;
@@ -44,11 +44,11 @@ pub struct GroupDocument {
 impl GroupDocument {
     /// Reads what can be read; faults go to `diagnostics`.
     pub fn read(document: &Json) -> Self {
+        let mut diagnostics = Vec::new();
         let Some(object) = document.as_object() else {
-            let diagnostics = vec![type_fault(document, "an object", "")];
+            diagnostics.wrong_type::<()>(document, "an object", "");
             return GroupDocument { diagnostics, ..Self::default() };
         };
-        let mut diagnostics = Vec::new();
         read_head(object, "group", &mut diagnostics);
         let attributes = read_attributes(object, &mut diagnostics);
         let unknown = read_unknown(object, &MEMBERS, &mut diagnostics);

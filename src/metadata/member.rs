@@ -1,6 +1,6 @@
 //! Members that the documents of arrays and groups share.
 
-use super::extension::{MAX_FAULTS, fault, type_fault};
+use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object, push_token};
 use crate::diagnostic::{Diagnostic, code};
 
@@ -11,12 +11,12 @@ pub(super) fn read_head(object: &Object, node_type: &str, diagnostics: &mut Vec<
     if let Some(json) = required(object, "zarr_format", diagnostics)
         && json.as_u64() != Some(3)
     {
-        diagnostics.push(fault(code::ZARR_FORMAT, json, "3", "/zarr_format"));
+        diagnostics.unexpected::<()>(code::ZARR_FORMAT, json, "3", "/zarr_format");
     }
     if let Some(json) = required(object, "node_type", diagnostics)
         && json.as_str() != Some(node_type)
     {
-        diagnostics.push(fault(code::NODE_TYPE, json, &format!("{node_type:?}"), "/node_type"));
+        diagnostics.unexpected::<()>(code::NODE_TYPE, json, &format!("{node_type:?}"), "/node_type");
     }
 }
 
@@ -26,22 +26,15 @@ pub(super) fn required<'a>(
     name: &str,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<&'a Json> {
-    let member = object.get(name);
-    if member.is_none() {
-        diagnostics
-            .push(Diagnostic::new(code::MEMBER_MISSING, format!("`{name}` is missing")).at_pointer(""));
-    }
-    member
+    let missing = || diagnostics.refuse(code::MEMBER_MISSING, "", format!("`{name}` is missing"));
+    object.get(name).or_else(missing)
 }
 
 /// The attributes, where they are an object.
 pub(super) fn read_attributes(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
     match object.get("attributes")? {
         Json::Object(attributes) => Some(attributes.clone()),
-        other => {
-            diagnostics.push(type_fault(other, "an object", "/attributes"));
-            None
-        }
+        other => diagnostics.wrong_type(other, "an object", "/attributes"),
     }
 }
 
@@ -54,11 +47,8 @@ pub(super) fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Ve
         let mut pointer = String::new();
         push_token(&mut pointer, name);
         let message = format!("unknown member {}", Json::from(name).excerpt());
-        diagnostics.push(
-            Diagnostic::new(code::MEMBER_UNKNOWN, message)
-                .with_help("what may be ignored is an object with \"must_understand\": false; attributes go into `attributes`")
-                .at_pointer(pointer),
-        );
+        let help = "what may be ignored is an object with \"must_understand\": false; attributes go into `attributes`";
+        diagnostics.push(Diagnostic::new(code::MEMBER_UNKNOWN, message).with_help(help).at_pointer(pointer));
     }
     unknown
 }
@@ -66,18 +56,18 @@ pub(super) fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Ve
 /// Names that are given more than once in a document that is attributes.
 pub(super) fn read_repeated_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
     for pointer in document.duplicates().into_iter().take(MAX_FAULTS) {
-        diagnostics.push(Diagnostic::new(code::ATTRIBUTE_REPEATED, REPEATED_ATTRIBUTE).at_pointer(pointer));
+        diagnostics.add(code::ATTRIBUTE_REPEATED, pointer, REPEATED_ATTRIBUTE);
     }
 }
 
 /// Names that are given more than once, anywhere in the document.
 pub(super) fn read_repeated(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
     for pointer in document.duplicates().into_iter().take(MAX_FAULTS) {
-        let (code, message) = if pointer.starts_with("/attributes/") {
-            (code::ATTRIBUTE_REPEATED, REPEATED_ATTRIBUTE)
+        if pointer.starts_with("/attributes/") {
+            diagnostics.add(code::ATTRIBUTE_REPEATED, pointer, REPEATED_ATTRIBUTE);
         } else {
-            (code::MEMBER_REPEATED, "a member is given more than once: the last is taken")
-        };
-        diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
+            let message = "a member is given more than once: the last is taken";
+            diagnostics.add(code::MEMBER_REPEATED, pointer, message);
+        }
     }
 }

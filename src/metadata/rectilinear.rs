@@ -3,7 +3,7 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/chunk-grids/rectilinear>
 
-use super::extension::MAX_FAULTS;
+use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object};
 use super::shape::{MAX_RANK, num_elements};
 use crate::diagnostic::{Code, Diagnostic, code};
@@ -51,39 +51,34 @@ pub(super) fn read(
     for name in configuration.names().filter(|name| !["kind", "chunk_shapes"].contains(name)).take(MAX_FAULTS)
     {
         let message = format!("the rectilinear grid has no member {}", Json::from(name).excerpt());
-        reader.fault(code::GRID_CONFIGURATION, POINTER, message);
+        reader.fault::<()>(code::GRID_CONFIGURATION, POINTER, message);
     }
-    match configuration.get("kind") {
-        Some(Json::String(kind)) if &**kind == "inline" => {}
-        found => {
-            let found = found.map_or_else(|| "nothing".to_owned(), Json::excerpt);
-            let message = format!("expected \"inline\" as `kind`, found {found}");
-            reader.fault(code::GRID_CONFIGURATION, &format!("{POINTER}/kind"), message);
-        }
+    let found = |member| configuration.get(member).map_or_else(|| "nothing".to_owned(), Json::excerpt);
+    if configuration.get("kind").and_then(Json::as_str) != Some("inline") {
+        let message = format!("expected \"inline\" as `kind`, found {}", found("kind"));
+        reader.fault::<()>(code::GRID_CONFIGURATION, &format!("{POINTER}/kind"), message);
     }
-    let json = configuration.get("chunk_shapes");
-    let Some(dimensions) = json.and_then(Json::as_array) else {
-        let found = json.map_or_else(|| "nothing".to_owned(), Json::excerpt);
-        let message = format!("expected the lengths of each dimension as `chunk_shapes`, found {found}");
-        reader.fault(code::GRID_CONFIGURATION, &format!("{POINTER}/chunk_shapes"), message);
-        return None;
+    let pointer = format!("{POINTER}/chunk_shapes");
+    let Some(dimensions) = configuration.get("chunk_shapes").and_then(Json::as_array) else {
+        let message = "expected the lengths of each dimension as `chunk_shapes`";
+        let message = format!("{message}, found {}", found("chunk_shapes"));
+        return reader.fault(code::GRID_CONFIGURATION, &pointer, message);
     };
     let rank = shape.map_or(dimensions.len(), <[u64]>::len);
     if dimensions.len() != rank || rank > MAX_RANK {
         let message = format!("`chunk_shapes` has {} dimensions, the array {rank}", dimensions.len());
-        reader.fault(code::CHUNK_SHAPE_RANK, &format!("{POINTER}/chunk_shapes"), message);
-        return None;
+        return reader.fault(code::CHUNK_SHAPE_RANK, &pointer, message);
     }
     let edges: Vec<EdgeLengths> = (0..rank)
         .map(|dimension| {
             let length = shape.map(|shape| shape[dimension]);
-            reader.dimension(&dimensions[dimension], length, &format!("{POINTER}/chunk_shapes/{dimension}"))
+            reader.dimension(&dimensions[dimension], length, &format!("{pointer}/{dimension}"))
         })
         .collect();
     let longest: Vec<u64> = edges.iter().map(EdgeLengths::longest).collect();
     if num_elements(&longest).is_none() {
         let message = format!("the number of elements of a chunk of {longest:?} does not fit into 64 bits");
-        reader.fault(code::CHUNK_SHAPE_OVERFLOW, &format!("{POINTER}/chunk_shapes"), message);
+        reader.fault::<()>(code::CHUNK_SHAPE_OVERFLOW, &pointer, message);
     }
     reader.is_valid.then_some(edges)
 }
@@ -95,11 +90,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn fault(&mut self, code: Code, pointer: &str, message: String) {
+    fn fault<T>(&mut self, code: Code, pointer: &str, message: impl Into<String>) -> Option<T> {
         self.is_valid = false;
         if self.diagnostics.len() < MAX_FAULTS {
-            self.diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
+            self.diagnostics.add(code, pointer, message);
         }
+        None
     }
 
     /// The lengths along a dimension of `length` elements: one for all chunks, or a list of them and of runs.
@@ -115,11 +111,11 @@ impl Reader<'_> {
             }
         };
         let edges = EdgeLengths(runs);
-        if self.is_valid && edges.total() < length && length.is_some() && edges.total().is_some() {
-            let total = edges.total().unwrap_or(0);
-            let message =
-                format!("the chunks cover {total} elements of a dimension of {}", length.unwrap_or(0));
-            self.fault(code::GRID_TOO_SHORT, pointer, message);
+        if let (true, Some(total), Some(length)) = (self.is_valid, edges.total(), length)
+            && total < length
+        {
+            let message = format!("the chunks cover {total} elements of a dimension of {length}");
+            self.fault::<()>(code::GRID_TOO_SHORT, pointer, message);
         }
         edges
     }
@@ -128,24 +124,18 @@ impl Reader<'_> {
         let Some(pair) = json.as_array() else { return Some((self.edge(json, pointer)?, 1)) };
         let [length, count] = pair else {
             let message = format!("expected a run as [length, count], found an array of {}", pair.len());
-            self.fault(code::GRID_CONFIGURATION, pointer, message);
-            return None;
+            return self.fault(code::GRID_CONFIGURATION, pointer, message);
         };
         self.edge(length, &format!("{pointer}/0")).zip(self.edge(count, &format!("{pointer}/1")))
     }
 
     fn edge(&mut self, json: &Json, pointer: &str) -> Option<u64> {
         match json.as_u64() {
-            Some(0) => {
-                let message = "a length is 0, expected at least 1".to_owned();
-                self.fault(code::CHUNK_SHAPE_ZERO, pointer, message);
-                None
-            }
+            Some(0) => self.fault(code::CHUNK_SHAPE_ZERO, pointer, "a length is 0, expected at least 1"),
             Some(edge) => Some(edge),
             None => {
                 let message = format!("expected a positive integer, found {}", json.excerpt());
-                self.fault(code::GRID_CONFIGURATION, pointer, message);
-                None
+                self.fault(code::GRID_CONFIGURATION, pointer, message)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Shapes: lists of sizes whose product can be worked with.
 
-use super::extension::fault;
+use super::extension::Findings;
 use super::json::{Json, Number};
 use crate::diagnostic::{Code, Diagnostic, code};
 pub use crate::grid::{MAX_RANK, num_elements};
@@ -13,16 +13,15 @@ pub(super) fn read_sizes(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Vec<u64>> {
     let Some(elements) = json.as_array() else {
-        diagnostics.push(fault(fault_code, json, "an array of integers", pointer));
-        return None;
+        return diagnostics.unexpected(fault_code, json, "an array of integers", pointer);
     };
     if elements.len() > MAX_RANK {
         let message = format!("{} dimensions, of which {MAX_RANK} are read", elements.len());
-        diagnostics.push(Diagnostic::new(code::RANK_LIMIT, message).at_pointer(pointer));
-        return None;
+        return diagnostics.refuse(code::RANK_LIMIT, pointer, message);
     }
     let mut sizes = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
+        let pointer_to_it = format!("{pointer}/{index}");
         let number = element.as_number().map(Number::decimal);
         match element.as_u64() {
             Some(size) => sizes.push(size),
@@ -32,15 +31,12 @@ pub(super) fn read_sizes(
                     pointer.rsplit('/').next().unwrap_or(pointer),
                     element.excerpt(),
                 );
-                diagnostics
-                    .push(Diagnostic::new(fault_code, message).at_pointer(format!("{pointer}/{index}")));
+                diagnostics.add(fault_code, pointer_to_it, message);
             }
-            None => diagnostics.push(fault(
-                fault_code,
-                element,
-                "an integer from 0 to 2^64-1",
-                &format!("{pointer}/{index}"),
-            )),
+            None => {
+                let expected = "an integer from 0 to 2^64-1";
+                diagnostics.unexpected::<()>(fault_code, element, expected, &pointer_to_it);
+            }
         }
     }
     (sizes.len() == elements.len()).then_some(sizes)
@@ -51,8 +47,7 @@ pub(super) fn read_shape(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Opti
     let shape = read_sizes(json, "/shape", code::MEMBER_TYPE, diagnostics)?;
     if num_elements(&shape).is_none() {
         let message = format!("the number of elements of {shape:?} does not fit into 64 bits");
-        diagnostics.push(Diagnostic::new(code::SHAPE_OVERFLOW, message).at_pointer("/shape"));
-        return None;
+        return diagnostics.refuse(code::SHAPE_OVERFLOW, "/shape", message);
     }
     Some(shape)
 }

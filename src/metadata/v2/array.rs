@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::array::ArrayDocument;
 use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape};
 use crate::metadata::chunk_key::{ChunkKeyEncoding, Separator};
-use crate::metadata::extension::{CodecMetadata, fault, type_fault};
+use crate::metadata::extension::{CodecMetadata, Findings};
 use crate::metadata::json::{Json, Object};
 use crate::metadata::member::{read_repeated, required};
 use crate::metadata::shape::{read_shape, read_sizes};
@@ -31,12 +31,12 @@ const MAX_FILTERS: usize = 256;
 
 /// Reads what can be read of a `.zarray`; the attributes stand elsewhere. Faults go to the document's `diagnostics`.
 pub fn read_array(document: &Json) -> ArrayDocument {
-    let Some(object) = document.as_object() else {
-        let diagnostics = vec![type_fault(document, "an object", "")];
-        return ArrayDocument { diagnostics, ..ArrayDocument::default() };
-    };
     let mut diagnostics = Vec::new();
     let found = &mut diagnostics;
+    let Some(object) = document.as_object() else {
+        found.wrong_type::<()>(document, "an object", "");
+        return ArrayDocument { diagnostics, ..ArrayDocument::default() };
+    };
     read_format(object, found);
     let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
     let chunk_grid =
@@ -102,13 +102,13 @@ fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Dtype {
         let has_form = json.as_str().is_some() || is_of_fields;
         let code = if has_form { code::V2_DTYPE } else { code::MEMBER_TYPE };
         let message = format!("`dtype`: {reason}");
-        diagnostics.push(Diagnostic::new(code, message).at_pointer("/dtype"));
+        diagnostics.add(code, "/dtype", message);
         Dtype::unknown(json)
     });
     if !dtype.has_layout() {
         let message = "`dtype` has fields that are arrays: v3 has no such type, and this program reads the \
                        elements as raw bytes";
-        diagnostics.push(Diagnostic::new(code::V2_DTYPE_LAYOUT, message).at_pointer("/dtype"));
+        diagnostics.add(code::V2_DTYPE_LAYOUT, "/dtype", message);
     }
     diagnostics.extend(dtype.extension().map(|name| tensorstore::finding(name).at_pointer("/dtype")));
     dtype
@@ -119,10 +119,7 @@ fn read_order(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<bool> {
     match json.as_str() {
         Some("C") => Some(false),
         Some("F") => Some(true),
-        _ => {
-            diagnostics.push(fault(code::V2_ORDER, json, "\"C\" or \"F\"", "/order"));
-            None
-        }
+        _ => diagnostics.unexpected(code::V2_ORDER, json, "\"C\" or \"F\"", "/order"),
     }
 }
 
@@ -131,14 +128,10 @@ fn read_filters<'a>(json: &'a Json, diagnostics: &mut Vec<Diagnostic>) -> Option
         Json::Null => None,
         Json::Array(filters) if filters.len() > MAX_FILTERS => {
             let message = format!("there are {} filters, of which {MAX_FILTERS} are read", filters.len());
-            diagnostics.push(Diagnostic::new(code::JSON_LIMIT, message).at_pointer("/filters"));
-            None
+            diagnostics.refuse(code::JSON_LIMIT, "/filters", message)
         }
         Json::Array(filters) => Some(filters.iter().collect()),
-        other => {
-            diagnostics.push(type_fault(other, "an array of codecs or null", "/filters"));
-            None
-        }
+        other => diagnostics.wrong_type(other, "an array of codecs or null", "/filters"),
     }
 }
 
@@ -147,8 +140,8 @@ fn read_separator(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<
         None | Some((_, Some("."))) => Some(Separator::Dot),
         Some((_, Some("/"))) => Some(Separator::Slash),
         Some((json, _)) => {
-            diagnostics.push(fault(code::KEY_SEPARATOR, json, "\".\" or \"/\"", "/dimension_separator"));
-            None
+            let expected = "\".\" or \"/\"";
+            diagnostics.unexpected(code::KEY_SEPARATOR, json, expected, "/dimension_separator")
         }
     }
 }

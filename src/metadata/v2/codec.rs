@@ -6,7 +6,7 @@
 use super::dtype::{ByteOrder, Dtype, Kind};
 use crate::codec::registry::{self, CodecKind, Entry};
 use crate::diagnostic::{Diagnostic, code, spelling};
-use crate::metadata::extension::{CodecMetadata, View, fault};
+use crate::metadata::extension::{CodecMetadata, Findings, View};
 use crate::metadata::json::{Json, Object};
 
 /// Ids of numcodecs that no codec of v3 has, with what they turn into what.
@@ -38,19 +38,15 @@ pub(super) fn read(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<V2Codec> {
     let Some(object) = json.as_object() else {
-        diagnostics.push(fault(code::V2_CODEC, json, "an object with an `id`", pointer));
-        return None;
+        return diagnostics.unexpected(code::V2_CODEC, json, "an object with an `id`", pointer);
     };
     let id = match object.get("id") {
         Some(Json::String(id)) => &**id,
         Some(other) => {
-            diagnostics.push(fault(code::V2_CODEC, other, "a string", &format!("{pointer}/id")));
-            return None;
+            let pointer = format!("{pointer}/id");
+            return diagnostics.unexpected(code::V2_CODEC, other, "a string", &pointer);
         }
-        None => {
-            diagnostics.push(Diagnostic::new(code::V2_CODEC, "the codec has no `id`").at_pointer(pointer));
-            return None;
-        }
+        None => return diagnostics.refuse(code::V2_CODEC, pointer, "the codec has no `id`"),
     };
     let mut configuration = object.clone();
     configuration.remove("id");

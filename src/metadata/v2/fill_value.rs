@@ -6,6 +6,7 @@ use super::dtype::{ByteOrder, Dtype, Kind};
 use super::tensorstore;
 use crate::data_type::{DataType, FillValue, base64};
 use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::extension::Findings;
 use crate::metadata::json::{Json, Object};
 
 const POINTER: &str = "/fill_value";
@@ -14,11 +15,9 @@ const POINTER: &str = "/fill_value";
 pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if fill_value.is_null() {
         let message = "`fill_value` is null: what absent chunks hold is undefined, and read here as zero";
-        diagnostics.push(
-            Diagnostic::new(code::V2_FILL_VALUE_NULL, message)
-                .with_help("give the array a fill value, so that every reader sees the same")
-                .at_pointer(POINTER),
-        );
+        let found = Diagnostic::new(code::V2_FILL_VALUE_NULL, message).at_pointer(POINTER);
+        let help = "give the array a fill value, so that every reader sees the same";
+        diagnostics.push(found.with_help(help));
         return zero(dtype);
     }
     if fill_value.is_not_finite() {
@@ -34,15 +33,7 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
             Ok(DataType::Bool) => boolean(fill_value, diagnostics),
             Ok(data_type) => number(&data_type, fill_value, diagnostics),
         },
-        Kind::Raw => {
-            let size = usize::try_from(dtype.size).unwrap_or(usize::MAX);
-            raw(size, fill_value).unwrap_or_else(|| invalid(dtype, fill_value, diagnostics))
-        }
-        Kind::Struct(_) if !dtype.has_layout() => {
-            let size = usize::try_from(dtype.size).unwrap_or(usize::MAX);
-            raw(size, fill_value).unwrap_or_else(|| invalid(dtype, fill_value, diagnostics))
-        }
-        Kind::Struct(_) => fill_value
+        Kind::Raw | Kind::Struct(_) => fill_value
             .as_str()
             .and_then(base64::decode)
             .filter(|bytes| bytes.len() as u64 == dtype.size)
@@ -82,15 +73,14 @@ fn invalid(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) 
         _ => format!("{} bytes in base64", dtype.size),
     };
     let message = format!("expected {expected} for the `dtype`, found {}", fill_value.excerpt());
-    diagnostics.push(Diagnostic::new(code::FILL_VALUE_INVALID, message).at_pointer(POINTER));
+    diagnostics.add(code::FILL_VALUE_INVALID, POINTER, message);
     zero(dtype)
 }
 
 fn older_form(found: &str, written: &str) -> Diagnostic {
     let message = format!("`fill_value` is {found}, which only some readers take");
-    Diagnostic::new(code::V2_FILL_VALUE_FORM, message)
-        .with_help(format!("write {written}"))
-        .at_pointer(POINTER)
+    let found = Diagnostic::new(code::V2_FILL_VALUE_FORM, message).at_pointer(POINTER);
+    found.with_help(format!("write {written}"))
 }
 
 /// Zero, false, nothing.
@@ -133,21 +123,17 @@ fn boolean(fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
 fn number(data_type: &DataType, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if is_hexadecimal(fill_value) {
         let message = format!("v2 has no hexadecimal fill values, found {}", fill_value.excerpt());
-        diagnostics.push(
-            Diagnostic::new(code::FILL_VALUE_INVALID, message)
-                .with_help("v2 can say \"NaN\", \"Infinity\" and \"-Infinity\"; other NaNs need v3")
-                .at_pointer(POINTER),
-        );
+        let found = Diagnostic::new(code::FILL_VALUE_INVALID, message).at_pointer(POINTER);
+        let help = "v2 can say \"NaN\", \"Infinity\" and \"-Infinity\"; other NaNs need v3";
+        diagnostics.push(found.with_help(help));
         return zero(&Dtype { kind: Kind::Simple(data_type.to_metadata()), size: 0, order: ByteOrder::None });
     }
     if let Ok(read) = data_type.fill_value_from_json(fill_value)
         && read.notes.iter().any(|note| note.code == code::INTEGER_WITH_FRACTION)
         && let Ok(integer) = data_type.fill_value_to_json(&read.value)
     {
-        diagnostics.push(older_form(
-            &format!("{} for an integer", fill_value.excerpt()),
-            &integer.to_string_compact(),
-        ));
+        let found = format!("{} for an integer", fill_value.excerpt());
+        diagnostics.push(older_form(&found, &integer.to_string_compact()));
         return integer;
     }
     fill_value.clone()
@@ -161,12 +147,6 @@ fn is_hexadecimal(fill_value: &Json) -> bool {
     }
 }
 
-/// Bytes in base64 as the list of integers that v3 has.
-fn raw(size: usize, fill_value: &Json) -> Option<Json> {
-    let bytes = base64::decode(fill_value.as_str()?).filter(|bytes| bytes.len() == size)?;
-    Some(integers(&bytes))
-}
-
 fn integers(bytes: &[u8]) -> Json {
     Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect())
 }
@@ -174,6 +154,7 @@ fn integers(bytes: &[u8]) -> Json {
 /// An element from its bytes.
 fn from_bytes(dtype: &Dtype, bytes: &[u8]) -> Option<Json> {
     match &dtype.kind {
+        Kind::Struct(_) if !dtype.has_layout() => Some(integers(bytes)),
         Kind::Struct(fields) => {
             let mut rest = bytes;
             let mut object = Object::new();

@@ -16,7 +16,7 @@ pub use write::{
     NotInV2, V2ByteOrder, V2Chain, with_little_endian_types, write_codecs, write_dtype, write_fill_value,
 };
 
-use super::extension::{fault, type_fault};
+use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object};
 use super::member::{read_repeated, read_repeated_attributes, required};
 use crate::diagnostic::{Diagnostic, code};
@@ -27,17 +27,14 @@ const GROUP_MEMBERS: [&str; 1] = ["zarr_format"];
 /// Reads a `.zattrs`: an object; `None` where it is none. Faults go to `diagnostics`.
 pub fn read_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
     read_repeated_attributes(document, diagnostics);
-    let attributes = document.as_object();
-    if attributes.is_none() {
-        diagnostics.push(type_fault(document, "an object", ""));
-    }
-    attributes.cloned()
+    let wrong_type = || diagnostics.wrong_type(document, "an object", "");
+    document.as_object().cloned().or_else(wrong_type)
 }
 
 /// Reads a `.zgroup`, which says nothing but its format. Faults go to `diagnostics`.
 pub fn read_group(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
     let Some(object) = document.as_object() else {
-        diagnostics.push(type_fault(document, "an object", ""));
+        diagnostics.wrong_type::<()>(document, "an object", "");
         return;
     };
     read_format(object, diagnostics);
@@ -61,18 +58,18 @@ fn read_format(object: &Object, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(json) = required(object, "zarr_format", diagnostics)
         && json.as_u64() != Some(2)
     {
-        diagnostics.push(fault(code::ZARR_FORMAT, json, "2", "/zarr_format"));
+        diagnostics.unexpected::<()>(code::ZARR_FORMAT, json, "2", "/zarr_format");
     }
 }
 
 /// Members that v2 does not have should not be there, and are to be ignored.
 fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnostic>) {
     let unknown = object.names().filter(|name| !known.contains(name));
-    for name in unknown.take(super::extension::MAX_FAULTS) {
+    for name in unknown.take(MAX_FAULTS) {
         let mut pointer = String::new();
         super::json::push_token(&mut pointer, name);
         let message = format!("v2 has no member {}, which readers ignore", Json::from(name).excerpt());
-        diagnostics.push(Diagnostic::new(code::V2_MEMBER_UNKNOWN, message).at_pointer(pointer));
+        diagnostics.add(code::V2_MEMBER_UNKNOWN, pointer, message);
     }
 }
 
