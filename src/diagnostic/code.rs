@@ -246,12 +246,8 @@ codes! {
     // ZK: chunk keys
     /// The chunk key encoding is not one that this program follows: `default` and `v2`.
     ZK101 KEY_ENCODING_UNKNOWN Error;
-    /// The chunk key encoding is in no registry, though this program follows it.
-    ZK102 KEY_ENCODING_UNREGISTERED Warning;
     /// The separator of the chunk keys is neither "/" nor ".".
     ZK103 KEY_SEPARATOR Error;
-    /// The suffix of the chunk keys is not plain: it could lead out of the array.
-    ZK104 KEY_SUFFIX Error;
     /// The chunk key encoding's configuration has unknown members or is of a wrong type.
     ZK105 KEY_ENCODING_CONFIGURATION Error;
     /// A key that belongs to no chunk of the grid, nor to the metadata.
@@ -377,7 +373,11 @@ codes! {
 }
 
 /// Codes that are not given any more, and never used again. Options take them still.
-pub const RETIRED: &[Code] = &[entry!(ZC301 QUANTIZE_CODE_RESERVED Info)];
+pub const RETIRED: &[Code] = &[
+    entry!(ZC301 QUANTIZE_CODE_RESERVED Info),
+    entry!(ZK102 KEY_ENCODING_UNREGISTERED Warning),
+    entry!(ZK104 KEY_SUFFIX Error),
+];
 
 /// The entry of a code or a name, in upper or lower case, as options such as `--deny` give it; a retired one, too.
 pub fn find(code_or_name: &str) -> Option<Code> {

@@ -4,7 +4,6 @@
 //! the first chunks lies in front of the box is skipped; what of the last lies behind it is beyond the edge.
 
 use super::array::ArrayMetadata;
-use super::chunk_key::ChunkKeyEncoding;
 use crate::grid::{PartOf, Region};
 
 impl ArrayMetadata {
@@ -21,10 +20,7 @@ impl ArrayMetadata {
             first_chunk.iter().zip(&counts).map(|(first, count)| first + count.saturating_sub(1)).collect();
         let held = self.grid.region_of(&last).end().into_iter().zip(&self.shape);
         let cuts = held.zip(region.end()).map(|((end, whole), own)| own < end.min(*whole)).collect();
-        let chunk_key_encoding = ChunkKeyEncoding::PartOf {
-            whole: Box::new(self.chunk_key_encoding.clone()),
-            first_chunk: first_chunk.clone(),
-        };
+        let chunk_key_encoding = self.chunk_key_encoding.of_part(&first_chunk);
         let part = Some(PartOf { first_chunk, start, cuts });
         ArrayMetadata { shape, grid, chunk_key_encoding, skipped, part, ..self.clone() }
     }
@@ -49,7 +45,7 @@ impl ArrayMetadata {
     pub fn by_itself(&self) -> ArrayMetadata {
         let (counts, shape) = (self.grid.counts(), self.taken_shape());
         let grid = self.grid.part(&vec![0; shape.len()], &counts, &shape);
-        let chunk_key_encoding = self.chunk_key_encoding.of_whole().clone();
+        let chunk_key_encoding = self.chunk_key_encoding.of_whole();
         ArrayMetadata {
             grid,
             chunk_key_encoding,

@@ -58,7 +58,7 @@ pub fn read_array(document: &Json) -> ArrayDocument {
         shape,
         data_type: chain.as_ref().map(|chain| chain.data_type.clone()),
         chunk_grid,
-        chunk_key_encoding: separator.map(ChunkKeyEncoding::V2),
+        chunk_key_encoding: separator.map(ChunkKeyEncoding::v2),
         fill_value,
         // Without its order, nobody knows which element stands where.
         codecs: chain.filter(|_| is_fortran.is_some()).map(|chain| chain.codecs),

@@ -94,11 +94,11 @@ pub(in crate::operation) fn set_format(
     let present = source.metadata.chunk_key_encoding.of_whole();
     let separator = options.separator.unwrap_or_else(|| present.separator());
     let encoding = if draft.zarr_format == 2 {
-        ChunkKeyEncoding::V2(separator)
+        ChunkKeyEncoding::v2(separator)
     } else {
         present.with_separator(separator)
     };
-    if encoding != *present {
+    if encoding != present {
         set_member(&mut draft.document, "chunk_key_encoding", encoding.to_json());
     }
     if draft.zarr_format == 3 && source.zarr_format == 2 { leave_v2(draft, source) } else { Ok(()) }
