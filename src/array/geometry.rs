@@ -21,7 +21,7 @@ impl StoredArray {
     pub fn shape_of(&self, index: u64) -> Cow<'_, [u64]> {
         match self.metadata.grid.uniform() {
             Some(shape) => Cow::Borrowed(shape),
-            None => Cow::Owned(self.metadata.grid.shape_of(&position(index, &self.metadata)).into_owned()),
+            None => self.metadata.grid.shape_of(&position(index, &self.metadata)),
         }
     }
 
@@ -97,15 +97,10 @@ impl StoredArray {
                 let ones = vec![1; position.len()];
                 (position, ones)
             }
-            Some(layout) => {
-                let first = self.start_of(object).into_iter().zip(self.subchunk_shape());
-                let first = first.map(|(start, length)| start / length.max(&1)).collect();
-                if self.is_regular() {
-                    return (first, layout.subchunk_grid_shape());
-                }
-                let shape = self.shape_of(object);
-                let counts = shape.iter().zip(self.subchunk_shape());
-                (first, counts.map(|(length, inner)| length / inner.max(&1)).collect())
+            Some(_) => {
+                let (start, shape) = (self.start_of(object), self.shape_of(object));
+                let lengths = start.iter().zip(&*shape).zip(self.subchunk_shape());
+                lengths.map(|((start, shape), inner)| (start / inner.max(&1), shape / inner.max(&1))).unzip()
             }
         }
     }

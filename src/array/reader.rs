@@ -1,12 +1,11 @@
 //! The values of an array, unit by unit: chunks, or the inner chunks of shards that can be streamed; what lies beyond
 //! the edge of the array is cut off.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::fault::Fault;
 use super::kept::thread_time;
-use super::stored::{StoredArray, subchunk_start};
+use super::stored::StoredArray;
 use super::subchunks::{OpenedShard, SubchunkSource};
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::{advance, as_index, ravel, unravel};
@@ -107,7 +106,10 @@ pub fn element_fault(
 pub struct OpenedObject<'a> {
     side: &'a StoredArray,
     index: u64,
-    start: Vec<u64>,
+    /// The position of its first subchunk in the grid of subchunks.
+    first: Vec<u64>,
+    /// Subchunks along each dimension.
+    counts: Vec<u64>,
     /// `None` where it is one subchunk.
     shard: Option<OpenedShard<'a>>,
 }
@@ -117,7 +119,8 @@ impl StoredArray {
     pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>, Fault> {
         let shard = self.open_shard(index, false, &mut buffers.bytes, &mut buffers.workspace)?;
         buffers.bytes_read += shard.as_ref().map_or(0, OpenedShard::index_bytes);
-        Ok(OpenedObject { side: self, index, start: self.start_of(index), shard })
+        let (first, counts) = self.subchunks_of(index);
+        Ok(OpenedObject { side: self, index, first, counts, shard })
     }
 
     /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
@@ -211,11 +214,7 @@ impl OpenedObject<'_> {
 
     /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
     pub fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
-        let grid = match &self.shard {
-            Some(shard) => shard.layout.subchunk_grid_shape(),
-            None => vec![1; self.start.len()],
-        };
-        let mut places = cells(&vec![0; grid.len()], &grid);
+        let mut places = cells(&vec![0; self.counts.len()], &self.counts);
         places.try_for_each(|place| match self.subchunk(&place).num_elements() {
             0 => Ok(()),
             _ => visit(&place),
@@ -229,11 +228,7 @@ impl OpenedObject<'_> {
 
     /// The unit at a place, as it is stored.
     fn whole(&self, place: &[u64]) -> Region {
-        let shape = match &self.shard {
-            Some(_) => Cow::Borrowed(self.side.subchunk_shape()),
-            None => self.side.shape_of(self.index),
-        };
-        Region { start: subchunk_start(&self.start, place, &shape), shape: shape.into_owned() }
+        self.side.region_of_subchunk(&self.position(place))
     }
 
     /// The elements of a unit; `None` where it is absent.
@@ -263,17 +258,12 @@ impl OpenedObject<'_> {
 
     /// The chain of its units.
     fn chain(&self) -> Result<OfShape<'_, BoundChain>, Fault> {
-        match &self.side.layout {
-            Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
-            None => self.side.chain_of(self.index),
-        }
+        self.side.chain_of_subchunk(&self.first)
     }
 
-    /// The position of a unit in the grid of subchunks of an array whose chunks are all of one shape.
+    /// The position of a unit in the grid of subchunks.
     fn position(&self, place: &[u64]) -> Vec<u64> {
-        let shape = self.side.subchunk_shape();
-        let first = self.start.iter().zip(shape).map(|(start, length)| start / length.max(&1));
-        first.zip(place).map(|(first, index)| first + index).collect()
+        self.first.iter().zip(place).map(|(first, index)| first + index).collect()
     }
 }
 

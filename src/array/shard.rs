@@ -2,9 +2,9 @@
 
 use crate::codec::chain::{ByShape, OfShape};
 use crate::codec::kinds::Role;
-use crate::codec::region::{advance, as_index, ravel};
+use crate::codec::region::{as_index, ravel};
 use crate::codec::sharding::IndexEntry;
-use crate::codec::{BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, Workspace};
+use crate::codec::{BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, Workspace};
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
@@ -29,16 +29,11 @@ impl ShardLayout {
     /// The place of `sharding_indexed` in a chain that can be streamed.
     pub fn place_in(chain: &BoundChain) -> Option<usize> {
         let place = chain.num_array_to_array();
-        let is_last = place + 1 == chain.codecs().len();
-        match chain.codecs().get(place).map(|codec| &codec.codec) {
-            Some(Codec::Sharding(sharding)) if is_last => {
-                // A shard inside a shard is decoded whole.
-                let inner = sharding.inner();
-                let nested = inner.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
-                (!nested).then_some(place)
-            }
-            _ => None,
-        }
+        let Codec::Sharding(sharding) = &chain.codecs().get(place)?.codec else { return None };
+        // A shard inside a shard is decoded whole.
+        let is_shard = |codec: &BoundCodec| matches!(codec.codec, Codec::Sharding(_));
+        let is_nested = sharding.inner().codecs().iter().any(is_shard);
+        (place + 1 == chain.codecs().len() && !is_nested).then_some(place)
     }
 
     /// The layout, from the chain and the chain of its subchunks.
@@ -74,12 +69,6 @@ impl ShardLayout {
             shape[*dimension] = *length;
         }
         shape
-    }
-
-    /// The positions of all subchunks along the array's dimensions, in the order in which they lie in a shard.
-    pub fn subchunks(&self) -> Subchunks<'_> {
-        let first = vec![0; self.order.len()];
-        Subchunks { layout: self, next: (self.sharding.num_inner_chunks() > 0).then_some(first) }
     }
 
     /// The entry of a subchunk in the index.
@@ -123,28 +112,6 @@ impl ShardLayout {
             codec: "sharding_indexed".to_owned(),
             kind,
         })
-    }
-}
-
-/// The subchunks of a shard in the order in which they lie.
-#[derive(Debug)]
-pub struct Subchunks<'a> {
-    layout: &'a ShardLayout,
-    next: Option<Vec<u64>>,
-}
-
-impl Iterator for Subchunks<'_> {
-    type Item = Vec<u64>;
-
-    fn next(&mut self) -> Option<Vec<u64>> {
-        let inner = self.next.clone()?;
-        let mut subchunk = vec![0; inner.len()];
-        for (index, dimension) in inner.iter().zip(&self.layout.order) {
-            subchunk[*dimension] = *index;
-        }
-        let mut following = inner;
-        self.next = advance(&mut following, self.layout.sharding.grid_shape()).then_some(following);
-        Some(subchunk)
     }
 }
 

@@ -144,35 +144,25 @@ impl StoredArray {
 
     /// The object that holds a subchunk, and the subchunk's position in it.
     pub fn object_of(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
-        if self.layout.is_none() || !self.is_regular() {
-            return self.object_of_any(subchunk);
-        }
-        let per_object = self.subchunks_per_object();
-        let object: Vec<u64> = subchunk.iter().zip(&per_object).map(|(index, count)| index / count).collect();
-        let inside = subchunk.iter().zip(&per_object).map(|(index, count)| index % count).collect();
-        (ravel(&object, &self.metadata.chunk_grid_shape()), inside)
-    }
-
-    /// The same in objects of any shape.
-    fn object_of_any(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
         let (grid, counts) = (&self.metadata.grid, self.metadata.chunk_grid_shape());
         if self.layout.is_none() {
             return (ravel(subchunk, &counts), vec![0; subchunk.len()]);
         }
-        let shape = self.subchunk_shape();
         let start = self.start_of_subchunk(subchunk);
-        let (object, _) = grid.chunks_in(&start, &start);
-        let inside = grid.start_of(&object).into_iter().zip(&start).zip(shape);
+        let object: Vec<u64> = (0..).zip(&start).map(|(axis, start)| grid.chunk_of(axis, *start)).collect();
+        let inside = grid.start_of(&object).into_iter().zip(&start).zip(self.subchunk_shape());
         let inside = inside.map(|((first, start), length)| (start - first) / length).collect();
         (ravel(&object, &counts), inside)
     }
 
     /// The first element of a subchunk.
     pub fn start_of_subchunk(&self, subchunk: &[u64]) -> Vec<u64> {
-        if self.layout.is_none() && !self.is_regular() {
-            return self.metadata.grid.start_of(subchunk);
+        match &self.layout {
+            Some(_) => {
+                subchunk.iter().zip(self.subchunk_shape()).map(|(index, length)| index * length).collect()
+            }
+            None => self.metadata.grid.start_of(subchunk),
         }
-        subchunk.iter().zip(self.subchunk_shape()).map(|(index, length)| index * length).collect()
     }
 
     /// Whether what is skipped of it are whole subchunks: those that are taken are no others than they would be by
@@ -196,19 +186,17 @@ impl StoredArray {
         if !self.is_regular() || self.metadata.skips() {
             return true;
         }
-        let chunk_shape = match &self.layout {
-            Some(layout) => &layout.subchunk.decoded().shape,
-            None => self.metadata.largest_chunk(),
-        };
-        self.metadata.shape.iter().zip(chunk_shape).any(|(length, chunk)| length % chunk.max(&1) != 0)
+        self.metadata
+            .shape
+            .iter()
+            .zip(self.subchunk_shape())
+            .any(|(length, chunk)| length % chunk.max(&1) != 0)
     }
 
     /// How many of its shards are kept open, at most, while those of `other` are written.
     pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
-        let total =
-            self.metadata.chunk_grid_shape().iter().fold(1_u64, |all, length| all.saturating_mul(*length));
         let same = !self.metadata.skips() && self.metadata.grid.has_chunks_of(&other.metadata.grid);
-        total.clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
+        self.metadata.num_chunks().clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
     }
 }
 
@@ -216,16 +204,6 @@ impl StoredArray {
 pub fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
     let count = as_index(chain.decoded().num_elements().unwrap_or(0));
     element.repeat(count)
-}
-
-/// The first element of an inner chunk.
-pub fn subchunk_start(start: &[u64], subchunk: &[u64], subchunk_shape: &[u64]) -> Vec<u64> {
-    start
-        .iter()
-        .zip(subchunk)
-        .zip(subchunk_shape)
-        .map(|((start, index), length)| start + index * length)
-        .collect()
 }
 
 /// Moves the position of a faulty element from the chunk's frame to the array's.
