@@ -1,6 +1,6 @@
 //! Chunk grids: the regular and the rectilinear one are read, any other is kept.
 
-use super::extension::{Extension, Findings, MAX_FAULTS};
+use super::extension::{Findings, MAX_FAULTS, read_extension};
 use super::json::Json;
 use super::rectilinear::{self, EdgeLengths};
 use super::shape::{num_elements, read_sizes};
@@ -60,7 +60,7 @@ pub(super) fn read_chunk_grid(
     shape: Option<&[u64]>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<ChunkGrid> {
-    let extension = Extension::read(json, "/chunk_grid", diagnostics)?;
+    let extension = read_extension(json, "/chunk_grid", diagnostics)?;
     if extension.name != "regular" {
         let name = &extension.name;
         let is_known = name == "rectilinear";

@@ -1,6 +1,6 @@
 //! Chunk keys: from chunk indices to the key of a chunk, relative to its array, and back.
 
-use super::extension::{Extension, Findings};
+use super::extension::{Findings, read_extension};
 use super::json::{Json, Object};
 use crate::diagnostic::{Diagnostic, code};
 
@@ -142,7 +142,7 @@ impl ChunkKeyEncoding {
     /// Reads metadata at `pointer`; anything that is not on the list of encodings is an error: a key must never lead
     /// out of its array.
     pub(super) fn read(json: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
-        let extension = Extension::read(json, pointer, diagnostics)?;
+        let extension = read_extension(json, pointer, diagnostics)?;
         let name = &extension.name;
         let encoding = match name.as_str() {
             "default" => Self::v3_default(Separator::Slash),

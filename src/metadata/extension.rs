@@ -105,62 +105,45 @@ pub fn read_codecs(
         let message = format!("there are {} codecs, of which {MAX_CODECS} are read", elements.len());
         return diagnostics.refuse(code::JSON_LIMIT, pointer, message);
     }
-    let read = |(index, element)| {
-        let pointer = format!("{pointer}/{index}");
-        let extension = Extension::read(element, &pointer, diagnostics)?;
-        Some(CodecMetadata {
-            name: extension.name,
-            configuration: extension.configuration,
-            must_understand: extension.must_understand,
-            shorthand: extension.shorthand,
-            pointer,
-            view: None,
-        })
-    };
+    let read = |(index, element)| read_extension(element, &format!("{pointer}/{index}"), diagnostics);
     Some(elements.iter().enumerate().filter_map(read).collect())
 }
 
-/// A name with a configuration.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Extension {
-    pub(super) name: String,
-    pub(super) configuration: Option<Object>,
-    pub(super) must_understand: bool,
-    pub(super) shorthand: bool,
-}
-
-impl Extension {
-    /// Reads either form; `None` where there is no name, or the configuration is no object.
-    pub(super) fn read(json: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
-        if let Some(name) = json.as_str() {
-            let message = format!("{name:?} is written as its name alone, which most readers reject");
-            let found = Diagnostic::new(code::EXTENSION_STRING, message).at_pointer(pointer);
-            diagnostics.push(found.with_help(format!("write {{\"name\": {}}}", Json::from(name))));
-            let name = name.to_owned();
-            return Some(Extension { name, configuration: None, must_understand: true, shorthand: true });
-        }
-        let Some(object) = json.as_object() else {
-            return diagnostics.wrong_type(json, "an object with a name", pointer);
-        };
-        unknown_members(object, &["name", "configuration", "must_understand"], pointer, diagnostics);
-        let name = match object.get("name") {
-            Some(Json::String(name)) => Some(name.to_string()),
-            Some(other) => diagnostics.wrong_type(other, "a string", &format!("{pointer}/name")),
-            None => diagnostics.refuse(code::MEMBER_MISSING, pointer, "`name` is missing"),
-        };
-        let configuration = match object.get("configuration") {
-            None => Some(None),
-            Some(Json::Object(configuration)) => Some(Some(configuration.clone())),
-            Some(other) => diagnostics.wrong_type(other, "an object", &format!("{pointer}/configuration")),
-        };
-        let must_understand = match object.get("must_understand") {
-            None => None,
-            Some(Json::Bool(value)) => Some(*value),
-            Some(other) => diagnostics.wrong_type(other, "a boolean", &format!("{pointer}/must_understand")),
-        };
-        let must_understand = must_understand.unwrap_or(true);
-        Some(Extension { name: name?, configuration: configuration?, must_understand, shorthand: false })
+/// Reads a name with a configuration, or a name alone; `None` where there is no name, or the configuration is no object.
+pub(super) fn read_extension(
+    json: &Json,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<CodecMetadata> {
+    if let Some(name) = json.as_str() {
+        let message = format!("{name:?} is written as its name alone, which most readers reject");
+        let found = Diagnostic::new(code::EXTENSION_STRING, message).at_pointer(pointer);
+        diagnostics.push(found.with_help(format!("write {{\"name\": {}}}", Json::from(name))));
+        let pointer = pointer.to_owned();
+        return Some(CodecMetadata { shorthand: true, pointer, ..CodecMetadata::new(name, None) });
     }
+    let Some(object) = json.as_object() else {
+        return diagnostics.wrong_type(json, "an object with a name", pointer);
+    };
+    unknown_members(object, &["name", "configuration", "must_understand"], pointer, diagnostics);
+    let name = match object.get("name") {
+        Some(Json::String(name)) => Some(name.to_string()),
+        Some(other) => diagnostics.wrong_type(other, "a string", &format!("{pointer}/name")),
+        None => diagnostics.refuse(code::MEMBER_MISSING, pointer, "`name` is missing"),
+    };
+    let configuration = match object.get("configuration") {
+        None => Some(None),
+        Some(Json::Object(configuration)) => Some(Some(configuration.clone())),
+        Some(other) => diagnostics.wrong_type(other, "an object", &format!("{pointer}/configuration")),
+    };
+    let must_understand = match object.get("must_understand") {
+        None => None,
+        Some(Json::Bool(value)) => Some(*value),
+        Some(other) => diagnostics.wrong_type(other, "a boolean", &format!("{pointer}/must_understand")),
+    };
+    let must_understand = must_understand.unwrap_or(true);
+    let pointer = pointer.to_owned();
+    Some(CodecMetadata { must_understand, pointer, ..CodecMetadata::new(name?, configuration?) })
 }
 
 /// A fault for each member that is not among `known`.
