@@ -17,11 +17,8 @@ use crate::store::{Ahead, Node, Part};
 
 /// What a unit of work (an object of the destination, a block) will read, known before it is run.
 pub trait Reads: Sync {
-    /// What is read.
-    fn source(&self) -> &Node;
-
-    /// Bytes that an object of it has, about.
-    fn object_bytes(&self) -> u64;
+    /// What is read, and bytes that an object of it has, about.
+    fn source(&self) -> (&Node, u64);
 
     /// Gives each part of an object that a unit will read to `each`, with the key of the object, unless it cannot be known
     /// yet: where inner chunks lie stands in the index of their shard. What is not there is not given.
@@ -30,12 +27,8 @@ pub trait Reads: Sync {
 
 /// Units that are objects of an array itself, each read from its beginning on, or by its index if it is a shard.
 impl Reads for StoredArray {
-    fn source(&self) -> &Node {
-        &self.node
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.chunk_bytes()
+    fn source(&self) -> (&Node, u64) {
+        (&self.node, self.chunk_bytes())
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
@@ -77,7 +70,7 @@ impl<'a> ReadAhead<'a> {
     /// What `units` will read, in their order, of each of some sources whose store wants to know. They may have one store,
     /// and share what that wants to hear.
     pub fn of(sources: &[&'a dyn Reads], units: &'a ChunkSet) -> Vec<Self> {
-        let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().wants_hints()?)));
+        let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().0.wants_hints()?)));
         let wanted: Vec<_> = wanted.collect();
         let share = wanted.len();
         let ahead = wanted.into_iter().map(|(reads, Ahead { requests, bytes })| {
@@ -97,7 +90,7 @@ impl<'a> ReadAhead<'a> {
             told.requests -= requests;
             told.bytes -= bytes;
         }
-        let mut soon = Vec::new();
+        let ((source, object_bytes), mut soon) = (self.reads.source(), Vec::new());
         while let Some(unit) = self.units.nth(told.next)
             && (told.next <= place || (told.requests < self.most.requests && told.bytes < self.most.bytes))
         {
@@ -106,7 +99,7 @@ impl<'a> ReadAhead<'a> {
                 if soon.len() - first < MOST_OF_A_UNIT && told.is_new(key, part) {
                     soon.push((key.to_owned(), part));
                     bytes = bytes.saturating_add(match part {
-                        Part::Whole => self.reads.object_bytes(),
+                        Part::Whole => object_bytes,
                         Part::Range { length, .. } | Part::Last(length) => length,
                     });
                 }
@@ -114,7 +107,7 @@ impl<'a> ReadAhead<'a> {
             told.wait(place, soon.len() - first, bytes);
         }
         if !soon.is_empty() {
-            self.reads.source().expect(&soon);
+            source.expect(&soon);
         }
     }
 }
@@ -246,12 +239,8 @@ mod tests {
     struct Tens(Node);
 
     impl Reads for Tens {
-        fn source(&self) -> &Node {
-            &self.0
-        }
-
-        fn object_bytes(&self) -> u64 {
-            10
+        fn source(&self) -> (&Node, u64) {
+            (&self.0, 10)
         }
 
         fn reads(&self, unit: u64, each: &mut dyn FnMut(&str, Part)) {

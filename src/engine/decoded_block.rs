@@ -71,6 +71,18 @@ impl DecodedBlock {
         self.subchunks[item].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The part of a subchunk that lies inside the array, and its shape.
+    fn inside(&self, item: usize) -> (Block, Vec<u64>) {
+        let position = self.position(item);
+        let start: Vec<u64> = position.iter().zip(&self.subchunk_shape).map(|(p, l)| p * l).collect();
+        let ends = self.block.as_ref().map_or(&[][..], |block| &block.end);
+        let valid = start.iter().zip(&self.subchunk_shape).zip(ends);
+        let valid: Vec<u64> =
+            valid.map(|((start, length), end)| (*length).min(end.saturating_sub(*start))).collect();
+        let end = start.iter().zip(&valid).map(|(start, length)| start + length).collect();
+        (Block { start, end }, valid)
+    }
+
     /// Makes room for a subchunk, and fills it as if nothing were stored, unless `may_be_absent` tells of the part inside
     /// the array that all of it is.
     pub(super) fn prepare(
@@ -79,22 +91,13 @@ impl DecodedBlock {
         encoder: &SubchunkEncoder,
         may_be_absent: impl Fn(&Block) -> bool,
     ) {
-        let Some(block) = &self.block else { return };
-        let start: Vec<u64> =
-            self.position(item).iter().zip(&self.subchunk_shape).map(|(p, l)| p * l).collect();
-        let valid: Vec<u64> = start
-            .iter()
-            .zip(&self.subchunk_shape)
-            .zip(&block.end)
-            .map(|((start, length), end)| (*length).min(end.saturating_sub(*start)))
-            .collect();
-        let end: Vec<u64> = start.iter().zip(&valid).map(|(start, length)| start + length).collect();
+        let (part, valid) = self.inside(item);
         let mut subchunk = self.lock(item);
         let inside = elements_to_end(&valid, &self.subchunk_shape);
         subchunk.elements.resize(as_index(inside) * encoder.element_size(), 0);
         subchunk.is_stored = false;
         let has_gaps = valid.iter().product::<u64>() != inside;
-        if has_gaps || may_be_absent(&Block { start, end }) {
+        if has_gaps || may_be_absent(&part) {
             encoder.fill(&mut subchunk.elements, &self.subchunk_shape, &valid);
         }
     }
@@ -107,15 +110,10 @@ impl DecodedBlock {
         encoder: &SubchunkEncoder,
         is_stored: impl FnOnce(&Block) -> Result<bool, Fault>,
     ) -> Result<(), Fault> {
-        let Some(block) = &self.block else { return Ok(()) };
+        let (part, valid) = self.inside(item);
         let mut subchunk = self.lock(item);
-        let start: Vec<u64> =
-            self.position(item).iter().zip(&self.subchunk_shape).map(|(p, l)| p * l).collect();
-        let ends = start.iter().zip(&self.subchunk_shape).zip(&block.end);
-        let end: Vec<u64> = ends.map(|((start, length), end)| (start + length).min(*end)).collect();
-        let valid: Vec<u64> = end.iter().zip(&start).map(|(end, start)| end - start).collect();
         if subchunk.is_stored && encoder.is_absent(&subchunk.elements, &self.subchunk_shape, &valid) {
-            subchunk.is_stored = is_stored(&Block { start, end })?;
+            subchunk.is_stored = is_stored(&part)?;
         }
         Ok(())
     }

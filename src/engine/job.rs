@@ -9,7 +9,7 @@ use super::pass;
 use super::progress::Progress;
 use super::report::ObjectReport;
 use super::route::copy::{CopyJob, CopyPass};
-use super::route::measured::SubchunkWay;
+use super::route::measured::{Groups, SubchunkWay};
 use super::route::rechunk::Rechunk;
 use super::route::staged::{Intermediate, Staged};
 use super::route::{MeasuredRun, MovePass, RechunkPass, Route, StagedRun};
@@ -156,7 +156,7 @@ impl Job {
         let all = self.units_of(pass);
         let groups =
             all.iter().skip_while(|group| *group < units.start).take_while(|group| *group < units.end);
-        let objects = groups.flat_map(|group| rechunk.plan.objects(&rechunk.plan.group(group), &grid));
+        let objects = groups.flat_map(|group| rechunk.plan.objects(group, &grid));
         ChunkSet::from_ranges(objects.collect())
     }
 
@@ -292,7 +292,8 @@ impl ObjectJob {
             }
             Route::Staged(staged) => StagedRun { transfer, staged, part }.run(driver, progress, &mut fold),
             Route::Measured(measured) => {
-                MeasuredRun { transfer, measured, source: &subchunks.source, part, progress }
+                let groups = Groups::new(&transfer.destination, &transfer.source);
+                MeasuredRun { transfer, measured, source: &subchunks.source, groups, part, progress }
                     .run(driver, &mut fold)
             }
         };

@@ -38,12 +38,8 @@ pub(super) struct BlockReads<'a> {
 }
 
 impl Reads for BlockReads<'_> {
-    fn source(&self) -> &Node {
-        &self.reader.side.node
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.reader.side.chunk_bytes()
+    fn source(&self) -> (&Node, u64) {
+        (&self.reader.side.node, self.reader.side.chunk_bytes())
     }
 
     fn reads(&self, block: u64, each: &mut dyn FnMut(&str, Part)) {

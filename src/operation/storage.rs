@@ -147,12 +147,8 @@ pub fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
 }
 
 impl Reads for Shards<'_> {
-    fn source(&self) -> &Node {
-        self.node
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.least_bytes
+    fn source(&self) -> (&Node, u64) {
+        (self.node, self.least_bytes)
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {

@@ -6,15 +6,6 @@ use std::ops::Range;
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::codec::region::{ravel, unravel};
 use crate::grid::cells;
-use crate::metadata::array::ArrayMetadata;
-
-/// Objects of the destination that are written together: whole ones, of one block or of several that follow each
-/// other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WriteBatch {
-    start: Vec<u64>,
-    end: Vec<u64>,
-}
 
 /// A box of subchunks of the destination, cut at the edge of the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,13 +61,19 @@ impl RechunkPlan {
             .collect()
     }
 
-    /// A group by its number.
-    pub fn group(&self, number: u64) -> WriteBatch {
-        let position = unravel(number, &self.group_grid_shape());
+    /// A group by its number: objects of the destination that are written together, whole ones, of one block or of several that
+    /// follow each other.
+    fn group(&self, number: u64) -> Block {
         let shape = self.group_shape();
+        let position = unravel(number, &self.group_grid_shape());
         let start: Vec<u64> = position.iter().zip(&shape).map(|(index, length)| index * length).collect();
         let end = self.ends(&start, &shape);
-        WriteBatch { start, end }
+        Block { start, end }
+    }
+
+    /// The first object of a group, by its linear index in a grid of this shape.
+    pub fn first_object(&self, group: u64, grid: &[u64]) -> u64 {
+        ravel(&self.group(group).subchunks(&self.grids.destination_object).0, grid)
     }
 
     /// The groups of some objects, which are given by their linear indices in a grid of this shape.
@@ -100,9 +97,8 @@ impl RechunkPlan {
     }
 
     /// The objects of a group by their linear indices in a grid of this shape.
-    pub fn objects(&self, group: &WriteBatch, grid: &[u64]) -> Vec<Range<u64>> {
-        let block = Block { start: group.start.clone(), end: group.end.clone() };
-        let (first, mut counts) = block.subchunks(&self.grids.destination_object);
+    pub fn objects(&self, group: u64, grid: &[u64]) -> Vec<Range<u64>> {
+        let (first, mut counts) = self.group(group).subchunks(&self.grids.destination_object);
         // Along the last dimension they follow each other.
         let run = counts.last_mut().map_or(1, |last| std::mem::replace(last, 1));
         let starts = cells(&first, &counts).map(|position| ravel(&position, grid));
@@ -116,8 +112,8 @@ impl RechunkPlan {
     }
 
     /// The blocks of a group, in the order in which their subchunks lie in an object.
-    pub fn blocks(&self, group: &WriteBatch) -> Vec<Block> {
-        let order = &self.grids.order;
+    pub fn blocks(&self, group: u64) -> Vec<Block> {
+        let (group, order) = (self.group(group), &self.grids.order);
         let counts: Vec<u64> = order
             .iter()
             .map(|&dimension| {
@@ -133,15 +129,6 @@ impl RechunkPlan {
             Block { start, end }
         };
         cells(&vec![0; counts.len()], &counts).map(block).collect()
-    }
-}
-
-impl WriteBatch {
-    /// The first of its objects, by its linear index in the grid of the array that is written.
-    pub fn first_object(&self, metadata: &ArrayMetadata) -> u64 {
-        let position: Vec<u64> =
-            self.start.iter().zip(metadata.largest_chunk()).map(|(start, length)| start / length).collect();
-        ravel(&position, &metadata.chunk_grid_shape())
     }
 }
 

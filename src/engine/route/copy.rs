@@ -59,12 +59,8 @@ pub(in crate::engine) struct CopyPass<'a> {
 }
 
 impl Reads for CopyPass<'_> {
-    fn source(&self) -> &Node {
-        &self.job.nodes[0]
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.job.object_bytes()
+    fn source(&self) -> (&Node, u64) {
+        (&self.job.nodes[0], self.job.object_bytes())
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
@@ -116,12 +112,8 @@ pub struct SideOfCopy<'a> {
 }
 
 impl Reads for SideOfCopy<'_> {
-    fn source(&self) -> &Node {
-        &self.job.nodes[self.side]
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.job.object_bytes()
+    fn source(&self) -> (&Node, u64) {
+        (&self.job.nodes[self.side], self.job.object_bytes())
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {

@@ -10,7 +10,7 @@ mod room;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
@@ -102,19 +102,9 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Does `work` for each object with what a thread may hold, group by group; the results, in no order.
+    /// Does `work` for each object with what a thread may hold, group by group, telling the store ahead of it what it `reads`;
+    /// the results, in no order. Objects that do not fit are done at the end, one after the other, with all there is.
     pub fn run<R: Default + AddAssign + Send>(
-        self,
-        driver: &Driver,
-        (groups, objects): (&Groups, &ChunkSet),
-        work: impl Fn(&mut MeasuredBuffers, u64) -> Result<R, Fault> + Sync,
-        fold: impl FnMut(R),
-    ) -> Result<(), ChunkFault> {
-        self.run_ahead(driver, (groups, objects, &[]), work, fold)
-    }
-
-    /// The same, telling the store ahead of the work what it will read.
-    fn run_ahead<R: Default + AddAssign + Send>(
         self,
         driver: &Driver,
         (groups, objects, reads): (&Groups, &ChunkSet, &[&dyn Reads]),
@@ -129,53 +119,52 @@ impl Allowance {
                 done => done.map(Some),
             }
         };
-        let leave = |left: &mut dyn Iterator<Item = u64>| {
-            too_large.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
-        };
-        groups.run(driver, (objects, reads), in_share, leave, &mut fold)?;
-        let too_large = too_large.into_inner().unwrap_or_else(PoisonError::into_inner);
+        groups.run(driver, (objects, reads), in_share, &too_large, &mut fold)?;
+        let left = ChunkSet::from_indices(std::mem::take(&mut *held(&too_large)));
         let alone = |buffers: &mut MeasuredBuffers, object| {
             buffers.begin(self.whole, self.beside);
             work(buffers, object).map(Some)
         };
-        groups.run(&driver.alone(), (&ChunkSet::from_indices(too_large), &[]), alone, |_| {}, &mut fold)
+        groups.run(&driver.alone(), (&left, &[]), alone, &too_large, &mut fold)
     }
 }
 
 impl Groups {
     /// Does `work` for objects, group by group. Where it gives nothing, what is left of the group, the object itself
-    /// included, goes to `leave`.
+    /// included, is `left`.
     fn run<R: Default + AddAssign + Send>(
         &self,
         driver: &Driver,
         (objects, reads): (&ChunkSet, &[&dyn Reads]),
         work: impl Fn(&mut MeasuredBuffers, u64) -> Result<Option<R>, Fault> + Sync,
-        leave: impl Fn(&mut dyn Iterator<Item = u64>) + Sync,
+        left: &Mutex<Vec<u64>>,
         fold: &mut impl FnMut(R),
     ) -> Result<(), ChunkFault> {
         let failed = Mutex::new(BTreeMap::new());
-        let held = || failed.lock().unwrap_or_else(PoisonError::into_inner);
         let of_group = |buffers: &mut MeasuredBuffers, group| {
             let mut all = R::default();
             let mut own = self.objects(group).filter(|object| objects.contains(*object));
             while let Some(object) = own.next() {
-                match work(buffers, object) {
-                    Ok(Some(done)) => all += done,
-                    Ok(None) => leave(&mut std::iter::once(object).chain(&mut own)),
-                    Err(fault) => {
-                        held().insert(group, object);
-                        return Err(fault);
-                    }
+                let done = work(buffers, object).inspect_err(|_| {
+                    held(&failed).insert(group, object);
+                })?;
+                match done {
+                    Some(done) => all += done,
+                    None => held(left).extend(std::iter::once(object).chain(&mut own)),
                 }
             }
             Ok(all)
         };
         let done = driver.run_ahead(&self.of(objects), reads, of_group, |_, all| fold(all));
         done.map_err(|ChunkFault { index, fault }| {
-            let object = held().get(&index).copied().or_else(|| self.objects(index).next());
+            let object = held(&failed).get(&index).copied().or_else(|| self.objects(index).next());
             ChunkFault { index: object.unwrap_or(index), fault }
         })
     }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The work on the objects of the destination.
@@ -184,28 +173,18 @@ pub(in crate::engine) struct MeasuredRun<'a> {
     pub(in crate::engine) measured: &'a Measured,
     /// The subchunks that are there.
     pub(in crate::engine) source: &'a SubchunkSource<'a>,
+    /// Objects that need the same subchunks.
+    pub(in crate::engine) groups: Groups,
     /// The objects that are done.
     pub(in crate::engine) part: &'a PassProgress<'a>,
     /// Who is told of the encoded bytes of each object.
     pub(in crate::engine) progress: &'a dyn Progress,
 }
 
-/// What is read for each group of a run.
-struct GroupReads<'a> {
-    transfer: &'a Transfer,
-    part: &'a PassProgress<'a>,
-    groups: &'a Groups,
+impl Reads for MeasuredRun<'_> {
     /// As much as a thread may hold: elements tell nothing of the bytes of an object.
-    object_bytes: u64,
-}
-
-impl Reads for GroupReads<'_> {
-    fn source(&self) -> &Node {
-        &self.transfer.source.node
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.object_bytes
+    fn source(&self) -> (&Node, u64) {
+        (&self.transfer.source.node, self.measured.allowance.share)
     }
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
@@ -224,12 +203,11 @@ impl MeasuredRun<'_> {
     ) -> Result<(), ChunkFault> {
         let grid = &self.transfer.destination.metadata.grid;
         let objects = self.transfer.overlapped_among(grid, self.part.assigned());
-        let groups = Groups::new(&self.transfer.destination, &self.transfer.source);
         let reader = ElementReader::new(self.source, 0);
         let reader = reader.as_ref();
         let work = |buffers: &mut MeasuredBuffers, object| {
             self.part.do_once(object, || {
-                let at = (object, &*groups.start_beside(object));
+                let at = (object, &*self.groups.start_beside(object));
                 let report = self.object(at, reader, buffers, driver.interrupt())?;
                 self.progress.advance(report.bytes_read);
                 Ok(report)
@@ -237,9 +215,8 @@ impl MeasuredRun<'_> {
         };
         // What happened to no object in particular happened to the one that was written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
-        let MeasuredRun { transfer, part, measured: Measured { allowance, .. }, .. } = self;
-        let reads = GroupReads { transfer, part, groups: &groups, object_bytes: allowance.share };
-        allowance.run_ahead(driver, (&groups, &objects, &[&reads]), work, fold).map_err(located)
+        let allowance = self.measured.allowance;
+        allowance.run(driver, (&self.groups, &objects, &[self]), work, fold).map_err(located)
     }
 
     /// Writes an object. What it reads is counted from an element on, as [`ElementReader::read`] has it.
@@ -398,9 +375,9 @@ mod tests {
         for subchunk in [1, 9] {
             let groups = Groups::of_grid(Grid::regular(&[50], &[1]), &[subchunk]);
             let (objects, mut sum) = (ChunkSet::full(50), 0);
-            allowance.run(&driver, (&groups, &objects), work(290), |done: u64| sum += done).unwrap();
+            allowance.run(&driver, (&groups, &objects, &[]), work(290), |done: u64| sum += done).unwrap();
             assert_eq!(sum, (1..=50).sum::<u64>());
-            let fault = allowance.run(&driver, (&groups, &objects), work(291), |_: u64| {}).unwrap_err();
+            let fault = allowance.run(&driver, (&groups, &objects, &[]), work(291), |_: u64| {}).unwrap_err();
             assert!(fault.index == 3 && matches!(fault.fault, Fault::Memory { needed: 301 }), "{fault:?}");
         }
     }

@@ -38,12 +38,8 @@ pub(in crate::engine) struct MovePass<'a> {
 }
 
 impl Reads for MovePass<'_> {
-    fn source(&self) -> &Node {
-        &self.transfer.source.node
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.transfer.source.chunk_bytes()
+    fn source(&self) -> (&Node, u64) {
+        (&self.transfer.source.node, self.transfer.source.chunk_bytes())
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {

@@ -77,18 +77,14 @@ pub(in crate::engine) struct RechunkPass<'a> {
 }
 
 impl Reads for RechunkPass<'_> {
-    fn source(&self) -> &Node {
-        &self.transfer.source.node
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.transfer.source.chunk_bytes()
+    fn source(&self) -> (&Node, u64) {
+        (&self.transfer.source.node, self.transfer.source.chunk_bytes())
     }
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
         if self.objects_left(group).is_some() {
             let plan = &self.rechunk.plan;
-            plan.blocks(&plan.group(group)).iter().for_each(|block| self.reader(&Silent).reads(block, each));
+            plan.blocks(group).iter().for_each(|block| self.reader(&Silent).reads(block, each));
         }
     }
 }
@@ -108,7 +104,8 @@ impl Pass for RechunkPass<'_> {
 
     /// The first of the group.
     fn object_of(&self, group: u64) -> u64 {
-        self.rechunk.plan.group(group).first_object(&self.transfer.destination.metadata)
+        let grid = self.transfer.destination.metadata.chunk_grid_shape();
+        self.rechunk.plan.first_object(group, &grid)
     }
 
     /// Writes the objects of a group.
@@ -119,7 +116,7 @@ impl Pass for RechunkPass<'_> {
         let mut decoded = std::mem::take(workers.block());
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
-        for block in plan.blocks(&plan.group(number)) {
+        for block in plan.blocks(number) {
             let elements: u64 = block.end.iter().zip(&block.start).map(|(end, start)| end - start).product();
             let bytes = elements.saturating_mul(self.rechunk.encoder.element_size() as u64);
             // Half of a block is done once it is read: one may be all of the array.
@@ -155,7 +152,7 @@ impl<'a> RechunkPass<'a> {
     fn objects_left(&self, number: u64) -> Option<Vec<Range<u64>>> {
         let plan = &self.rechunk.plan;
         let grid = self.transfer.destination.metadata.chunk_grid_shape();
-        let objects = plan.objects(&plan.group(number), &grid);
+        let objects = plan.objects(number, &grid);
         let is_done = |range: &Range<u64>| range.clone().all(|object| self.progress.is_done(object));
         (!objects.iter().all(is_done)).then_some(objects)
     }

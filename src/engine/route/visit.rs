@@ -42,11 +42,11 @@ pub fn visit_subchunks<R: Send>(
     let groups = transfer.overlapped(&rechunk.plan.group_shape());
     let grid = transfer.destination.metadata.chunk_grid_shape();
     for index in groups.iter() {
-        let mut objects = rechunk.plan.objects(&rechunk.plan.group(index), &grid).into_iter().flatten();
+        let mut objects = rechunk.plan.objects(index, &grid).into_iter().flatten();
         if !objects.any(is_wanted) {
             continue;
         }
-        for block in rechunk.plan.blocks(&rechunk.plan.group(index)) {
+        for block in rechunk.plan.blocks(index) {
             let mut workers = Workers::All { driver, buffers: &buffers, block: &mut DecodedBlock::default() };
             let visited =
                 reader.read(&block, &transfer.destination, &mut decoded, &mut workers).and_then(|_| {

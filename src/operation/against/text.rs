@@ -92,7 +92,7 @@ pub(super) fn compare(
         Ok(tally)
     };
     let groups = Groups::new(&from, &to);
-    match allowance.run(driver, (&groups, &objects), work, |tally| all += tally) {
+    match allowance.run(driver, (&groups, &objects, &[]), work, |tally| all += tally) {
         Ok(()) => {}
         Err(ChunkFault { index, fault }) => {
             let (array, index, fault) = match fault {

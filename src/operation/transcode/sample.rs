@@ -338,8 +338,7 @@ fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> Vec<Vec<u64>> {
     });
     let Some(rechunk) = rechunk else { return units.iter().map(|chunk| vec![chunk]).collect() };
     let grid = plan.destination.metadata.chunk_grid_shape();
-    let chunks =
-        |unit| rechunk.plan.objects(&rechunk.plan.group(unit), &grid).into_iter().flatten().collect();
+    let chunks = |unit| rechunk.plan.objects(unit, &grid).into_iter().flatten().collect();
     units.iter().map(chunks).collect()
 }
 

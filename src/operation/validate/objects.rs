@@ -18,19 +18,15 @@ pub(super) struct ObjectsCheck<'a> {
 }
 
 impl Reads for ObjectsCheck<'_> {
-    fn source(&self) -> &Node {
-        self.object.node
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.object.chain.decoded().num_bytes().unwrap_or(0)
+    fn source(&self) -> (&Node, u64) {
+        (self.object.node, self.object.chain.decoded().num_bytes().unwrap_or(0))
     }
 
     /// The index of a shard that is looked into as it is; else all of an object.
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
         let chunk = position(object, self.object.metadata);
         let Ok(chain) = self.object.chain_of(&chunk) else { return };
-        let is_small = self.object_bytes() <= MOST_WHOLE_SHARD;
+        let is_small = self.source().1 <= MOST_WHOLE_SHARD;
         let part = match chain.codecs().last().map(|codec| &codec.codec) {
             Some(Codec::Sharding(sharding)) if !(self.object.decodes && is_small) => index_part(sharding),
             _ if self.object.decodes || self.shards.is_some() => Part::Whole,

@@ -122,7 +122,7 @@ impl<'a> ElementReader<'a> {
         let side = self.source.side();
         let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk).0);
         let chain = &*self.chain_of(subchunk)?;
-        let bytes = buffers.decode(chain, self.number).map_err(located)?;
+        let bytes = buffers.decode(chain).map_err(located)?;
         let mut places = Vec::new();
         let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(PLACE_BYTES);
         buffers.take(needed, 0)?;

@@ -1,7 +1,5 @@
 //! What a thread holds while it does subchunks whose size only reading tells, counted as it grows.
 
-use std::collections::BTreeMap;
-
 use super::kept::KeptSubchunks;
 use crate::array::fault::Fault;
 use crate::array::subchunks::SubchunkSource;
@@ -20,44 +18,16 @@ const KEPT_CONTEXTS: u64 = 512 << 10;
 /// What a thread may hold beside the subchunk that it does.
 pub const BETWEEN_SUBCHUNKS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
 
-/// Bytes that may be held, and those that are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Room {
-    bytes: u64,
-    held: u64,
-}
-
-impl Room {
-    /// Bytes that are free.
-    fn left(self) -> u64 {
-        self.bytes.saturating_sub(self.held)
-    }
-
-    /// Takes so many bytes, if they are free.
-    fn take(&mut self, bytes: u64) -> Result<(), Fault> {
-        if bytes > self.left() {
-            return Err(self.missing(bytes));
-        }
-        self.held += bytes;
-        Ok(())
-    }
-
-    /// The fault of so many bytes that are not free.
-    fn missing(self, bytes: u64) -> Fault {
-        Fault::Memory { needed: self.held.saturating_add(bytes) }
-    }
-}
-
 /// What a thread keeps from subchunk to subchunk.
 #[derive(Debug, Default)]
 pub struct MeasuredBuffers {
-    room: Room,
+    /// Bytes that may be held, and those that are.
+    most: u64,
+    held: u64,
     /// Held whatever the subchunk.
     beside: u64,
     /// What compressors held for a subchunk, at most.
     held_contexts: u64,
-    /// What they hold for chunks of up to 2^n bytes, by the number of what is done.
-    known_contexts: BTreeMap<(usize, u32), u64>,
     /// Subchunks that were taken apart.
     pub(super) subchunks: KeptSubchunks,
     /// An encoded subchunk of the source.
@@ -73,8 +43,17 @@ pub struct MeasuredBuffers {
 impl MeasuredBuffers {
     /// Begins an object, for which so many bytes may be held, some of them whatever the subchunk.
     pub(super) fn begin(&mut self, bytes: u64, beside: u64) {
-        self.beside = beside;
-        self.room = Room { bytes, held: beside };
+        (self.most, self.held, self.beside) = (bytes, beside, beside);
+    }
+
+    /// Bytes that are free.
+    fn left(&self) -> u64 {
+        self.most.saturating_sub(self.held)
+    }
+
+    /// The fault of so many bytes that are not free.
+    fn missing(&self, bytes: u64) -> Fault {
+        Fault::Memory { needed: self.held.saturating_add(bytes) }
     }
 
     /// Begins a subchunk.
@@ -90,31 +69,35 @@ impl MeasuredBuffers {
             self.held_contexts = 0;
         }
         // Subchunks that are kept leave some room to the others, so that these are not read in vain at first.
-        while self.subchunks.bytes() > self.room.bytes / 4 * 3 {
+        while self.subchunks.bytes() > self.most / 4 * 3 {
             self.subchunks.drop_first();
         }
-        self.room.held = self.beside.saturating_add(self.subchunks.bytes());
+        self.held = self.beside.saturating_add(self.subchunks.bytes());
     }
 
     /// Takes so many bytes, if they are free, or would be without subchunks that are only kept: all but the last few.
     pub(super) fn take(&mut self, bytes: u64, last: usize) -> Result<(), Fault> {
-        while bytes > self.room.left() && self.subchunks.len() > last {
+        while bytes > self.left() && self.subchunks.len() > last {
             self.drop_subchunk();
         }
-        self.room.take(bytes)
+        if bytes > self.left() {
+            return Err(self.missing(bytes));
+        }
+        self.held += bytes;
+        Ok(())
     }
 
     fn drop_subchunk(&mut self) {
-        self.room.held = self.room.held.saturating_sub(self.subchunks.drop_first());
+        self.held = self.held.saturating_sub(self.subchunks.drop_first());
     }
 
     /// Undoes the codecs of the encoded subchunk that turn bytes into bytes. Of what it takes only that is held which
     /// comes of it.
-    pub(super) fn decode(&mut self, chain: &VlenChain, number: usize) -> Result<Vec<u8>, Fault> {
+    pub(super) fn decode(&mut self, chain: &VlenChain) -> Result<Vec<u8>, Fault> {
         let buffers = chain.num_buffers();
         let mut framed = Vec::new();
         let undone = loop {
-            self.workspace.room = Some(self.room.left() / buffers);
+            self.workspace.room = Some(self.left() / buffers);
             match chain.undo(&self.encoded, &mut framed, &mut self.workspace) {
                 Err(fault)
                     if self.subchunks.len() > 0 && matches!(fault.kind, ChainFaultKind::Room { .. }) =>
@@ -125,17 +108,17 @@ impl MeasuredBuffers {
             }
         };
         let context_bytes = |bytes| chain.context_bytes(bytes);
-        undone.map_err(|fault| self.as_memory(fault, number, buffers, context_bytes))?;
+        undone.map_err(|fault| self.as_memory(fault, buffers, context_bytes))?;
         framed.shrink_to_fit();
-        let cost = self.cost(number, framed.len() as u64, buffers, context_bytes);
+        let cost = self.cost(framed.len() as u64, buffers, context_bytes);
         self.take(cost, 0)?;
         let encoded = self.encoded.len() as u64;
         if self.encoded.capacity() > KEPT {
             self.encoded = Vec::new();
         }
         self.workspace.trim(KEPT);
-        let held = self.room.held.saturating_sub(cost).saturating_sub(encoded);
-        self.room.held = held.saturating_add(framed.len() as u64);
+        let held = self.held.saturating_sub(cost).saturating_sub(encoded);
+        self.held = held.saturating_add(framed.len() as u64);
         Ok(framed)
     }
 
@@ -147,10 +130,9 @@ impl MeasuredBuffers {
         valid: &[u64],
         fill: &[u8],
     ) -> Result<(), Fault> {
-        const ENCODING: usize = usize::MAX - 1;
         // What comes of it is no longer than what went in by much.
         let bytes = chain.framed_bytes(elements, fill);
-        let cost = self.cost(ENCODING, bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));
+        let cost = self.cost(bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));
         self.take(cost, 0)?;
         self.kept.clear();
         let size = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -162,7 +144,7 @@ impl MeasuredBuffers {
     /// Reads an encoded subchunk; false where it is absent.
     pub fn read(&mut self, source: &SubchunkSource<'_>, subchunk: &[u64]) -> Result<bool, Fault> {
         loop {
-            self.workspace.room = Some(self.room.left());
+            self.workspace.room = Some(self.left());
             match source.read(subchunk, &mut self.encoded, &mut self.workspace) {
                 Err(fault) if self.subchunks.len() > 0 && fault.is_of_memory() => self.drop_subchunk(),
                 Err(fault) => return Err(self.with_held(fault)),
@@ -177,13 +159,12 @@ impl MeasuredBuffers {
 
     /// Undoes the codecs of the encoded subchunk that differ, those of the source or those of the destination.
     pub fn undo(&mut self, recoding: &Recoding, is_source: bool) -> Result<(), Fault> {
-        const RECODING: usize = usize::MAX;
-        self.workspace.room = Some(self.room.left() / recoding.num_buffers());
+        self.workspace.room = Some(self.left() / recoding.num_buffers());
         let undone = recoding.undo(is_source, &self.encoded, &mut self.kept, &mut self.workspace);
         let context_bytes = |bytes| recoding.context_bytes(bytes);
-        undone.map_err(|fault| self.as_memory(fault, RECODING, recoding.num_buffers(), context_bytes))?;
-        let cost = self.cost(RECODING, self.kept.len() as u64, recoding.num_buffers(), context_bytes);
-        self.room.take(cost)
+        undone.map_err(|fault| self.as_memory(fault, recoding.num_buffers(), context_bytes))?;
+        let cost = self.cost(self.kept.len() as u64, recoding.num_buffers(), context_bytes);
+        self.take(cost, usize::MAX)
     }
 
     /// Does what the destination has in their place.
@@ -192,28 +173,21 @@ impl MeasuredBuffers {
     }
 
     /// What buffers for a chunk of so many bytes take, and the codecs beside them.
-    fn cost(&mut self, number: usize, bytes: u64, buffers: u64, context_bytes: impl Fn(u64) -> u64) -> u64 {
-        let size = bytes.max(1).ilog2() + 1;
-        let contexts = self.known_contexts.entry((number, size));
-        let contexts = *contexts.or_insert_with(|| context_bytes(2_u64.saturating_pow(size)));
+    fn cost(&mut self, bytes: u64, buffers: u64, context_bytes: impl Fn(u64) -> u64) -> u64 {
+        // A compressor's context grows by powers of two.
+        let contexts = context_bytes(2_u64.saturating_pow(bytes.max(1).ilog2() + 1));
         self.held_contexts = self.held_contexts.max(contexts);
         bytes.saturating_mul(buffers).saturating_add(contexts)
     }
 
     /// The fault of a chunk that there is no room for; any other stays what it is.
-    fn as_memory(
-        &mut self,
-        fault: ChainFault,
-        number: usize,
-        buffers: u64,
-        context_bytes: impl Fn(u64) -> u64,
-    ) -> Fault {
+    fn as_memory(&mut self, fault: ChainFault, buffers: u64, context_bytes: impl Fn(u64) -> u64) -> Fault {
         match fault.kind {
             // Where the codec does not tell, twice as much may do.
             ChainFaultKind::Room { room, found } => {
                 let bytes = found.unwrap_or_else(|| room.saturating_mul(2));
-                let cost = self.cost(number, bytes, buffers, context_bytes);
-                self.room.missing(cost)
+                let cost = self.cost(bytes, buffers, context_bytes);
+                self.missing(cost)
             }
             _ => Fault::Chain(fault),
         }
@@ -222,7 +196,7 @@ impl MeasuredBuffers {
     /// A fault of memory, with what is held already.
     fn with_held(&self, fault: Fault) -> Fault {
         match fault {
-            Fault::Memory { needed } => self.room.missing(needed),
+            Fault::Memory { needed } => self.missing(needed),
             Fault::At { of, index, fault } => {
                 Fault::At { of, index, fault: Box::new(self.with_held(*fault)) }
             }

@@ -54,12 +54,8 @@ impl Piece {
 }
 
 impl Reads for PieceReads<'_> {
-    fn source(&self) -> &Node {
-        &self.reading.readers[self.side].side.node
-    }
-
-    fn object_bytes(&self) -> u64 {
-        self.reading.readers[self.side].side.chunk_bytes()
+    fn source(&self) -> (&Node, u64) {
+        (&self.reading.readers[self.side].side.node, self.reading.readers[self.side].side.chunk_bytes())
     }
 
     fn reads(&self, piece: u64, each: &mut dyn FnMut(&str, Part)) {

@@ -44,7 +44,7 @@ pub(super) fn measured_values(
         Ok(compared)
     };
     let groups = Groups::new(&transfer.destination, &transfer.source);
-    measured.allowance.run(driver, (&groups, &objects), work, |compared| all += compared)?;
+    measured.allowance.run(driver, (&groups, &objects, &[]), work, |compared| all += compared)?;
     Ok(all)
 }
 
