@@ -9,10 +9,10 @@ use super::pass;
 use super::progress::Progress;
 use super::report::ObjectReport;
 use super::route::copy::{CopyJob, CopyPass};
-use super::route::measured::{Groups, SubchunkWay};
 use super::route::rechunk::Rechunk;
 use super::route::staged::{Intermediate, Staged};
-use super::route::{MeasuredRun, MovePass, RechunkPass, Route, StagedRun};
+use super::route::variable_size::{Groups, SubchunkChange};
+use super::route::{MovePass, RechunkPass, Route, StagedRun, VariableSizeRun};
 use super::transfer::Transfer;
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::ChunkFault;
@@ -174,7 +174,7 @@ impl Job {
         let bytes = match (self, self.blocks_of(pass)) {
             (Job::Copy(job), _) => job.decoded_bytes.unwrap_or(UNKNOWN),
             (_, Some((rechunk, _))) => bytes_of_blocks(rechunk, 1, u64::MAX),
-            (Job::Objects(job), _) if matches!(job.route, Route::Measured(_)) => UNKNOWN,
+            (Job::Objects(job), _) if matches!(job.route, Route::VariableSize(_)) => UNKNOWN,
             (Job::Objects(job), _) => job.transfer.destination.chunk_bytes(),
         };
         bytes.max(1)
@@ -198,7 +198,7 @@ impl Job {
             let groups = transfer.overlapped_among(&grid, groups.as_ref()).len();
             return Some(bytes_of_blocks(rechunk, groups, whole));
         }
-        if matches!(job.route, Route::Measured(_)) {
+        if matches!(job.route, Route::VariableSize(_)) {
             return None;
         }
         let written = transfer.overlapped_among(&transfer.destination.metadata.grid, objects).len();
@@ -223,7 +223,7 @@ impl Job {
             (Route::Rechunk(rechunk), _) => Some((rechunk, destination)),
             (Route::Staged(staged), 0) => Some((&staged.first, &staged.staging.metadata)),
             (Route::Staged(staged), _) => Some((&staged.second, destination)),
-            (Route::Move(_) | Route::Measured(_), _) => None,
+            (Route::Move(_) | Route::VariableSize(_), _) => None,
         }
     }
 
@@ -243,8 +243,8 @@ impl Job {
         match &job.route {
             Route::Rechunk(rechunk) => rechunk.plan.read_amplification(),
             Route::Staged(staged) => staged.read_amplification(),
-            Route::Measured(measured) => {
-                measured.read_amplification(&job.transfer.source, &job.transfer.destination)
+            Route::VariableSize(variable_size) => {
+                variable_size.read_amplification(&job.transfer.source, &job.transfer.destination)
             }
             Route::Move(_) => 1.0,
         }
@@ -291,9 +291,9 @@ impl ObjectJob {
                 pass::run(&rechunking, driver, &mut fold)
             }
             Route::Staged(staged) => StagedRun { transfer, staged, part }.run(driver, progress, &mut fold),
-            Route::Measured(measured) => {
+            Route::VariableSize(variable_size) => {
                 let groups = Groups::new(&transfer.destination, &transfer.source);
-                MeasuredRun { transfer, measured, source: &subchunks.source, groups, part, progress }
+                VariableSizeRun { transfer, variable_size, source: &subchunks.source, groups, part, progress }
                     .run(driver, &mut fold)
             }
         };
@@ -324,7 +324,7 @@ impl ObjectJob {
 
     /// Whether elements of any length are put together anew.
     pub fn makes_elements(&self) -> bool {
-        matches!(&self.route, Route::Measured(measured) if matches!(measured.way, SubchunkWay::Elements))
+        matches!(&self.route, Route::VariableSize(variable_size) if matches!(variable_size.way, SubchunkChange::Compose))
     }
 
     /// The two passes of a job that has them.

@@ -3,7 +3,7 @@
 use super::error::OperationError;
 use super::options::CommonOptions;
 use crate::diagnostic::quantity::bytes;
-use crate::engine::route::measured::Allowance;
+use crate::engine::route::variable_size::MemoryShare;
 use crate::store::machine::available_memory;
 
 /// Bytes that a thread needs apart from chunks: pieces of files, indices, tiles.
@@ -80,7 +80,7 @@ impl Budget {
 
     /// The memory of a run that measures chunks as it reads them, of which each thread holds `beside` bytes whatever
     /// the chunk; the least budget where there is too little.
-    pub(super) fn allowance(self, beside: u64) -> Result<Allowance, u64> {
+    pub(super) fn memory_share(self, beside: u64) -> Result<MemoryShare, u64> {
         /// What the share of a thread leaves for a chunk, at least, where it has not all there is.
         const LEAST: u64 = 1 << 20;
         /// Chunks that take more are done one by one.
@@ -92,7 +92,7 @@ impl Budget {
         let allowed = usize::try_from(whole / beside.saturating_add(LEAST)).unwrap_or(usize::MAX);
         let threads = self.threads.min(allowed).max(1);
         let share = (whole / threads as u64).min(beside.saturating_add(MOST));
-        Ok(Allowance { share, whole, beside })
+        Ok(MemoryShare { share, whole, beside })
     }
 }
 

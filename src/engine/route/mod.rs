@@ -1,21 +1,21 @@
 //! The ways from one stored array to another, a file each.
 
 pub mod copy;
-pub mod measured;
 mod moving;
 pub mod rechunk;
 pub mod staged;
+pub mod variable_size;
 pub mod visit;
 
-use self::measured::Measured;
 use self::rechunk::Rechunk;
 use self::staged::Staged;
+use self::variable_size::VariableSize;
 use crate::codec::Conversion;
 
-pub(in crate::engine) use measured::MeasuredRun;
 pub(in crate::engine) use moving::MovePass;
 pub(in crate::engine) use rechunk::RechunkPass;
 pub(in crate::engine) use staged::StagedRun;
+pub(in crate::engine) use variable_size::VariableSizeRun;
 
 /// What is done with each stored object.
 #[derive(Debug, Clone)]
@@ -27,5 +27,5 @@ pub enum Route {
     /// The same in two passes.
     Staged(Box<Staged>),
     /// Subchunk by subchunk, where only reading tells how large a subchunk is.
-    Measured(Box<Measured>),
+    VariableSize(Box<VariableSize>),
 }

@@ -15,8 +15,8 @@ use crate::codec::elements::VlenChain;
 use crate::data_type::{DataType, FillValue};
 use crate::engine::driver::Driver;
 use crate::engine::listing::list;
-use crate::engine::route::measured::{
-    BETWEEN_SUBCHUNKS, ElementReader, Groups, MeasuredBuffers, block_of, subchunks_inside,
+use crate::engine::route::variable_size::{
+    BETWEEN_SUBCHUNKS, ElementReader, Groups, VariableSizeBuffers, block_of, subchunks_inside,
 };
 use crate::engine::transfer::Transfer;
 use crate::metadata::array::num_elements;
@@ -73,8 +73,8 @@ pub(super) fn compare(
         return Ok(AgainstNode { equal: true, ..AgainstNode::default() });
     }
     let budget = Budget::of(options);
-    let allowance = budget.allowance(BASE_BYTES + BETWEEN_SUBCHUNKS);
-    let allowance = allowance.map_err(|least| budget.too_small(least, "to compare chunks"))?;
+    let memory_share = budget.memory_share(BASE_BYTES + BETWEEN_SUBCHUNKS);
+    let memory_share = memory_share.map_err(|least| budget.too_small(least, "to compare chunks"))?;
     let (from, to) = (opened(a, driver)?, opened(b, driver)?);
     let objects = touched(&from, &to);
     let sources = (SubchunkSource::new(&from), SubchunkSource::new(&to));
@@ -83,7 +83,7 @@ pub(super) fn compare(
         return Ok(reason("their chunks cannot be decoded".to_owned()));
     };
     let mut all = Tally::default();
-    let work = |buffers: &mut MeasuredBuffers, object| {
+    let work = |buffers: &mut VariableSizeBuffers, object| {
         let mut tally = Tally::default();
         for subchunk in subchunks_inside(&from, object) {
             driver.interrupt().check()?;
@@ -92,7 +92,7 @@ pub(super) fn compare(
         Ok(tally)
     };
     let groups = Groups::new(&from, &to);
-    match allowance.run(driver, (&groups, &objects, &[]), work, |tally| all += tally) {
+    match memory_share.run(driver, (&groups, &objects, &[]), work, |tally| all += tally) {
         Ok(()) => {}
         Err(ChunkFault { index, fault }) => {
             let (array, index, fault) = match fault {
@@ -146,7 +146,7 @@ impl Tally {
         readers: [&ElementReader<'_>; 2],
         side: &StoredArray,
         subchunk: &[u64],
-        buffers: &mut MeasuredBuffers,
+        buffers: &mut VariableSizeBuffers,
     ) -> Result<(), Fault> {
         buffers.next();
         let block = block_of(side, subchunk);

@@ -30,13 +30,13 @@ pub(super) fn of_chunks(chunk_shape: &[u64]) -> String {
 
 /// The most bytes that a thread holds at once, in whatever pass takes most, but for those over blocks.
 pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, verifies: bool) -> u64 {
-    if let Route::Measured(measured) = &job.route {
-        return measured.allowance.share;
+    if let Route::VariableSize(variable_size) = &job.route {
+        return variable_size.memory_share.share;
     }
     let has_edges = job.transfer.source.has_edges();
     let converting = match &job.route {
         // Blocks have a plan of their own.
-        Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
+        Route::Rechunk(_) | Route::Staged(_) | Route::VariableSize(_) => 0,
         Route::Move(conversion) if !job.moves_subchunks() => convert_bytes(job, conversion, has_edges),
         Route::Move(conversion) => {
             let indices = shard_bytes(Some(&job.transfer.source), &job.transfer.destination);

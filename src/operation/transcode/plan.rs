@@ -101,7 +101,7 @@ impl Blocks {
                     shard: staged.staging.metadata.largest_chunk().to_vec(),
                 }),
             }),
-            Route::Move(_) | Route::Measured(_) => None,
+            Route::Move(_) | Route::VariableSize(_) => None,
         }
     }
 }

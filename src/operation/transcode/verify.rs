@@ -6,14 +6,14 @@
 //! to come back as they are (SEMANTICS: D15). What a compressor that was asked for rounds is held to its tolerance.
 
 mod blocks;
-mod measured;
 mod subchunks;
+mod variable_size;
 
 use std::ops::AddAssign;
 use std::sync::{Mutex, PoisonError};
 
 use self::blocks::staged_values;
-use self::measured::measured_values;
+use self::variable_size::variable_size_values;
 use super::plan::Plan;
 use super::plan::lossy_filter::{self, kept};
 use crate::array::ChunkSet;
@@ -254,8 +254,8 @@ fn values(
     let comparison = Comparison { scope, ..Comparison::new(plan, kept(job), &transfer) };
     let compared = match (&job.route, &plan.comparison) {
         (Route::Staged(staged), _) => staged_values(plan, &job.transfer, staged, scope, driver, progress),
-        (Route::Measured(measured), _) => {
-            measured_values(&job.transfer, measured, scope, driver).map(|compared| (compared, None))
+        (Route::VariableSize(variable_size), _) => {
+            variable_size_values(&job.transfer, variable_size, scope, driver).map(|compared| (compared, None))
         }
         _ if job.moves_subchunks() => comparison
             .run_over_shared_subchunks(&job.transfer, driver, progress)

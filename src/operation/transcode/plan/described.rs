@@ -5,7 +5,7 @@ use crate::codec::Recoding;
 use crate::diagnostic::{Diagnostic, Profile};
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
-use crate::engine::route::measured::SubchunkWay;
+use crate::engine::route::variable_size::SubchunkChange;
 use crate::engine::transfer::Transfer;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::edit::codecs_json;
@@ -106,9 +106,9 @@ impl Described {
         let node = planned.transfer.destination.node.clone();
         let mut route = planned.route.clone();
         let destination = match &mut route {
-            Route::Measured(measured) => {
+            Route::VariableSize(variable_size) => {
                 let destination = opaque_array(node, self.metadata.clone(), &self.pipeline, store)?;
-                if let SubchunkWay::Recode(recoding) = &mut measured.way {
+                if let SubchunkChange::Recode(recoding) = &mut variable_size.way {
                     let anew =
                         Recoding::new(planned.transfer.source.subchunk_chain(), destination.subchunk_chain());
                     let unread =

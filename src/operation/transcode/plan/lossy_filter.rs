@@ -11,7 +11,7 @@ use crate::engine::route::Route;
 pub(in crate::operation) fn kept(job: &ObjectJob) -> usize {
     match &job.route {
         Route::Move(conversion) => conversion.kept(),
-        Route::Rechunk(_) | Route::Staged(_) | Route::Measured(_) => 0,
+        Route::Rechunk(_) | Route::Staged(_) | Route::VariableSize(_) => 0,
     }
 }
 

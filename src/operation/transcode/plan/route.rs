@@ -12,9 +12,9 @@ use crate::engine::plan::{
     BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, RechunkPlan, StagedCosts, StagedPlan, StagingShape,
 };
 use crate::engine::route::Route;
-use crate::engine::route::measured::{BETWEEN_SUBCHUNKS, Measured, SubchunkWay};
 use crate::engine::route::rechunk::{Rechunk, Schedule};
 use crate::engine::route::staged::{Staged, folder, folder_inside};
+use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, VariableSize};
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::transcode::budget::{ENTRY_BYTES, of_chunks, open_bytes, reading_bytes, shard_bytes};
@@ -100,15 +100,15 @@ impl Choice<'_> {
             && VlenChain::of(source).is_some()
             && source.decoded().data_type == written.decoded().data_type;
         let way = match recoding {
-            Some(recoding) => SubchunkWay::Recode(Box::new(recoding)),
-            None if is_taken_apart => SubchunkWay::Elements,
+            Some(recoding) => SubchunkChange::Recode(Box::new(recoding)),
+            None if is_taken_apart => SubchunkChange::Compose,
             None => return Ok(None),
         };
         let beside = [BASE_BYTES, BETWEEN_SUBCHUNKS, shard_bytes(Some(from), to)];
-        let allowance = self.budget.allowance(beside.into_iter().fold(0, u64::saturating_add));
-        let allowance = allowance.map_err(|least| self.too_small(least, to))?;
+        let memory_share = self.budget.memory_share(beside.into_iter().fold(0, u64::saturating_add));
+        let memory_share = memory_share.map_err(|least| self.too_small(least, to))?;
         let write_empty = self.write_empty;
-        Ok(Some(Route::Measured(Box::new(Measured { way, destination, write_empty, allowance }))))
+        Ok(Some(Route::VariableSize(Box::new(VariableSize { way, destination, write_empty, memory_share }))))
     }
 
     /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
@@ -280,7 +280,7 @@ pub(in crate::operation) fn name_of(job: &Job) -> RouteName {
 fn name_of_objects(job: &ObjectJob) -> RouteName {
     match &job.route {
         Route::Move(conversion) if conversion.is_copy() && job.moves_subchunks() => RouteName::Reshard,
-        Route::Move(_) | Route::Measured(_)
+        Route::Move(_) | Route::VariableSize(_)
             if !job.transfer.source.metadata.skips()
                 && job
                     .transfer
@@ -291,7 +291,7 @@ fn name_of_objects(job: &ObjectJob) -> RouteName {
         {
             RouteName::Recode
         }
-        Route::Measured(measured) if measured.is_copy() => RouteName::Reshard,
-        Route::Move(_) | Route::Measured(_) | Route::Rechunk(_) | Route::Staged(_) => RouteName::Rechunk,
+        Route::VariableSize(variable_size) if variable_size.is_copy() => RouteName::Reshard,
+        Route::Move(_) | Route::VariableSize(_) | Route::Rechunk(_) | Route::Staged(_) => RouteName::Rechunk,
     }
 }

@@ -14,8 +14,8 @@ use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::engine::job::{Job, ObjectJob};
 use crate::engine::route::Route;
 use crate::engine::route::copy::CopyJob;
-use crate::engine::route::measured::SubchunkWay;
 use crate::engine::route::rechunk::Rechunk;
+use crate::engine::route::variable_size::SubchunkChange;
 use crate::engine::transfer::Transfer;
 use crate::grid::num_elements;
 use crate::operation::budget::{BASE_BYTES, Budget};
@@ -228,14 +228,16 @@ impl Ends<'_> {
         let (node, metadata) = (self.target.clone(), destination.metadata.clone());
         let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
         let Some(route) = self.choice(&changed, 0).opaque_route(&from, &to)? else { return Err(refusal) };
-        if matches!(&route, Route::Measured(measured) if matches!(measured.way, SubchunkWay::Elements)) {
+        if matches!(&route, Route::VariableSize(variable_size) if matches!(variable_size.way, SubchunkChange::Compose))
+        {
             self.check_counts([&from, &to])?;
         }
         let fill = &destination.pipeline.input.fill_value;
         let absent_element = changed.absent.filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
         let is_whole = self.has_all_chunks() && from.layout.is_none();
         // Absent chunks become such as hold the old fill value, if anybody here can write them.
-        let can_fill = matches!(&route, Route::Measured(measured) if measured.destination.is_some());
+        let can_fill =
+            matches!(&route, Route::VariableSize(variable_size) if variable_size.destination.is_some());
         if absent_element.is_some() && !is_whole && !can_fill {
             return Err(refusal);
         }

@@ -2,10 +2,10 @@
 //! run here. Their subchunks (inner chunks, or chunks without shards) are done one by one, each held to what memory there
 //! is; those that do not fit a thread's share are done at the end, one after the other, with all of it.
 
+mod buffers;
+mod cache;
 mod elements;
 mod groups;
-mod kept;
-mod room;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -32,27 +32,27 @@ use crate::engine::transfer::Transfer;
 use crate::grid::{Region, lcm};
 use crate::store::{self, Node};
 
+pub use buffers::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
 pub use elements::ElementReader;
 pub use groups::Groups;
-pub use room::{BETWEEN_SUBCHUNKS, MeasuredBuffers};
 
 /// How the subchunks of an array are made.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct VariableSize {
     /// From subchunk to subchunk.
-    pub way: SubchunkWay,
+    pub way: SubchunkChange,
     /// Puts subchunks of the destination together, where that can be done.
     pub destination: Option<VlenChain>,
     /// Whether subchunks of nothing but the fill value are written.
     pub write_empty: bool,
     /// What memory there is.
-    pub allowance: Allowance,
+    pub memory_share: MemoryShare,
 }
 
-impl Measured {
+impl VariableSize {
     /// Whether encoded subchunks stay what they are.
     pub fn is_copy(&self) -> bool {
-        matches!(&self.way, SubchunkWay::Recode(recoding) if recoding.is_copy())
+        matches!(&self.way, SubchunkChange::Recode(recoding) if recoding.is_copy())
     }
 
     /// How often subchunks of the source are read, in the mean: once for the objects that lie in the same ones.
@@ -63,7 +63,7 @@ impl Measured {
         }
         let lengths = Groups::new(destination, source).lengths();
         let subchunks = source.subchunk_shape().iter().zip(&lengths);
-        let axes = shape.iter().zip(subchunks).filter(|_| matches!(self.way, SubchunkWay::Elements));
+        let axes = shape.iter().zip(subchunks).filter(|_| matches!(self.way, SubchunkChange::Compose));
         axes.map(|(length, (from, to))| axis_amplification(*length, *from, *to)).product()
     }
 }
@@ -83,16 +83,16 @@ fn axis_amplification(length: u64, from: u64, to: u64) -> f64 {
 
 /// What becomes of a subchunk.
 #[derive(Debug, Clone)]
-pub enum SubchunkWay {
+pub enum SubchunkChange {
     /// Only bytes->bytes codecs differ.
     Recode(Box<Recoding>),
     /// Elements are taken from the subchunks that hold them, and put together anew.
-    Elements,
+    Compose,
 }
 
 /// The memory of a run, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Allowance {
+pub struct MemoryShare {
     /// For each thread.
     pub share: u64,
     /// For a subchunk that is done alone.
@@ -101,18 +101,18 @@ pub struct Allowance {
     pub beside: u64,
 }
 
-impl Allowance {
+impl MemoryShare {
     /// Does `work` for each object with what a thread may hold, group by group, telling the store ahead of it what it `reads`;
     /// the results, in no order. Objects that do not fit are done at the end, one after the other, with all there is.
     pub fn run<R: Default + AddAssign + Send>(
         self,
         driver: &Driver,
         (groups, objects, reads): (&Groups, &ChunkSet, &[&dyn Reads]),
-        work: impl Fn(&mut MeasuredBuffers, u64) -> Result<R, Fault> + Sync,
+        work: impl Fn(&mut VariableSizeBuffers, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
         let too_large = Mutex::new(Vec::new());
-        let in_share = |buffers: &mut MeasuredBuffers, object| {
+        let in_share = |buffers: &mut VariableSizeBuffers, object| {
             buffers.begin(self.share, self.beside);
             match work(buffers, object) {
                 Err(fault) if fault.is_of_memory() && self.share < self.whole => Ok(None),
@@ -121,7 +121,7 @@ impl Allowance {
         };
         groups.run(driver, (objects, reads), in_share, &too_large, &mut fold)?;
         let left = ChunkSet::from_indices(std::mem::take(&mut *held(&too_large)));
-        let alone = |buffers: &mut MeasuredBuffers, object| {
+        let alone = |buffers: &mut VariableSizeBuffers, object| {
             buffers.begin(self.whole, self.beside);
             work(buffers, object).map(Some)
         };
@@ -136,12 +136,12 @@ impl Groups {
         &self,
         driver: &Driver,
         (objects, reads): (&ChunkSet, &[&dyn Reads]),
-        work: impl Fn(&mut MeasuredBuffers, u64) -> Result<Option<R>, Fault> + Sync,
+        work: impl Fn(&mut VariableSizeBuffers, u64) -> Result<Option<R>, Fault> + Sync,
         left: &Mutex<Vec<u64>>,
         fold: &mut impl FnMut(R),
     ) -> Result<(), ChunkFault> {
         let failed = Mutex::new(BTreeMap::new());
-        let of_group = |buffers: &mut MeasuredBuffers, group| {
+        let of_group = |buffers: &mut VariableSizeBuffers, group| {
             let mut all = R::default();
             let mut own = self.objects(group).filter(|object| objects.contains(*object));
             while let Some(object) = own.next() {
@@ -168,9 +168,9 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The work on the objects of the destination.
-pub(in crate::engine) struct MeasuredRun<'a> {
+pub(in crate::engine) struct VariableSizeRun<'a> {
     pub(in crate::engine) transfer: &'a Transfer,
-    pub(in crate::engine) measured: &'a Measured,
+    pub(in crate::engine) variable_size: &'a VariableSize,
     /// The subchunks that are there.
     pub(in crate::engine) source: &'a SubchunkSource<'a>,
     /// Objects that need the same subchunks.
@@ -181,10 +181,10 @@ pub(in crate::engine) struct MeasuredRun<'a> {
     pub(in crate::engine) progress: &'a dyn Progress,
 }
 
-impl Reads for MeasuredRun<'_> {
+impl Reads for VariableSizeRun<'_> {
     /// As much as a thread may hold: elements tell nothing of the bytes of an object.
     fn source(&self) -> (&Node, u64) {
-        (&self.transfer.source.node, self.measured.allowance.share)
+        (&self.transfer.source.node, self.variable_size.memory_share.share)
     }
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
@@ -194,7 +194,7 @@ impl Reads for MeasuredRun<'_> {
     }
 }
 
-impl MeasuredRun<'_> {
+impl VariableSizeRun<'_> {
     /// Writes every object of the destination.
     pub(in crate::engine) fn run(
         &self,
@@ -205,7 +205,7 @@ impl MeasuredRun<'_> {
         let objects = self.transfer.overlapped_among(grid, self.part.assigned());
         let reader = ElementReader::new(self.source, 0);
         let reader = reader.as_ref();
-        let work = |buffers: &mut MeasuredBuffers, object| {
+        let work = |buffers: &mut VariableSizeBuffers, object| {
             self.part.do_once(object, || {
                 let at = (object, &*self.groups.start_beside(object));
                 let report = self.object(at, reader, buffers, driver.interrupt())?;
@@ -215,8 +215,8 @@ impl MeasuredRun<'_> {
         };
         // What happened to no object in particular happened to the one that was written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
-        let allowance = self.measured.allowance;
-        allowance.run(driver, (&self.groups, &objects, &[self]), work, fold).map_err(located)
+        let memory_share = self.variable_size.memory_share;
+        memory_share.run(driver, (&self.groups, &objects, &[self]), work, fold).map_err(located)
     }
 
     /// Writes an object. What it reads is counted from an element on, as [`ElementReader::read`] has it.
@@ -224,7 +224,7 @@ impl MeasuredRun<'_> {
         &self,
         (object, counted): (u64, &[u64]),
         reader: Option<&ElementReader<'_>>,
-        buffers: &mut MeasuredBuffers,
+        buffers: &mut VariableSizeBuffers,
         interrupt: &Interrupt,
     ) -> Result<ObjectReport, Fault> {
         let destination = &self.transfer.destination;
@@ -234,14 +234,14 @@ impl MeasuredRun<'_> {
             let subchunk = &*subchunk;
             interrupt.check()?;
             buffers.next();
-            let encoded = match (&self.measured.way, reader) {
-                (SubchunkWay::Recode(recoding), _) => {
+            let encoded = match (&self.variable_size.way, reader) {
+                (SubchunkChange::Recode(recoding), _) => {
                     self.recode(recoding, subchunk, buffers, &mut report)?
                 }
-                (SubchunkWay::Elements, Some(reader)) => {
+                (SubchunkChange::Compose, Some(reader)) => {
                     self.compose(reader, (subchunk, counted), buffers, &mut report)?
                 }
-                (SubchunkWay::Elements, None) => return Err(not_taken_apart()),
+                (SubchunkChange::Compose, None) => return Err(not_taken_apart()),
             };
             if let Some(encoded) = encoded {
                 writer.write(subchunk, Encoded::whole(encoded), &mut report)?;
@@ -253,7 +253,7 @@ impl MeasuredRun<'_> {
 
     /// What puts a subchunk of the destination together.
     fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>, Fault> {
-        let chain = self.measured.destination.as_ref().ok_or_else(not_taken_apart)?;
+        let chain = self.variable_size.destination.as_ref().ok_or_else(not_taken_apart)?;
         match self.transfer.destination.chain_of_subchunk(subchunk)? {
             OfShape::Same(_) => Ok(Cow::Borrowed(chain)),
             OfShape::Made(own) => VlenChain::of(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
@@ -265,7 +265,7 @@ impl MeasuredRun<'_> {
         &self,
         recoding: &Recoding,
         subchunk: &[u64],
-        buffers: &'b mut MeasuredBuffers,
+        buffers: &'b mut VariableSizeBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>, Fault> {
         let source = &self.transfer.source;
@@ -294,14 +294,14 @@ impl MeasuredRun<'_> {
         &self,
         reader: &ElementReader<'_>,
         (subchunk, counted): (&[u64], &[u64]),
-        buffers: &'b mut MeasuredBuffers,
+        buffers: &'b mut VariableSizeBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>, Fault> {
         let chain = &*self.destination_chain(subchunk)?;
         let block = block_of(&self.transfer.destination, subchunk);
         let (elements, bytes) = reader.read(&block, counted, buffers)?;
         report.bytes_read += bytes;
-        if !self.measured.write_empty && elements.are_all(chain.fill_value()) {
+        if !self.variable_size.write_empty && elements.are_all(chain.fill_value()) {
             return Ok(None);
         }
         let valid: Vec<u64> = block.start.iter().zip(&block.end).map(|(start, end)| end - start).collect();
@@ -364,9 +364,9 @@ mod tests {
     #[test]
     fn objects_that_do_not_fit_a_share_are_done_with_all_there_is() {
         let driver = Driver::new(3).unwrap();
-        let allowance = Allowance { share: 100, whole: 300, beside: 10 };
+        let memory_share = MemoryShare { share: 100, whole: 300, beside: 10 };
         let work = |needs: u64| {
-            move |buffers: &mut MeasuredBuffers, index: u64| {
+            move |buffers: &mut VariableSizeBuffers, index: u64| {
                 buffers.next();
                 let bytes = if index % 7 == 3 { needs } else { 90 };
                 buffers.take(bytes, 0).map(|()| index + 1)
@@ -375,9 +375,10 @@ mod tests {
         for subchunk in [1, 9] {
             let groups = Groups::of_grid(Grid::regular(&[50], &[1]), &[subchunk]);
             let (objects, mut sum) = (ChunkSet::full(50), 0);
-            allowance.run(&driver, (&groups, &objects, &[]), work(290), |done: u64| sum += done).unwrap();
+            memory_share.run(&driver, (&groups, &objects, &[]), work(290), |done: u64| sum += done).unwrap();
             assert_eq!(sum, (1..=50).sum::<u64>());
-            let fault = allowance.run(&driver, (&groups, &objects, &[]), work(291), |_: u64| {}).unwrap_err();
+            let fault =
+                memory_share.run(&driver, (&groups, &objects, &[]), work(291), |_: u64| {}).unwrap_err();
             assert!(fault.index == 3 && matches!(fault.fault, Fault::Memory { needed: 301 }), "{fault:?}");
         }
     }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::kept::DecodedSubchunk;
-use super::room::MeasuredBuffers;
+use super::buffers::VariableSizeBuffers;
+use super::cache::DecodedSubchunk;
 use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::array::subchunks::SubchunkSource;
@@ -39,7 +39,7 @@ impl<'a> ElementReader<'a> {
         &self,
         block: &Block,
         counted: &[u64],
-        buffers: &mut MeasuredBuffers,
+        buffers: &mut VariableSizeBuffers,
     ) -> Result<(VlenElements, u64), Fault> {
         let (side, skipped) = (self.source.side(), &self.source.side().metadata.skipped);
         let block = &block.moved_by(skipped);
@@ -110,7 +110,7 @@ impl<'a> ElementReader<'a> {
     }
 
     /// Makes a subchunk the last of those that are kept; its encoded bytes, or `None` where it is absent.
-    fn load(&self, subchunk: &[u64], buffers: &mut MeasuredBuffers) -> Result<Option<u64>, Fault> {
+    fn load(&self, subchunk: &[u64], buffers: &mut VariableSizeBuffers) -> Result<Option<u64>, Fault> {
         let key = (self.number, subchunk.to_vec());
         if let Some(kept) = buffers.subchunks.recall(&key) {
             return Ok(Some(kept.encoded));
@@ -140,7 +140,7 @@ impl<'a> ElementReader<'a> {
         subchunk: &[u64],
         block: &Block,
         shape: &[u64],
-        buffers: &mut MeasuredBuffers,
+        buffers: &mut VariableSizeBuffers,
         elements: &mut VlenElements,
     ) -> Result<(), Fault> {
         let side = self.source.side();

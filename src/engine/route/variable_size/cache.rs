@@ -25,7 +25,7 @@ impl DecodedSubchunk {
 
 /// The subchunks that a thread keeps.
 #[derive(Debug, Default)]
-pub(super) struct KeptSubchunks {
+pub(super) struct SubchunkCache {
     /// By when they were used last.
     by_use: BTreeMap<u64, DecodedSubchunk>,
     last_use: HashMap<(usize, Vec<u64>), u64>,
@@ -33,7 +33,7 @@ pub(super) struct KeptSubchunks {
     bytes: u64,
 }
 
-impl KeptSubchunks {
+impl SubchunkCache {
     pub(super) fn len(&self) -> usize {
         self.by_use.len()
     }

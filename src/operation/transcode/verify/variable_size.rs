@@ -6,15 +6,16 @@ use crate::array::subchunks::SubchunkSource;
 use crate::codec::Recoding;
 use crate::engine::driver::Driver;
 use crate::engine::plan::Block;
-use crate::engine::route::measured::{
-    ElementReader, Groups, Measured, MeasuredBuffers, SubchunkWay, block_of, recoding_of, subchunks_inside,
+use crate::engine::route::variable_size::{
+    ElementReader, Groups, SubchunkChange, VariableSize, VariableSizeBuffers, block_of, recoding_of,
+    subchunks_inside,
 };
 use crate::engine::transfer::Transfer;
 
 /// Compares the subchunks of both sides.
-pub(super) fn measured_values(
+pub(super) fn variable_size_values(
     transfer: &Transfer,
-    measured: &Measured,
+    variable_size: &VariableSize,
     scope: Scope<'_>,
     driver: &Driver,
 ) -> Result<Compared, ChunkFault> {
@@ -23,7 +24,7 @@ pub(super) fn measured_values(
     let readers = (ElementReader::new(&source, 0), ElementReader::new(&written, 1));
     let objects = scope.of(transfer.overlapped_by(&transfer.destination.metadata.grid));
     let mut all = Compared::default();
-    let work = |buffers: &mut MeasuredBuffers, object| {
+    let work = |buffers: &mut VariableSizeBuffers, object| {
         let mut compared = Compared::default();
         for subchunk in subchunks_inside(&transfer.destination, object) {
             let subchunk = &*subchunk;
@@ -32,19 +33,19 @@ pub(super) fn measured_values(
             let block = block_of(&transfer.destination, subchunk);
             let count = block.start.iter().zip(&block.end).map(|(start, end)| end - start).product::<u64>();
             compared.elements += count;
-            compared.differing += match (&readers, &measured.way) {
+            compared.differing += match (&readers, &variable_size.way) {
                 ((Some(from), Some(to)), _) => differing(from, to, &block, buffers)?,
-                (_, SubchunkWay::Recode(recoding)) => {
+                (_, SubchunkChange::Recode(recoding)) => {
                     let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
                     if is_same { 0 } else { count }
                 }
-                (_, SubchunkWay::Elements) => count,
+                (_, SubchunkChange::Compose) => count,
             };
         }
         Ok(compared)
     };
     let groups = Groups::new(&transfer.destination, &transfer.source);
-    measured.allowance.run(driver, (&groups, &objects, &[]), work, |compared| all += compared)?;
+    variable_size.memory_share.run(driver, (&groups, &objects, &[]), work, |compared| all += compared)?;
     Ok(all)
 }
 
@@ -53,7 +54,7 @@ fn differing(
     from: &ElementReader<'_>,
     to: &ElementReader<'_>,
     block: &Block,
-    buffers: &mut MeasuredBuffers,
+    buffers: &mut VariableSizeBuffers,
 ) -> Result<u64, Fault> {
     let (expected, _) = from.read(block, &block.start, buffers)?;
     let (found, _) = to.read(block, &block.start, buffers)?;
@@ -66,7 +67,7 @@ fn is_same(
     recoding: &Recoding,
     [source, written]: [&SubchunkSource<'_>; 2],
     subchunk: &[u64],
-    buffers: &mut MeasuredBuffers,
+    buffers: &mut VariableSizeBuffers,
 ) -> Result<bool, Fault> {
     let of_source = |fault: Fault| fault.in_object(true, source.side().object_of(subchunk).0);
     let of_written = |fault: Fault| fault.in_object(false, written.side().object_of(subchunk).0);

@@ -1,6 +1,6 @@
 //! What a thread holds while it does subchunks whose size only reading tells, counted as it grows.
 
-use super::kept::KeptSubchunks;
+use super::cache::SubchunkCache;
 use crate::array::fault::Fault;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::Workspace;
@@ -20,7 +20,7 @@ pub const BETWEEN_SUBCHUNKS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
 
 /// What a thread keeps from subchunk to subchunk.
 #[derive(Debug, Default)]
-pub struct MeasuredBuffers {
+pub struct VariableSizeBuffers {
     /// Bytes that may be held, and those that are.
     most: u64,
     held: u64,
@@ -29,7 +29,7 @@ pub struct MeasuredBuffers {
     /// What compressors held for a subchunk, at most.
     held_contexts: u64,
     /// Subchunks that were taken apart.
-    pub(super) subchunks: KeptSubchunks,
+    pub(super) subchunks: SubchunkCache,
     /// An encoded subchunk of the source.
     pub encoded: Vec<u8>,
     /// The same without the codecs that differ.
@@ -40,7 +40,7 @@ pub struct MeasuredBuffers {
     pub workspace: Workspace,
 }
 
-impl MeasuredBuffers {
+impl VariableSizeBuffers {
     /// Begins an object, for which so many bytes may be held, some of them whatever the subchunk.
     pub(super) fn begin(&mut self, bytes: u64, beside: u64) {
         (self.most, self.held, self.beside) = (bytes, beside, beside);
