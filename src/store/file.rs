@@ -88,20 +88,20 @@ fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>, Fi
 }
 
 /// A file that is being written.
-enum Begun {
+enum Output {
     /// A device or a pipe has no contents to protect, and must not be replaced by a file.
     InPlace(File),
     /// Under another name beside its own.
     Beside { file: File, temporary: PathBuf, target: PathBuf },
 }
 
-fn begin(path: &Path) -> io::Result<Begun> {
+fn begin(path: &Path) -> io::Result<Output> {
     let name = path.file_name().ok_or_else(|| io::Error::other("it has no file name"))?;
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return fs::OpenOptions::new().write(true).open(path).map(Begun::InPlace);
+        return fs::OpenOptions::new().write(true).open(path).map(Output::InPlace);
     }
     // A link stays a link: what it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -109,15 +109,15 @@ fn begin(path: &Path) -> io::Result<Begun> {
     temporary_name.push(name);
     temporary_name.push(format!(".{}.partial", std::process::id()));
     let temporary = target.with_file_name(temporary_name);
-    Ok(Begun::Beside { file: File::create(&temporary)?, temporary, target })
+    Ok(Output::Beside { file: File::create(&temporary)?, temporary, target })
 }
 
 /// Writes a file under another name beside it and moves it into place, replacing what was there. After an error
 /// there is neither, and what was there still is.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let written = begin(path).and_then(|begun| match begun {
-        Begun::InPlace(mut file) => file.write_all(bytes),
-        Begun::Beside { mut file, temporary, target } => {
+        Output::InPlace(mut file) => file.write_all(bytes),
+        Output::Beside { mut file, temporary, target } => {
             let written = file.write_all(bytes).and_then(|()| file.sync_all());
             let renamed = written.and_then(|()| fs::rename(&temporary, &target));
             renamed.inspect_err(|_| drop(fs::remove_file(&temporary)))
@@ -129,8 +129,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// An error where [`write`] would not succeed, as far as that can be known before. Nothing is left.
 pub fn check_writable(path: &Path) -> Result<(), FileError> {
     let begun = begin(path).and_then(|begun| match begun {
-        Begun::InPlace(_) => Ok(()),
-        Begun::Beside { temporary, .. } => fs::remove_file(&temporary),
+        Output::InPlace(_) => Ok(()),
+        Output::Beside { temporary, .. } => fs::remove_file(&temporary),
     });
     begun.map_err(io_error("write", path))
 }

@@ -28,29 +28,29 @@ pub struct Location {
     inside: Vec<String>,
     /// How it is reached.
     options: RemoteOptions,
-    opened: Opened,
+    opened: NodeCache,
 }
 
 /// The node of a location once it was asked for, as long as somebody has it: a zip file is read once, and is not held
 /// open by its name.
 #[derive(Debug, Clone, Default)]
-struct Opened(Arc<Mutex<Option<Known>>>);
+struct NodeCache(Arc<Mutex<Option<CachedNode>>>);
 
 /// A node of a store that others have.
 #[derive(Debug)]
-struct Known {
+struct CachedNode {
     store: Weak<dyn Store>,
     prefix: Key<'static>,
 }
 
 /// It follows from the rest.
-impl PartialEq for Opened {
+impl PartialEq for NodeCache {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Opened {}
+impl Eq for NodeCache {}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Target {
@@ -129,13 +129,13 @@ impl Location {
     /// The same, reached in another way: behind a network, and from a reference file.
     #[must_use]
     pub fn with_options(self, options: &RemoteOptions) -> Self {
-        Location { options: options.clone(), opened: Opened::default(), ..self }
+        Location { options: options.clone(), opened: NodeCache::default(), ..self }
     }
 
     /// The same, opened anew: what was read of it before may be of another time.
     #[must_use]
     pub fn afresh(&self) -> Self {
-        Location { opened: Opened::default(), ..self.clone() }
+        Location { opened: NodeCache::default(), ..self.clone() }
     }
 
     /// Whether it lies behind a network.
@@ -152,7 +152,7 @@ impl Location {
             return Node { store, prefix: known.prefix.clone() };
         }
         let node = self.open();
-        *opened = Some(Known { store: Arc::downgrade(&node.store), prefix: node.prefix.clone() });
+        *opened = Some(CachedNode { store: Arc::downgrade(&node.store), prefix: node.prefix.clone() });
         node
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Everything above holds a [`Node`]: a [`Store`] and the key below which the objects of an array or a group lie.
 
-mod copied_documents;
+mod consolidated;
 mod entry;
 mod error;
 pub mod file;
@@ -31,7 +31,7 @@ use std::fmt::Debug;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-pub use copied_documents::CopiesServe;
+pub use consolidated::ConsolidatedScope;
 pub use entry::{EntryKind, FolderListing, LinkTarget};
 pub use error::{RemoteError, StoreError};
 pub use key::{Key, MAX_KEY_BYTES};

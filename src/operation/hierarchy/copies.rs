@@ -7,23 +7,27 @@ use crate::metadata::consolidated::Consolidated;
 use crate::metadata::group::{GroupDocument, NodeKind};
 use crate::operation::document::{CONSOLIDATED_KEY, parse_document};
 use crate::operation::place::Place;
-use crate::store::{CopiesServe, Node};
+use crate::store::{ConsolidatedScope, Node};
 
 /// The root of a hierarchy, of which the copies of the group at `start` tell what nodes there are, if the store cannot.
 pub(super) fn listed_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
-    if root.abilities().lists { root } else { with_copies(start, root, documents, CopiesServe::Listings) }
+    if root.abilities().lists {
+        root
+    } else {
+        with_copies(start, root, documents, ConsolidatedScope::Listings)
+    }
 }
 
 /// The root of a hierarchy, of which the copies serve as the documents, if it lies behind a network.
 pub(super) fn served_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
     if root.abilities().is_remote {
-        with_copies(start, root, documents, CopiesServe::Documents)
+        with_copies(start, root, documents, ConsolidatedScope::Documents)
     } else {
         root
     }
 }
 
-fn with_copies(start: &Place, root: Node, documents: &Documents, serve: CopiesServe) -> Node {
+fn with_copies(start: &Place, root: Node, documents: &Documents, serve: ConsolidatedScope) -> Node {
     if documents.kind != NodeKind::Group {
         return root;
     }

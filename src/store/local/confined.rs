@@ -92,9 +92,10 @@ impl Confinement {
         let (Some(folder), Some(name)) = (relative.parent(), relative.file_name()) else {
             return Err(Errno::INVAL.into());
         };
-        let opened = match folder.as_os_str().is_empty() {
-            true => self.root()?.try_clone_to_owned()?,
-            false => self.open(folder, OFlags::RDONLY | OFlags::DIRECTORY, 0)?,
+        let opened = if folder.as_os_str().is_empty() {
+            self.root()?.try_clone_to_owned()?
+        } else {
+            self.open(folder, OFlags::RDONLY | OFlags::DIRECTORY, 0)?
         };
         Ok((opened, name))
     }

@@ -37,23 +37,23 @@ pub struct ReferenceStore {
     name: String,
     /// How what it points at is reached.
     options: RemoteOptions,
-    opened: OnceCell<Option<Opened>>,
+    opened: OnceCell<Option<References>>,
 }
 
 #[derive(Debug)]
-struct Opened {
+struct References {
     references: Vec<(Box<str>, Reference)>,
     unnamed: Vec<String>,
     targets: Targets,
 }
 
-impl Opened {
+impl References {
     fn find(&self, key: &str) -> Option<&Reference> {
         self.place_of(key).and_then(|place| self.references.get(place)).map(|(_, reference)| reference)
     }
 }
 
-impl SortedKeys for Opened {
+impl SortedKeys for References {
     fn key(&self, place: usize) -> Option<&str> {
         self.references.get(place).map(|(key, _)| &**key)
     }
@@ -68,10 +68,10 @@ impl SortedKeys for Opened {
 }
 
 /// An object, wherever it is.
-enum Located<'a> {
-    Here(&'a [u8]),
+enum Object<'a> {
+    Inline(&'a [u8]),
     /// All of a target, or a part of it: offset and length in bytes.
-    There(&'a Node, Option<(u64, u64)>),
+    Target(&'a Node, Option<(u64, u64)>),
 }
 
 impl ReferenceStore {
@@ -82,7 +82,7 @@ impl ReferenceStore {
     }
 
     /// What the file says; `None` where it is not there, or something else.
-    fn opened(&self) -> Result<Option<&Opened>, StoreError> {
+    fn opened(&self) -> Result<Option<&References>, StoreError> {
         let opened = get_or_open(&self.opened, || {
             let mut bytes = Vec::new();
             let found = self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)?;
@@ -91,7 +91,7 @@ impl ReferenceStore {
                 Some(Err(DocumentFault::Other)) => Some(None),
                 Some(Ok(Document { references, targets, unnamed })) => {
                     let targets = Targets::new(&self.file, targets, self.options.clone());
-                    Some(Some(Opened { references, unnamed, targets }))
+                    Some(Some(References { references, unnamed, targets }))
                 }
                 Some(Err(fault)) => {
                     let reason = fault.to_string();
@@ -118,12 +118,12 @@ impl ReferenceStore {
         }
     }
 
-    fn locate(&self, key: &Key<'_>) -> Result<Option<Located<'_>>, StoreError> {
+    fn locate(&self, key: &Key<'_>) -> Result<Option<Object<'_>>, StoreError> {
         let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
         Ok(Some(match reference {
-            Reference::Inline(bytes) => Located::Here(bytes),
+            Reference::Inline(bytes) => Object::Inline(bytes),
             Reference::Target { place, part } => {
-                Located::There(targets.get(*place, || self.shown(key))?, *part)
+                Object::Target(targets.get(*place, || self.shown(key))?, *part)
             }
         }))
     }
@@ -160,16 +160,16 @@ impl Store for ReferenceStore {
         let name = || self.shown(key);
         let (target, start, object_bytes) = match self.locate(key)? {
             None => return Ok(None),
-            Some(Located::Here(bytes)) => {
+            Some(Object::Inline(bytes)) => {
                 let (offset, length) = part.of(bytes.len() as u64, most, name)?;
                 into.extend_from_slice(slice(bytes, offset, length).unwrap_or_default());
                 return Ok(Some(Found { object_bytes: bytes.len() as u64 }));
             }
-            Some(Located::There(target, None)) => {
+            Some(Object::Target(target, None)) => {
                 let found = target.store.read(&target.prefix, part, most, into)?;
                 return found.map(Some).ok_or_else(|| self.lost(key, target));
             }
-            Some(Located::There(target, Some((start, length)))) => (target, start, length),
+            Some(Object::Target(target, Some((start, length)))) => (target, start, length),
         };
         let (offset, length) = part.of(object_bytes, most, name)?;
         let part = Part::Range { offset: start.saturating_add(offset), length };
@@ -192,11 +192,11 @@ impl Store for ReferenceStore {
         }
         let (target, part) = match self.locate(key)? {
             None => return Ok(None),
-            Some(Located::Here(bytes)) => {
+            Some(Object::Inline(bytes)) => {
                 let reader = MemoryReader::new(Arc::new(bytes.to_vec()), self.shown(key));
                 return Ok(Some(Box::new(reader)));
             }
-            Some(Located::There(target, part)) => (target, part),
+            Some(Object::Target(target, part)) => (target, part),
         };
         let reader = target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))?;
         let Some((offset, length)) = part else { return Ok(Some(reader)) };
@@ -246,7 +246,7 @@ impl Store for ReferenceStore {
 
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
         for (key, wanted) in soon {
-            let Ok(Some(Located::There(target, part))) = self.locate(key) else { continue };
+            let Ok(Some(Object::Target(target, part))) = self.locate(key) else { continue };
             let wanted = part.map_or(*wanted, |(start, length)| {
                 let (offset, length) = wanted.within(length);
                 Part::Range { offset: start.saturating_add(offset), length }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::writer::Written;
+use super::writer::MemberEntry;
 
 /// 2.0, which has folders; 4.5 has zip64.
 const PLAIN: u16 = 20;
@@ -59,8 +59,8 @@ pub(super) fn local_header(name: &str, bytes: u64, crc32: u32) -> Vec<u8> {
 }
 
 /// The entry of a member in the directory.
-fn entry(name: &str, written: &Written) -> Vec<u8> {
-    let Written { header, bytes, crc32, .. } = *written;
+fn entry(name: &str, written: &MemberEntry) -> Vec<u8> {
+    let MemberEntry { header, bytes, crc32, .. } = *written;
     let mut values = if is_wide(bytes) { vec![bytes, bytes] } else { Vec::new() };
     values.extend(Some(header).filter(|header| is_wide(*header)));
     let extra = zip64(&values);
@@ -72,7 +72,7 @@ fn entry(name: &str, written: &Written) -> Vec<u8> {
 
 /// Gives the directory and the records behind it to `write`, in pieces; it begins at `start` in the file.
 pub(super) fn write_directory<E>(
-    members: &BTreeMap<String, Written>,
+    members: &BTreeMap<String, MemberEntry>,
     start: u64,
     mut write: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {

@@ -38,12 +38,12 @@ struct State {
     /// Where the next member goes.
     end: u64,
     /// By name; of one name the last that was written.
-    members: BTreeMap<String, Written>,
+    members: BTreeMap<String, MemberEntry>,
 }
 
 /// A member that has its place.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Written {
+pub(super) struct MemberEntry {
     /// Of its header.
     pub header: u64,
     /// Of its first byte.
@@ -78,15 +78,15 @@ impl ZipWriter {
     }
 
     /// Gives a member its place.
-    fn place(&self, key: &Key<'_>, bytes: u64) -> Written {
+    fn place(&self, key: &Key<'_>, bytes: u64) -> MemberEntry {
         let header_bytes = local_header(key.as_str(), bytes, 0).len() as u64;
         let mut state = held(&self.state);
         let header = state.end;
         state.end += header_bytes + bytes;
-        Written { header, start: header + header_bytes, bytes, crc32: 0 }
+        MemberEntry { header, start: header + header_bytes, bytes, crc32: 0 }
     }
 
-    fn note(&self, key: &Key<'_>, member: Written) {
+    fn note(&self, key: &Key<'_>, member: MemberEntry) {
         held(&self.state).members.insert(key.as_str().to_owned(), member);
     }
 
@@ -94,7 +94,7 @@ impl ZipWriter {
     pub(super) fn put(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         let mut crc = Crc::new();
         crc.update(bytes);
-        let place = Written { crc32: crc.sum(), ..self.place(key, bytes.len() as u64) };
+        let place = MemberEntry { crc32: crc.sum(), ..self.place(key, bytes.len() as u64) };
         let mut header = local_header(key.as_str(), place.bytes, place.crc32);
         if bytes.len() <= MOST_JOINED {
             header.extend_from_slice(bytes);
@@ -133,7 +133,7 @@ impl ZipWriter {
     }
 
     /// Looks at, or changes, which members there are.
-    pub(super) fn members<R>(&self, look: impl FnOnce(&mut BTreeMap<String, Written>) -> R) -> R {
+    pub(super) fn members<R>(&self, look: impl FnOnce(&mut BTreeMap<String, MemberEntry>) -> R) -> R {
         look(&mut held(&self.state).members)
     }
 

@@ -10,7 +10,7 @@ use super::{Abilities, Depth, Entry, Found, Key, Node, ObjectReader, Part, Store
 
 /// What of the copies counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CopiesServe {
+pub enum ConsolidatedScope {
     /// Which nodes there are: the store cannot say.
     Listings,
     /// The documents as well: no request is made for them.
@@ -19,37 +19,37 @@ pub enum CopiesServe {
 
 /// A store that is read, and the documents below one of its keys.
 #[derive(Debug)]
-struct CopiedDocuments {
+struct ConsolidatedView {
     inner: Arc<dyn Store>,
     below: Key<'static>,
     /// By their keys in the store.
     documents: BTreeMap<String, Vec<u8>>,
-    serve: CopiesServe,
+    scope: ConsolidatedScope,
 }
 
 impl Node {
     /// The node of which the documents at these keys of its own are known.
     #[must_use]
-    pub fn with_documents(&self, documents: BTreeMap<String, Vec<u8>>, serve: CopiesServe) -> Node {
+    pub fn with_documents(&self, documents: BTreeMap<String, Vec<u8>>, scope: ConsolidatedScope) -> Node {
         let whole = |key: &str| Some(self.prefix.join(key).ok()?.as_str().to_owned());
         let documents =
             documents.into_iter().filter_map(|(key, bytes)| Some((whole(&key)?, bytes))).collect();
         let (inner, below) = (self.store.clone(), self.prefix.clone());
-        let store = Arc::new(CopiedDocuments { inner, below, documents, serve });
+        let store = Arc::new(ConsolidatedView { inner, below, documents, scope });
         Node { store, prefix: self.prefix.clone() }
     }
 }
 
-impl CopiedDocuments {
+impl ConsolidatedView {
     fn document(&self, key: &Key<'_>) -> Option<&Vec<u8>> {
-        self.documents.get(key.as_str()).filter(|_| self.serve == CopiesServe::Documents)
+        self.documents.get(key.as_str()).filter(|_| self.scope == ConsolidatedScope::Documents)
     }
 
     /// Whether a key is that of a document of a node of which the copies have another one, or of a folder of theirs.
     fn is_beside(&self, key: &Key<'_>) -> bool {
         const NAMES: [&str; 4] = ["zarr.json", ".zarray", ".zgroup", ".zattrs"];
         let Some((folder, name)) = key.split_last() else { return false };
-        if self.serve != CopiesServe::Documents || !NAMES.contains(&name) || !self.tells(&folder) {
+        if self.scope != ConsolidatedScope::Documents || !NAMES.contains(&name) || !self.tells(&folder) {
             return false;
         }
         kind_in(&self.documents, &folder) == Some(EntryKind::Folder)
@@ -61,7 +61,7 @@ impl CopiedDocuments {
     }
 }
 
-impl Store for CopiedDocuments {
+impl Store for ConsolidatedView {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -156,7 +156,7 @@ mod tests {
         let copies = [("a/zarr.json", "copy"), ("g/b/zarr.json", "copy")];
         let copies: BTreeMap<_, _> =
             copies.into_iter().map(|(key, text)| (key.to_owned(), text.as_bytes().to_vec())).collect();
-        let node = inner.with_documents(copies.clone(), CopiesServe::Documents);
+        let node = inner.with_documents(copies.clone(), ConsolidatedScope::Documents);
         assert_eq!(node.read_document("a/zarr.json").unwrap().unwrap(), b"copy");
         assert_eq!(node.read_document("a/.zarray").unwrap(), None);
         assert_eq!(node.read_document("a/c/0").unwrap().unwrap(), b"chunk");
@@ -165,7 +165,7 @@ mod tests {
         // What is no node is asked of the store.
         assert_eq!(names(&node, "a"), (vec!["a/c".to_owned()], vec!["a/zarr.json".to_owned()]));
         assert_eq!(names(&node, "a/c"), (vec![], vec!["a/c/0".to_owned()]));
-        let node = inner.with_documents(copies, CopiesServe::Listings);
+        let node = inner.with_documents(copies, ConsolidatedScope::Listings);
         assert_eq!(node.read_document("a/zarr.json").unwrap().unwrap(), b"real");
         assert_eq!(node.read_document("g/b/zarr.json").unwrap(), None);
         assert_eq!(names(&node, "g"), (vec!["g/b".to_owned()], vec![]));
