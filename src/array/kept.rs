@@ -2,10 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-use bytes::{Bytes, BytesMut};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::codec::BoundChain;
 use crate::codec::region::as_index;
@@ -16,12 +12,6 @@ const BESIDE: u64 = 256;
 /// Chunks that are stored as their elements are held up to this size. Larger ones are read again in less time than memory
 /// that no one has used before takes to be had: the system keeps files in memory, too.
 const MOST_PLAIN: u64 = 64 << 10;
-
-/// Chunks lie one after the other in pieces of memory of so many bytes, or of a chunk's size where that is more.
-const SLAB: usize = 32 << 20;
-
-/// Chunks that are kept before it is asked whether that pays.
-const TRIALS: u64 = 4;
 
 /// What the first passes of a command hold, of all its arrays, and how much that may be. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -34,31 +24,10 @@ struct Held {
     /// Bytes that they take, and may take.
     bytes: u64,
     most: u64,
-    /// What is left of the memory that was taken last.
-    slab: BytesMut,
     /// Arrays that have a number.
     arrays: usize,
-    /// Chunks that were put here, the time that it took to read them, which a later pass does not take again, and the
-    /// time that it took to put them here.
+    /// Chunks that were put here.
     count: u64,
-    saved: Duration,
-    spent: Duration,
-}
-
-impl Held {
-    /// Whether to go on. Memory that no one has used before may cost more than what is kept saves: a virtual machine may
-    /// have to ask its host for it, page by page.
-    fn pays(&self) -> bool {
-        self.count < TRIALS || self.spent <= self.saved
-    }
-
-    /// Memory for a chunk.
-    fn piece(&mut self, length: usize) -> BytesMut {
-        if self.slab.len() < length {
-            self.slab = slab(length.max(SLAB));
-        }
-        self.slab.split_to(length)
-    }
 }
 
 /// A chunk that was read. Only its codecs from bytes to bytes are undone: so every pass can go on from it, and a route
@@ -66,7 +35,7 @@ impl Held {
 #[derive(Debug)]
 pub struct KeptChunk {
     /// What the codecs from bytes to bytes were given.
-    pub bytes: Bytes,
+    pub bytes: Box<[u8]>,
     /// Bytes of the stored chunk.
     pub stored: u64,
     /// How many were put on the shelf before it.
@@ -100,8 +69,7 @@ impl Shelf {
         Kept(Some(Place { shelf: self.clone(), array: held.arrays, is_far }))
     }
 
-    /// Lets it hold at most so many bytes from now on; what is too much, of whatever array, is forgotten, the latest
-    /// first: memory is given back once nothing is left of what lies together.
+    /// Lets it hold at most so many bytes from now on; what is too much, of whatever array, is forgotten, the latest first.
     pub fn limit(&self, most: u64) {
         let mut held = self.held();
         held.most = most;
@@ -117,7 +85,6 @@ impl Shelf {
             end = order;
         }
         held.chunks.retain(|_, chunk| chunk.order < end);
-        held.slab = BytesMut::new();
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -133,8 +100,7 @@ impl Kept {
         let is_plain = chain.stores_elements(as_index(chain.decoded_bytes()));
         let mut held = shelf.held();
         let has_room = size <= held.most.saturating_sub(held.bytes);
-        let pays = *is_far || (held.pays() && !(is_plain && size > MOST_PLAIN));
-        if !has_room || !pays {
+        if !has_room || (is_plain && size > MOST_PLAIN && !is_far) {
             return None;
         }
         held.bytes += size;
@@ -178,21 +144,15 @@ pub struct KeptRoom {
 }
 
 impl KeptRoom {
-    /// Puts the chunk at a position there, of which `stored` bytes were read in the time that is `saved` next time.
-    pub fn fill(self, position: &[u64], bytes: &[u8], stored: u64, saved: Duration) {
+    /// Puts the chunk at a position there, of which `stored` bytes were read.
+    pub fn fill(self, position: &[u64], bytes: &[u8], stored: u64) {
         if (bytes.len() as u64).saturating_add(BESIDE) > self.size {
             return;
         }
-        let begun = thread_time();
-        let mut piece = self.shelf.held().piece(bytes.len());
-        piece.copy_from_slice(bytes);
-        let key = (self.array, Box::from(position));
-        let spent = thread_time().saturating_sub(begun);
+        let (key, bytes) = ((self.array, Box::from(position)), Box::from(bytes));
         let mut held = self.shelf.held();
-        let chunk = KeptChunk { bytes: piece.freeze(), stored, order: held.count };
+        let chunk = KeptChunk { bytes, stored, order: held.count };
         held.count += 1;
-        held.saved += saved;
-        held.spent += spent;
         // What is set aside is given back below.
         held.bytes += chunk.size();
         let before = held.chunks.insert(key, Arc::new(chunk));
@@ -204,29 +164,6 @@ impl Drop for KeptRoom {
     fn drop(&mut self) {
         self.shelf.held().bytes -= self.size;
     }
-}
-
-/// Memory of zeros that nothing has touched yet.
-fn slab(length: usize) -> BytesMut {
-    let mut slab = BytesMut::zeroed(length);
-    #[cfg(target_os = "linux")]
-    {
-        // Pages of 2 MiB: with those of 4 KiB, having the memory costs as much as decoding the chunk again.
-        const PAGE: usize = 1 << 21;
-        let start = slab.as_ptr().align_offset(PAGE).min(length);
-        let advised = &mut slab[start..length - (length - start) % PAGE];
-        // SAFETY: the range is memory of this process, and the advice changes none of its bytes.
-        let _ = unsafe {
-            rustix::mm::madvise(advised.as_mut_ptr().cast(), advised.len(), rustix::mm::Advice::LinuxHugepage)
-        };
-    }
-    slab
-}
-
-/// The time that this thread has been at work.
-pub fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -251,7 +188,7 @@ mod tests {
         let room = kept.room(&chain(&["bytes", "crc32c"], 1000), 1000);
         let has_room = room.is_some();
         if let Some(room) = room {
-            room.fill(position, &[byte; 1000], stored, Duration::from_secs(9));
+            room.fill(position, &[byte; 1000], stored);
         }
         has_room
     }
@@ -291,16 +228,6 @@ mod tests {
     }
 
     #[test]
-    fn chunk_of_any_length_has_memory_of_its_own() {
-        let shelf = Shelf::default();
-        for length in [0, 1, SLAB - 2, 3, SLAB, SLAB + 1, 7] {
-            let mut piece = shelf.held().piece(length);
-            assert!(piece.len() == length && piece.iter().all(|byte| *byte == 0));
-            piece.fill(1);
-        }
-    }
-
-    #[test]
     fn room_that_is_not_used_is_given_back() {
         let shelf = Shelf::default();
         shelf.limit(2000);
@@ -309,23 +236,9 @@ mod tests {
         let room = kept.room(&chain, 1000);
         assert!(room.is_some() && kept.room(&chain, 1000).is_none());
         drop(room);
-        kept.room(&chain, 1000).unwrap().fill(&[0], &[0; 1001], 0, Duration::ZERO);
+        kept.room(&chain, 1000).unwrap().fill(&[0], &[0; 1001], 0);
         assert!(kept.get(&[0]).is_none(), "it has more bytes than room was made for");
         assert!(put(&kept, &[0], 1, 1));
-    }
-
-    #[test]
-    fn nothing_more_is_kept_once_that_takes_longer_than_it_saves() {
-        let shelf = Shelf::default();
-        shelf.limit(u64::MAX);
-        let (kept, chain) = (shelf.part(false), chain(&["bytes", "crc32c"], 1000));
-        for chunk in 0..TRIALS {
-            kept.room(&chain, 1000).unwrap().fill(&[chunk], &[0; 1000], 0, Duration::ZERO);
-        }
-        shelf.held().spent += Duration::from_nanos(1);
-        assert!(kept.room(&chain, 1000).is_none() && kept.get(&[0]).is_some());
-        shelf.held().saved += Duration::from_secs(9);
-        assert!(kept.room(&chain, 1000).is_some());
     }
 
     #[test]

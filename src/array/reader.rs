@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use super::fault::Fault;
-use super::kept::thread_time;
 use super::stored::StoredArray;
 use super::subchunks::{OpenedShard, SubchunkSource};
 use crate::codec::chain::{OfShape, Workspace};
@@ -188,14 +187,13 @@ impl StoredArray {
                 return visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?));
             }
             let room = kept.room(chain, as_index(chain.decoded_bytes()));
-            let begun = room.is_some().then(thread_time);
             if !object.fetch(place, buffers)? {
                 return visit(&subchunk, None);
             }
             let stored = buffers.bytes.len() as u64;
             undo_bytes(chain, buffers)?;
-            if let (Some(room), Some(begun)) = (room, begun) {
-                room.fill(&position, &buffers.bytes, stored, thread_time().saturating_sub(begun));
+            if let Some(room) = room {
+                room.fill(&position, &buffers.bytes, stored);
             }
             visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?))
         })

@@ -62,7 +62,7 @@ const OWNED: [(&str, &[&str]); 32] = [
     ("fs::", &["store"]),
     // A node is a store and a key. The files of others, which arguments name, are the command line's.
     ("std::path", &["store", "cli"]),
-    ("rustix", &["store", "engine", "array"]),
+    ("rustix", &["store", "engine"]),
     ("rawzip", &["store"]),
     ("zarrs", &["codec"]),
     ("blosc_src", &["codec::kinds"]),
