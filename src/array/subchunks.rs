@@ -9,8 +9,8 @@ use super::fault::Fault;
 use super::shard::ShardLayout;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::{OfShape, Workspace};
-use crate::codec::region::advance;
 use crate::codec::sharding::IndexEntry;
+use crate::grid::cells;
 use crate::store::{ObjectReader, StoreError};
 
 impl StoredArray {
@@ -153,16 +153,8 @@ impl OpenedShard<'_> {
     pub fn expect(&self, first: &[u64], counts: &[u64]) {
         let (Some(reader), Some(index)) = (&self.reader, &self.index) else { return };
         reader.expect(&|| {
-            let mut parts = Vec::new();
-            let mut place = vec![0; counts.len()];
-            while !counts.contains(&0) {
-                let inside: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
-                parts.extend(index.get(self.layout.entry_of(&inside)).copied().flatten());
-                if !advance(&mut place, counts) {
-                    break;
-                }
-            }
-            parts
+            let entry = |inside: Vec<u64>| index.get(self.layout.entry_of(&inside)).copied().flatten();
+            cells(first, counts).filter_map(entry).collect()
         });
     }
 

@@ -4,7 +4,7 @@
 //! zarr-python and all that follow it. No specification has them; readers that use them never look at the originals.
 
 use super::extension::{Findings, MAX_FAULTS};
-use super::json::{Json, Object, push_token};
+use super::json::{Json, Object, member_pointer};
 use crate::diagnostic::{Diagnostic, code};
 
 /// The copies.
@@ -55,9 +55,7 @@ impl Consolidated {
 
     /// Where a copy stands in its document.
     pub fn pointer_of(&self, path: &str) -> String {
-        let mut pointer = self.pointer.to_owned();
-        push_token(&mut pointer, path);
-        pointer
+        member_pointer(self.pointer, path)
     }
 }
 

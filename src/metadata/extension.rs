@@ -1,6 +1,6 @@
 //! Names with configurations: the form that grids, key encodings, storage transformers and codecs share.
 
-use super::json::{Json, Object};
+use super::json::{Json, Object, member_pointer};
 use crate::diagnostic::{Code, Diagnostic, code};
 
 /// The most faults of one kind that are reported of one list: a hostile document earns no more memory than that.
@@ -69,9 +69,7 @@ impl CodecMetadata {
 
     /// Where a member of the configuration is, or would be.
     pub fn member_pointer(&self, name: &str) -> String {
-        let mut pointer = format!("{}/configuration", self.pointer);
-        super::json::push_token(&mut pointer, name);
-        pointer
+        member_pointer(&format!("{}/configuration", self.pointer), name)
     }
 
     /// Whether two codecs are the same in name and configuration, wherever they stand; no configuration is an
@@ -149,10 +147,9 @@ pub(super) fn read_extension(
 /// A fault for each member that is not among `known`.
 fn unknown_members(object: &Object, known: &[&str], pointer: &str, diagnostics: &mut Vec<Diagnostic>) {
     for name in object.names().filter(|name| !known.contains(name)).take(MAX_FAULTS) {
-        let mut member_pointer = pointer.to_owned();
-        super::json::push_token(&mut member_pointer, name);
         let message = format!("unknown member {}", Json::from(name).excerpt());
-        let found = Diagnostic::new(code::MEMBER_UNKNOWN, message).at_pointer(member_pointer);
+        let found = Diagnostic::new(code::MEMBER_UNKNOWN, message);
+        let found = found.at_pointer(member_pointer(pointer, name));
         diagnostics.push(found.with_help(format!("known are {}", known.join(", "))));
     }
 }

@@ -1,7 +1,7 @@
 //! Members that the documents of arrays and groups share.
 
 use super::extension::{Findings, MAX_FAULTS};
-use super::json::{Json, Object, push_token};
+use super::json::{Json, Object, member_pointer};
 use crate::diagnostic::{Diagnostic, code};
 
 const REPEATED_ATTRIBUTE: &str = "a name is repeated in the attributes: readers keep only the last";
@@ -44,8 +44,7 @@ pub(super) fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Ve
     let unknown: Object = unknown.map(|(name, value)| (name.to_owned(), value.clone())).collect();
     let must_understand = |value: &Json| value.get("must_understand") != Some(&Json::Bool(false));
     for (name, _) in unknown.iter().filter(|(_, value)| must_understand(value)) {
-        let mut pointer = String::new();
-        push_token(&mut pointer, name);
+        let pointer = member_pointer("", name);
         let message = format!("unknown member {}", Json::from(name).excerpt());
         let help = "what may be ignored is an object with \"must_understand\": false; attributes go into `attributes`";
         diagnostics.push(Diagnostic::new(code::MEMBER_UNKNOWN, message).with_help(help).at_pointer(pointer));

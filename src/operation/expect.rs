@@ -11,7 +11,7 @@ use super::open::{open_documents, read_array};
 use super::place::Place;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::group::NodeKind;
-use crate::metadata::json::{Json, Object, push_token};
+use crate::metadata::json::{Json, Object, member_pointer};
 use crate::store::{Location, Node};
 
 pub use contract::contract;
@@ -153,8 +153,7 @@ impl Observed {
             let found = self.members.get(name).unwrap_or(&Json::Null);
             if let ("attributes", Json::Object(attributes)) = (name, expected) {
                 for (name, expected) in attributes.iter() {
-                    let mut pointer = "/attributes".to_owned();
-                    push_token(&mut pointer, name);
+                    let pointer = member_pointer("/attributes", name);
                     self.compare_one(("the attribute ", name), expected, found.get(name), findings, &pointer);
                 }
             } else {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::Parsed;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::extension::MAX_FAULTS;
-use crate::metadata::json::{Json, Number, Object, push_token};
+use crate::metadata::json::{Json, Number, Object, member_pointer};
 
 /// The members of a configuration, or of an object inside of one.
 pub(crate) struct Members<'a> {
@@ -53,9 +53,7 @@ impl<'a> Members<'a> {
 
     /// The pointer to a member.
     pub(crate) fn pointer_to(&self, name: &str) -> String {
-        let mut pointer = self.pointer.clone();
-        push_token(&mut pointer, name);
-        pointer
+        member_pointer(&self.pointer, name)
     }
 
     /// A member that may be absent.

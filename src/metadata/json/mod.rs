@@ -145,11 +145,7 @@ impl Json {
         if self.has_duplicates() {
             let _ = self.visit(&mut String::new(), &mut |json, pointer| {
                 let names = json.as_object().map(Object::duplicates).unwrap_or_default();
-                found.extend(names.into_iter().map(|name| {
-                    let mut pointer = pointer.to_owned();
-                    push_token(&mut pointer, name);
-                    pointer
-                }));
+                found.extend(names.into_iter().map(|name| member_pointer(pointer, name)));
                 Ok::<(), Infallible>(())
             });
         }
@@ -209,8 +205,15 @@ fn array_index(token: &str) -> Option<usize> {
     (digits && (token == "0" || !token.starts_with('0'))).then(|| token.parse().ok())?
 }
 
+/// The RFC 6901 pointer to a member of what a pointer leads to.
+pub fn member_pointer(pointer: &str, name: &str) -> String {
+    let mut pointer = pointer.to_owned();
+    push_token(&mut pointer, name);
+    pointer
+}
+
 /// Appends a member's name to a pointer.
-pub fn push_token(pointer: &mut String, name: &str) {
+fn push_token(pointer: &mut String, name: &str) {
     pointer.push('/');
     pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
 }

@@ -17,7 +17,7 @@ pub use write::{
 };
 
 use super::extension::{Findings, MAX_FAULTS};
-use super::json::{Json, Object};
+use super::json::{Json, Object, member_pointer};
 use super::member::{read_repeated, read_repeated_attributes, required};
 use crate::diagnostic::{Diagnostic, code};
 
@@ -66,10 +66,8 @@ fn read_format(object: &Object, diagnostics: &mut Vec<Diagnostic>) {
 fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnostic>) {
     let unknown = object.names().filter(|name| !known.contains(name));
     for name in unknown.take(MAX_FAULTS) {
-        let mut pointer = String::new();
-        super::json::push_token(&mut pointer, name);
         let message = format!("v2 has no member {}, which readers ignore", Json::from(name).excerpt());
-        diagnostics.add(code::V2_MEMBER_UNKNOWN, pointer, message);
+        diagnostics.add(code::V2_MEMBER_UNKNOWN, member_pointer("", name), message);
     }
 }
 
