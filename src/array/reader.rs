@@ -135,7 +135,7 @@ impl StoredArray {
             return Ok(InPieces::NotGiven);
         }
         // A chunk that is kept has to be in memory whole.
-        if self.kept.room(&self.chain, as_index(self.chunk_bytes())).is_some() {
+        if self.cache.room(&self.chain, as_index(self.chunk_bytes())).is_some() {
             return Ok(InPieces::NotGiven);
         }
         let Some(mut reader) = self.open_object(index)? else { return Ok(InPieces::Absent) };
@@ -170,7 +170,7 @@ impl StoredArray {
     ) -> Result<(), Fault> {
         let object = self.open(index, buffers)?;
         object.expect_all();
-        let (chain, kept) = (&*object.chain()?, &self.kept);
+        let (chain, cache) = (&*object.chain()?, &self.cache);
         object.each_place(|place| {
             let subchunk = object.subchunk(place);
             let first = subchunk.offset_in(&object.whole(place).start);
@@ -178,7 +178,7 @@ impl StoredArray {
             // Whether nothing is left to be done once the codecs from bytes to bytes are undone.
             let are_elements =
                 chain.num_noop_codecs() == chain.bytes_place() && subchunk.shape == chain.decoded().shape;
-            if let Some(chunk) = kept.get(&position) {
+            if let Some(chunk) = cache.get(&position) {
                 if are_elements {
                     return visit(&subchunk, Some(&chunk.bytes));
                 }
@@ -186,7 +186,7 @@ impl StoredArray {
                 buffers.bytes.extend_from_slice(&chunk.bytes);
                 return visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?));
             }
-            let room = kept.room(chain, as_index(chain.decoded_bytes()));
+            let room = cache.room(chain, as_index(chain.decoded_bytes()));
             if !object.fetch(place, buffers)? {
                 return visit(&subchunk, None);
             }

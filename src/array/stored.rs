@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::chunk_cache::ArrayCache;
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::fault::Fault;
-use super::kept::Kept;
 use super::shard::ShardLayout;
 use crate::codec::region::{as_index, ravel};
 use crate::codec::sharding::IndexEntry;
@@ -31,7 +31,7 @@ pub struct StoredArray {
     /// Those that were found absent, where it was not known.
     pub missing: Missing,
     /// Chunks of it that an earlier pass read.
-    pub kept: Kept,
+    pub cache: ArrayCache,
 }
 
 /// Objects that were found absent while they were read. A copy shares what it holds.
@@ -62,8 +62,8 @@ impl StoredArray {
         chain: BoundChain,
         layout: Option<ShardLayout>,
     ) -> StoredArray {
-        let (present, missing, kept) = (None, Missing::default(), Kept::default());
-        StoredArray { node, metadata, chain, layout, present, missing, kept }
+        let (present, missing, cache) = (None, Missing::default(), ArrayCache::default());
+        StoredArray { node, metadata, chain, layout, present, missing, cache }
     }
 
     /// The array with what is known to be there of it.

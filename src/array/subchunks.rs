@@ -19,7 +19,7 @@ impl StoredArray {
         let (first, counts) = self.subchunks_of(object);
         let last: Vec<u64> =
             first.iter().zip(&counts).map(|(first, count)| (first + count).saturating_sub(1)).collect();
-        [first, last].iter().any(|position| self.kept.get(position).is_some())
+        [first, last].iter().any(|position| self.cache.get(position).is_some())
     }
 
     /// Whether objects may turn out to be absent when they are read: which are there is not known, or those that are refused

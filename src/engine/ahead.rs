@@ -153,7 +153,7 @@ pub fn reads_of_object(array: &StoredArray, object: u64, extent: Extent, each: &
     }
     match array.layout_of(object) {
         // An earlier pass has it.
-        Ok(None) if array.kept.get(&position(object, &array.metadata)).is_some() => {}
+        Ok(None) if array.cache.get(&position(object, &array.metadata)).is_some() => {}
         Ok(None) => each(&array.key(object), Part::Whole),
         Ok(Some(layout)) => {
             let is_small = array.chunk_bytes() <= MOST_WHOLE_SHARD;

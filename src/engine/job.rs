@@ -52,7 +52,7 @@ impl Job {
             Job::Objects(job) => {
                 let run = job.run(driver, progress, part, fold);
                 // Of objects that an earlier run had written.
-                job.transfer.source.kept.clear();
+                job.transfer.source.cache.clear();
                 run
             }
         }

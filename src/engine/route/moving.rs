@@ -103,7 +103,7 @@ impl MovePass<'_> {
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
             return Ok(()); // All of it lies beyond the edge of the array.
         }
-        let kept = if conversion.is_copy() { None } else { source.kept.take(subchunk) };
+        let kept = if conversion.is_copy() { None } else { source.cache.take(subchunk) };
         if let (None, None, None, Some(sizes)) = (&kept, &source.layout, &valid, conversion.streams()) {
             let index = source.object_of(subchunk).0;
             let streamed = self.stream(conversion, sizes, buffers, (index, &start), report);

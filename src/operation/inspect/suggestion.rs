@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::array::chunk_cache::ArrayCache;
 use crate::array::interrupt::Interrupt;
-use crate::array::kept::Kept;
 use crate::array::stored::StoredArray;
 use crate::data_type::{DataType, value_to_json};
 use crate::diagnostic::Diagnostic;
@@ -52,7 +52,7 @@ impl Suggesting<'_> {
         let quantize = QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() };
         let request = Request::new(source, &options, &quantize)?;
         let budget = self.budget.narrowed(driver.num_threads());
-        let (interrupt, kept) = (Interrupt::default(), Kept::default());
+        let (interrupt, cache) = (Interrupt::default(), ArrayCache::default());
         let (present, lacks_chunks) =
             (side.present.as_ref(), side.objects().len() < side.metadata.num_chunks());
         let pass = FirstPass {
@@ -62,7 +62,7 @@ impl Suggesting<'_> {
             lacks_chunks,
             surveyed: None,
             progress,
-            kept: &kept,
+            cache: &cache,
         };
         let quantization = pass.settle(&request)?;
         progress.start("measuring", Some(side.objects().len().saturating_mul(side.chunk_bytes())));

@@ -7,8 +7,8 @@ use super::quantization::Quantization;
 use super::request::Request;
 use super::survey::{Survey, Surveyor, scans};
 use crate::array::ChunkSet;
+use crate::array::chunk_cache::ArrayCache;
 use crate::array::interrupt::Interrupt;
-use crate::array::kept::Kept;
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
@@ -34,7 +34,7 @@ pub(in crate::operation) struct FirstPass<'a> {
     /// Who wants to know how far it is.
     pub progress: &'a dyn Progress,
     /// Where chunks that it read are kept.
-    pub kept: &'a Kept,
+    pub cache: &'a ArrayCache,
 }
 
 impl FirstPass<'_> {
@@ -71,7 +71,7 @@ impl FirstPass<'_> {
         let source = request.source;
         let (metadata, pipeline) = (source.metadata.clone(), &source.pipeline);
         let mut side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
-        (side.present, side.kept) = (self.present.cloned(), self.kept.clone());
+        (side.present, side.cache) = (self.present.cloned(), self.cache.clone());
         Ok((side, new_driver(self.budget.threads(), self.interrupt)?))
     }
 

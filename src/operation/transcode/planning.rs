@@ -9,8 +9,8 @@ use super::plan::planner::Planner;
 use super::sample::Sampler;
 use super::selection::SourceArray;
 use super::site::cannot_write;
+use crate::array::chunk_cache::ChunkCache;
 use crate::array::interrupt::Interrupt;
-use crate::array::kept::Shelf;
 use crate::array::listing::Listing;
 use crate::engine::driver::Driver;
 use crate::engine::progress::{Progress, Share, Silent};
@@ -49,7 +49,7 @@ pub(super) struct Planning<'a> {
     pub work: &'a Node,
     pub is_tree: bool,
     /// Where first passes keep chunks.
-    pub shelf: &'a Shelf,
+    pub cache: &'a ChunkCache,
     /// Bytes of the elements of all arrays.
     pub bytes: u64,
 }
@@ -133,7 +133,7 @@ impl Planning<'_> {
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
         let (settled, surveyed) = (settled.as_ref(), surveyed.as_ref());
         let listing = present.map(|present| Listing { present, ..Listing::default() });
-        let Planning { run, interrupt, shelf, .. } = *self;
+        let Planning { run, interrupt, cache, .. } = *self;
         let least_parts = self.least_parts(&opened);
         let goal = match change.compress {
             Some(Compression::Auto(goal)) => Some(goal),
@@ -153,7 +153,7 @@ impl Planning<'_> {
             budget,
             interrupt,
             driver,
-            shelf,
+            cache,
         };
         let mut plan = planner.plan(opened, target, progress)?;
         let keep_bits = plan.rounding.as_ref().map(|rounding| rounding.keep).or(change.keep_bits);

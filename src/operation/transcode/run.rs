@@ -22,8 +22,8 @@ use super::site::{Claim, Site, cannot_write};
 use super::tree::Source;
 use super::verify::Verification;
 use super::writing::{Ended, Extent, Writing, most_bytes};
+use crate::array::chunk_cache::ChunkCache;
 use crate::array::interrupt::Interrupt;
-use crate::array::kept::Shelf;
 use crate::diagnostic::Diagnostic;
 use crate::engine::driver::Driver;
 use crate::engine::journal::Journal;
@@ -143,15 +143,15 @@ impl Prepared {
         let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
         let arrays = take(&mut source.arrays);
         let (work, is_tree, run) = (&site.work, arrays.len() > 1, &options.run);
-        let shelf = &Shelf::default();
+        let cache = &ChunkCache::default();
         let bytes = arrays.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add);
         let driver_of = &driver;
         let planning =
-            Planning { budget, run, interrupt, driver: driver_of, progress, work, is_tree, shelf, bytes };
+            Planning { budget, run, interrupt, driver: driver_of, progress, work, is_tree, cache, bytes };
         let wanted = (0..).zip(arrays).filter(|(number, _)| is_wanted(*number));
         let mut arrays = planning.plan(wanted.map(|(_, array)| array).collect())?;
         let needed = most_bytes(&arrays, budget, driver.num_threads());
-        shelf.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
+        cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
         let taken: Vec<NodeDocuments> =
             arrays.iter_mut().map(|array| take(&mut array.plan.documents)).collect();
         let paths = arrays.iter().map(|array| array.path.as_str());

@@ -15,9 +15,9 @@ use super::format::as_source::as_source;
 use super::plan::planner::Planner;
 use super::plan::{Blocks, Plan, Settled};
 use crate::array::ChunkSet;
+use crate::array::chunk_cache::ChunkCache;
 use crate::array::chunk_set::position;
 use crate::array::interrupt::Interrupt;
-use crate::array::kept::Shelf;
 use crate::array::listing::Listing;
 use crate::engine::driver::Driver;
 use crate::engine::job::ObjectJob;
@@ -200,7 +200,7 @@ impl Sampler<'_> {
             budget: self.budget,
             interrupt: self.interrupt,
             driver: self.driver,
-            shelf: &Shelf::default(),
+            cache: &ChunkCache::default(),
         };
         planner.plan(source.clone(), in_memory(&source.store), &Silent)
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::cut::{Boundary, units_between};
 use crate::array::ChunkSet;
+use crate::array::chunk_cache::ArrayCache;
 use crate::array::interrupt::Interrupt;
-use crate::array::kept::Kept;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
 use crate::engine::listing;
@@ -59,7 +59,7 @@ impl Looking<'_> {
             lacks_chunks: all.len() < metadata.num_chunks(),
             surveyed: None,
             progress: self.progress,
-            kept: &Kept::default(),
+            cache: &ArrayCache::default(),
         };
         pass.look(&Request::new(opened, &array.change, quantize)?).map(Some)
     }

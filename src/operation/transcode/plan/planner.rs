@@ -9,8 +9,8 @@ use super::keep_bits::{self, Chunks};
 use super::work::{Ends, Work};
 use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
+use crate::array::chunk_cache::{ArrayCache, ChunkCache};
 use crate::array::interrupt::Interrupt;
-use crate::array::kept::{Kept, Shelf};
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
 use crate::data_type::registered_types;
@@ -65,7 +65,7 @@ pub(in crate::operation) struct Planner<'a> {
     /// Who lists the chunks.
     pub driver: &'a Driver,
     /// Where first passes keep chunks.
-    pub shelf: &'a Shelf,
+    pub cache: &'a ChunkCache,
 }
 
 /// Bytes that a store reads ahead, beside those of the work.
@@ -96,12 +96,12 @@ impl Planner<'_> {
                 "a folder stands where the chunk `{folder}` should be"
             )));
         }
-        let kept = self.shelf.part(source.node.wants_hints().is_some());
+        let cache = self.cache.part(source.node.wants_hints().is_some());
         let quantization = match (&self.options.quantize, self.settled) {
             (Some(_), Some(settled)) => settled.quantization.clone(),
             (Some(quantize), None) => {
                 let request = Request::new(&source, self.options, quantize)?;
-                Some(self.quantization(&request, &target, &listing, progress, &kept)?)
+                Some(self.quantization(&request, &target, &listing, progress, &cache)?)
             }
             (None, _) => None,
         };
@@ -115,7 +115,7 @@ impl Planner<'_> {
             Planner { options: &options, ..*self }.assemble(source, target, listing, quantization)?;
         plan.source_bytes = (with_sizes && self.listing.is_none()).then_some(plan.listing.present_bytes);
         if let Job::Objects(job) = &mut plan.job {
-            job.transfer.source.kept = kept;
+            job.transfer.source.cache = cache;
         }
         Ok(plan)
     }
@@ -141,12 +141,12 @@ impl Planner<'_> {
 
     /// A plan with the chain of these options, of which all else stays that the data have told.
     pub(in crate::operation::transcode) fn with_chain(&self, plan: Plan) -> Result<Plan, OperationError> {
-        let kept = plan.job.objects().map(|job| job.transfer.source.kept.clone()).unwrap_or_default();
+        let cache = plan.job.objects().map(|job| job.transfer.source.cache.clone()).unwrap_or_default();
         let source_bytes = plan.source_bytes;
         let mut plan = self.assemble(plan.source, plan.target, plan.listing, plan.quantization)?;
         plan.source_bytes = source_bytes;
         if let Job::Objects(job) = &mut plan.job {
-            job.transfer.source.kept = kept;
+            job.transfer.source.cache = cache;
         }
         Ok(plan)
     }
@@ -158,13 +158,13 @@ impl Planner<'_> {
         target: &Node,
         listing: &Listing,
         progress: &dyn Progress,
-        kept: &Kept,
+        cache: &ArrayCache,
     ) -> Result<Quantization, OperationError> {
-        let none = Kept::default();
+        let none = ArrayCache::default();
         let (budget, interrupt) = (self.budget, self.interrupt);
         let (present, surveyed) = (listing.known(), self.surveyed);
         let lacks_chunks = listing.present.len() < request.source.metadata.num_chunks();
-        let pass = FirstPass { budget, interrupt, present, lacks_chunks, surveyed, progress, kept: &none };
+        let pass = FirstPass { budget, interrupt, present, lacks_chunks, surveyed, progress, cache: &none };
         if !request.reads_data() {
             return pass.settle(request);
         }
@@ -176,16 +176,16 @@ impl Planner<'_> {
         let Ok(sketch) = open.and_then(|open| {
             self.assemble(request.source.clone(), target.clone(), listing.clone(), Some(open))
         }) else {
-            self.shelf.limit(0);
+            self.cache.limit(0);
             return pass.settle(request);
         };
         let memory = sketch.allot(budget, self.run.verify)?;
         // What is kept, of this array and of others, takes none of the memory of the passes, and of what is read ahead.
-        self.shelf.limit(budget.left_by(memory.bytes.saturating_add(ahead_bytes(&request.source.node))));
+        self.cache.limit(budget.left_by(memory.bytes.saturating_add(ahead_bytes(&request.source.node))));
         let keeps = |job: &ObjectJob| job.reads_subchunks_once() && job.transfer.source.is_regular();
         let keeps = sketch.job.objects().is_some_and(keeps);
-        let (budget, kept) = (budget.narrowed(memory.threads), if keeps { kept } else { &none });
-        FirstPass { budget, kept, ..pass }.settle(request)
+        let (budget, cache) = (budget.narrowed(memory.threads), if keeps { cache } else { &none });
+        FirstPass { budget, cache, ..pass }.settle(request)
     }
 
     /// The bits that keep a share of the information, from a pass over all chunks.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::ratio::{Observed, Sum, estimate};
 use super::{Drawing, Sample, Sampler, elements_inside, stored_bytes};
 use crate::array::ChunkSet;
+use crate::array::chunk_cache::ArrayCache;
 use crate::array::chunk_set::position;
-use crate::array::kept::Kept;
 use crate::array::listing::Listing;
 use crate::diagnostic::quantity::approximate;
 use crate::engine::progress::Silent;
@@ -165,7 +165,7 @@ impl Sampler<'_> {
     ) -> Result<Trial, OperationError> {
         let (mut options, is_cut_off) = of_chunks_alone(options);
         let finds_bits = matches!(options.keep_bits, Some(KeepBits::Auto(_)));
-        let (there, none) = (sample.drawn.common(&sample.present), Kept::default());
+        let (there, none) = (sample.drawn.common(&sample.present), ArrayCache::default());
         // What grows with the array, and what does not.
         let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
         let mut quantization = settled.cloned();
@@ -179,7 +179,7 @@ impl Sampler<'_> {
                 lacks_chunks: sample.lacks_chunks,
                 surveyed: None,
                 progress: &Silent,
-                kept: &none,
+                cache: &none,
             };
             let begun = Instant::now();
             let (survey, _) = pass.look(&request)?;

@@ -7,8 +7,8 @@ use super::{
     ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, text, zstd,
 };
 use crate::array::ChunkSet;
+use crate::array::chunk_cache::ChunkCache;
 use crate::array::interrupt::Interrupt;
-use crate::array::kept::Shelf;
 use crate::engine::journal::{Assignment, Fingerprint, Journal, name_of_pass};
 use crate::engine::listing::list;
 use crate::engine::progress::Silent;
@@ -46,7 +46,7 @@ impl Run<'_> {
         let driver = new_driver(2, &interrupt).map_err(|error| said(&error))?;
         let mut source = Source::open(self.options, &driver).map_err(|error| said(&error))?;
         let site = Site::find(&source.node, self.options).map_err(|error| said(&error))?;
-        let (shelf, arrays) = (Shelf::default(), std::mem::take(&mut source.arrays));
+        let (cache, arrays) = (ChunkCache::default(), std::mem::take(&mut source.arrays));
         let planning = Planning {
             budget,
             run: &self.options.run,
@@ -55,7 +55,7 @@ impl Run<'_> {
             progress: &Silent,
             work: &site.work,
             is_tree: false,
-            shelf: &shelf,
+            cache: &cache,
             bytes: 0,
         };
         let planned = planning.plan(arrays).map_err(|error| said(&error))?;

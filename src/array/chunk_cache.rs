@@ -15,12 +15,12 @@ const MOST_PLAIN: u64 = 64 << 10;
 
 /// What the first passes of a command hold, of all its arrays, and how much that may be. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Shelf(Arc<Mutex<Held>>);
+pub struct ChunkCache(Arc<Mutex<Held>>);
 
 #[derive(Debug, Default)]
 struct Held {
     /// By the number of the array, and the position of the chunk in its grid of subchunks.
-    chunks: HashMap<(usize, Box<[u64]>), Arc<KeptChunk>>,
+    chunks: HashMap<(usize, Box<[u64]>), Arc<CacheEntry>>,
     /// Bytes that they take, and may take.
     bytes: u64,
     most: u64,
@@ -33,40 +33,40 @@ struct Held {
 /// A chunk that was read. Only its codecs from bytes to bytes are undone: so every pass can go on from it, and a route
 /// that leaves the other codecs as they are, too.
 #[derive(Debug)]
-pub struct KeptChunk {
+pub struct CacheEntry {
     /// What the codecs from bytes to bytes were given.
     pub bytes: Box<[u8]>,
     /// Bytes of the stored chunk.
     pub stored: u64,
-    /// How many were put on the shelf before it.
+    /// How many were put into the cache before it.
     order: u64,
 }
 
-impl KeptChunk {
+impl CacheEntry {
     fn size(&self) -> u64 {
         (self.bytes.len() as u64).saturating_add(BESIDE)
     }
 }
 
-/// The part of a [`Shelf`] that belongs to one array; without one nothing is kept.
+/// The part of a [`ChunkCache`] that belongs to one array; without one nothing is kept.
 #[derive(Debug, Clone, Default)]
-pub struct Kept(Option<Place>);
+pub struct ArrayCache(Option<Owner>);
 
 #[derive(Debug, Clone)]
-struct Place {
-    shelf: Shelf,
+struct Owner {
+    cache: ChunkCache,
     /// The number of the array.
     array: usize,
     /// Whether its store is far away: then reading a chunk again always takes longer than keeping it.
     is_far: bool,
 }
 
-impl Shelf {
+impl ChunkCache {
     /// The part of an array that has none yet, whose store may be far away.
-    pub fn part(&self, is_far: bool) -> Kept {
+    pub fn part(&self, is_far: bool) -> ArrayCache {
         let mut held = self.held();
         held.arrays += 1;
-        Kept(Some(Place { shelf: self.clone(), array: held.arrays, is_far }))
+        ArrayCache(Some(Owner { cache: self.clone(), array: held.arrays, is_far }))
     }
 
     /// Lets it hold at most so many bytes from now on; what is too much, of whatever array, is forgotten, the latest first.
@@ -92,31 +92,31 @@ impl Shelf {
     }
 }
 
-impl Kept {
+impl ArrayCache {
     /// Room for a chunk of so many bytes, if one of this chain is worth keeping and there is any.
-    pub fn room(&self, chain: &BoundChain, bytes: usize) -> Option<KeptRoom> {
-        let Place { shelf, array, is_far } = self.0.as_ref()?;
+    pub fn room(&self, chain: &BoundChain, bytes: usize) -> Option<Reservation> {
+        let Owner { cache, array, is_far } = self.0.as_ref()?;
         let size = (bytes as u64).saturating_add(BESIDE);
         let is_plain = chain.stores_elements(as_index(chain.decoded_bytes()));
-        let mut held = shelf.held();
+        let mut held = cache.held();
         let has_room = size <= held.most.saturating_sub(held.bytes);
         if !has_room || (is_plain && size > MOST_PLAIN && !is_far) {
             return None;
         }
         held.bytes += size;
-        Some(KeptRoom { shelf: shelf.clone(), array: *array, size })
+        Some(Reservation { cache: cache.clone(), array: *array, size })
     }
 
     /// The chunk at a position, if it is kept; it stays so.
-    pub fn get(&self, position: &[u64]) -> Option<Arc<KeptChunk>> {
-        let Place { shelf, array, .. } = self.0.as_ref()?;
-        shelf.held().chunks.get(&(*array, position.into())).cloned()
+    pub fn get(&self, position: &[u64]) -> Option<Arc<CacheEntry>> {
+        let Owner { cache, array, .. } = self.0.as_ref()?;
+        cache.held().chunks.get(&(*array, position.into())).cloned()
     }
 
     /// The chunk at a position, if it is kept, for the last time.
-    pub fn take(&self, position: &[u64]) -> Option<Arc<KeptChunk>> {
-        let Place { shelf, array, .. } = self.0.as_ref()?;
-        let mut held = shelf.held();
+    pub fn take(&self, position: &[u64]) -> Option<Arc<CacheEntry>> {
+        let Owner { cache, array, .. } = self.0.as_ref()?;
+        let mut held = cache.held();
         let chunk = held.chunks.remove(&(*array, position.into()))?;
         held.bytes -= chunk.size();
         Some(chunk)
@@ -124,8 +124,8 @@ impl Kept {
 
     /// Forgets the array's chunks.
     pub fn clear(&self) {
-        let Some(Place { shelf, array, .. }) = &self.0 else { return };
-        let mut held = shelf.held();
+        let Some(Owner { cache, array, .. }) = &self.0 else { return };
+        let mut held = cache.held();
         let Held { chunks, bytes, .. } = &mut *held;
         chunks.retain(|(number, _), chunk| {
             let stays = number != array;
@@ -137,21 +137,21 @@ impl Kept {
 
 /// Room that is set aside for a chunk; given back where none is put there.
 #[derive(Debug)]
-pub struct KeptRoom {
-    shelf: Shelf,
+pub struct Reservation {
+    cache: ChunkCache,
     array: usize,
     size: u64,
 }
 
-impl KeptRoom {
+impl Reservation {
     /// Puts the chunk at a position there, of which `stored` bytes were read.
     pub fn fill(self, position: &[u64], bytes: &[u8], stored: u64) {
         if (bytes.len() as u64).saturating_add(BESIDE) > self.size {
             return;
         }
         let (key, bytes) = ((self.array, Box::from(position)), Box::from(bytes));
-        let mut held = self.shelf.held();
-        let chunk = KeptChunk { bytes, stored, order: held.count };
+        let mut held = self.cache.held();
+        let chunk = CacheEntry { bytes, stored, order: held.count };
         held.count += 1;
         // What is set aside is given back below.
         held.bytes += chunk.size();
@@ -160,9 +160,9 @@ impl KeptRoom {
     }
 }
 
-impl Drop for KeptRoom {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        self.shelf.held().bytes -= self.size;
+        self.cache.held().bytes -= self.size;
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
         BoundChain::bind(&pipeline).unwrap()
     }
 
-    fn put(kept: &Kept, position: &[u64], byte: u8, stored: u64) -> bool {
+    fn put(kept: &ArrayCache, position: &[u64], byte: u8, stored: u64) -> bool {
         let room = kept.room(&chain(&["bytes", "crc32c"], 1000), 1000);
         let has_room = room.is_some();
         if let Some(room) = room {
@@ -194,11 +194,11 @@ mod tests {
     }
 
     #[test]
-    fn shelf_holds_no_more_than_its_limit_whatever_array_the_chunks_are_of() {
-        let shelf = Shelf::default();
-        let (one, other) = (shelf.part(false), shelf.part(false));
+    fn cache_holds_no_more_than_its_limit_whatever_array_the_chunks_are_of() {
+        let cache = ChunkCache::default();
+        let (one, other) = (cache.part(false), cache.part(false));
         assert!(!put(&one, &[0], 1, 10), "there is no room before it is given");
-        shelf.limit(3 * (1000 + BESIDE));
+        cache.limit(3 * (1000 + BESIDE));
         assert!(put(&one, &[0, 1], 1, 10) && put(&one, &[0, 1], 2, 11));
         assert!(put(&other, &[0, 1], 3, 12) && put(&one, &[1, 0], 4, 13));
         assert!(!put(&other, &[1, 0], 5, 14));
@@ -209,19 +209,19 @@ mod tests {
         assert!(put(&other, &[1, 0], 5, 14));
         one.clear();
         assert!(one.get(&[1, 0]).is_none() && other.get(&[1, 0]).is_some());
-        shelf.limit(1000);
+        cache.limit(1000);
         assert!(other.get(&[1, 0]).is_none());
-        assert_eq!(shelf.held().bytes, 0);
+        assert_eq!(cache.held().bytes, 0);
     }
 
     #[test]
     fn what_was_kept_first_stays_longest_whatever_array_it_is_of() {
-        let shelf = Shelf::default();
-        shelf.limit(u64::MAX);
-        let (one, other) = (shelf.part(false), shelf.part(false));
+        let cache = ChunkCache::default();
+        cache.limit(u64::MAX);
+        let (one, other) = (cache.part(false), cache.part(false));
         let part_of = |chunk: u64| if chunk.is_multiple_of(2) { &one } else { &other };
         assert!((0..10).all(|chunk| put(part_of(chunk), &[chunk], 1, 1)));
-        shelf.limit(4 * (1000 + BESIDE));
+        cache.limit(4 * (1000 + BESIDE));
         let is_kept = |chunk: &u64| part_of(*chunk).get(&[*chunk]).is_some();
         assert_eq!((0..10).filter(is_kept).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(!put(&one, &[9], 1, 1));
@@ -229,9 +229,9 @@ mod tests {
 
     #[test]
     fn room_that_is_not_used_is_given_back() {
-        let shelf = Shelf::default();
-        shelf.limit(2000);
-        let kept = shelf.part(false);
+        let cache = ChunkCache::default();
+        cache.limit(2000);
+        let kept = cache.part(false);
         let chain = chain(&["bytes", "crc32c"], 1000);
         let room = kept.room(&chain, 1000);
         assert!(room.is_some() && kept.room(&chain, 1000).is_none());
@@ -242,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn large_chunks_that_are_their_elements_are_not_kept_nor_any_without_a_shelf() {
-        let shelf = Shelf::default();
-        shelf.limit(u64::MAX);
+    fn large_chunks_that_are_their_elements_are_not_kept_nor_any_without_a_cache() {
+        let cache = ChunkCache::default();
+        cache.limit(u64::MAX);
         let is_kept = |codecs: &[&str], bytes: u64| {
-            shelf.part(false).room(&chain(codecs, bytes), as_index(bytes)).is_some()
+            cache.part(false).room(&chain(codecs, bytes), as_index(bytes)).is_some()
         };
         assert!(is_kept(&["bytes"], 1000) && !is_kept(&["bytes"], MOST_PLAIN));
         assert!(is_kept(&["bytes", "crc32c"], 1 << 30));
-        assert!(Kept::default().room(&chain(&["bytes"], 10), 10).is_none());
+        assert!(ArrayCache::default().room(&chain(&["bytes"], 10), 10).is_none());
     }
 }
