@@ -4,7 +4,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 use super::client::{Client, Fetched, Wanted};
@@ -64,13 +63,7 @@ impl Ahead {
     }
 
     /// Asks for a part, unless it is under way; whether it is then. The oldest of too many that nobody wanted is given up.
-    pub(super) fn ask(
-        &self,
-        runtime: &Runtime,
-        client: &Arc<Client>,
-        (key, object): (String, String),
-        part: Part,
-    ) -> bool {
+    pub(super) fn ask(&self, client: &Arc<Client>, key: &str, part: Part) -> bool {
         let length = match part {
             Part::Whole => 0,
             Part::Range { length, .. } | Part::Last(length) => length,
@@ -79,7 +72,7 @@ impl Ahead {
             return false;
         }
         let mut parts = self.parts();
-        let name = (key.clone(), part);
+        let name = (key.to_owned(), part);
         if parts.coming.contains_key(&name) {
             return true;
         }
@@ -89,19 +82,12 @@ impl Ahead {
                 given_up.task.abort();
             }
         }
-        let (total, client) = (self.bytes.clone(), client.clone());
+        let (total, fetching, key) = (self.bytes.clone(), client.clone(), key.to_owned());
         let bytes = Arc::new(Held { total, own: AtomicU64::new(0) });
         let counted = bytes.clone();
-        let task = runtime.spawn(async move {
-            let wanted = Wanted {
-                key: &key,
-                object: &object,
-                part,
-                most: MOST_OF_ONE,
-                of: MOST_OF_ONE,
-                version: None,
-            };
-            let fetched = client.fetch(wanted).await;
+        let task = client.runtime.spawn(async move {
+            let wanted = Wanted { key: &key, part, most: MOST_OF_ONE, of: MOST_OF_ONE, version: None };
+            let fetched = fetching.fetch(wanted).await;
             if let Ok(Some(fetched)) = &fetched {
                 let length = fetched.bytes.len() as u64;
                 counted.own.store(length, Ordering::Release);

@@ -11,13 +11,18 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode};
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_ENCODING, ETAG, HeaderMap, LAST_MODIFIED};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 use super::address::{Address, Kind};
+use super::ahead::Ahead;
 use super::answer::{Answer, header};
 use super::configuration;
-use super::explain::{Attempt, Who, is_refused, lacks_bucket};
+use super::explain::{Who, is_refused, lacks_bucket};
 use super::reader::FIRST;
+use super::runtime::runtime;
 use super::service::{Call, Done, Failure, Service};
+use super::writes::Writes;
 use crate::store::{Part, RemoteOptions, StoreError};
 
 /// Encodings that change the bytes. Some stores keep names of others with their objects, such as `aws-chunked`.
@@ -42,7 +47,10 @@ pub(super) struct Stores {
 
 /// A bucket or a web server.
 pub(super) struct Client {
+    /// As messages name it.
+    name: String,
     pub(super) who: Who,
+    pub(super) runtime: &'static Runtime,
     stores: Stores,
     pub(super) service: Arc<Service>,
     refused_is_absent: bool,
@@ -50,6 +58,8 @@ pub(super) struct Client {
     refused: Mutex<BTreeSet<String>>,
     /// With what keys begin that the server does not list.
     unlisted: Mutex<BTreeSet<String>>,
+    pub(super) ahead: Ahead,
+    pub(super) writes: Writes,
     /// Whether the server gives the last bytes of objects.
     gives_ends: AtomicBool,
     /// Whether it removes many objects by one request.
@@ -78,8 +88,6 @@ pub(super) struct Fetched {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) key: &'a str,
-    /// As messages name it.
-    pub(super) object: &'a str,
     pub(super) part: Part,
     /// The most bytes of it.
     pub(super) most: u64,
@@ -131,10 +139,19 @@ fn path(key: &str) -> object_store::Result<Path> {
 
 impl Client {
     /// A client of an address, without its path; an error names what is missing, such as credentials.
-    pub(super) fn new(address: &Address, base: &str, options: &RemoteOptions) -> Result<Self, String> {
+    pub(super) fn new(
+        address: &Address,
+        (base, name): (&str, &str),
+        options: &RemoteOptions,
+    ) -> Result<Self, String> {
         let (stores, service, is_anonymous) = configuration::connect(address, base, options)?;
+        let runtime = runtime().map_err(|error| error.to_string())?;
         Ok(Client {
+            name: name.to_owned(),
             who: Who { kind: address.kind, is_anonymous },
+            runtime,
+            ahead: Ahead::new(options.requests.get()),
+            writes: Writes::new(runtime, options.requests.get()),
             stores,
             service,
             // Azure has no ranges from the end.
@@ -146,13 +163,34 @@ impl Client {
         })
     }
 
+    /// An object as messages name it.
+    pub(super) fn shown(&self, key: &str) -> String {
+        if key.is_empty() { self.name.clone() } else { format!("{}/{key}", self.name) }
+    }
+
+    /// Waits for what has no other thread to do it.
+    pub(super) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    /// Waits for a task that was begun.
+    pub(super) async fn ended<T>(
+        &self,
+        action: &'static str,
+        key: &str,
+        task: JoinHandle<Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        task.await.unwrap_or_else(|error| {
+            let source = std::io::Error::other(error);
+            Err(StoreError::Io { action, object: self.shown(key), source })
+        })
+    }
+
     /// What a bucket does that web servers do not.
-    pub(super) fn bucket(&self, attempt: Attempt<'_>) -> Result<&Arc<dyn Bucket>, StoreError> {
+    fn bucket(&self, action: &'static str, key: &str) -> Result<&Arc<dyn Bucket>, StoreError> {
         self.stores.bucket.as_ref().ok_or_else(|| {
-            attempt.error(
-                "a web server does not tell what it holds",
-                "name a node; of a hierarchy, consolidated metadata tell what is in it",
-            )
+            let help = "name a node; of a hierarchy, consolidated metadata tell what is in it";
+            self.error(action, key, "a web server does not tell what it holds", help)
         })
     }
 
@@ -173,15 +211,14 @@ impl Client {
 
     /// Reads a part of an object; `None` where it is absent.
     pub(super) async fn fetch(&self, wanted: Wanted<'_>) -> Result<Option<Fetched>, StoreError> {
-        let Wanted { key, object, part, most, version, of } = wanted;
-        let attempt = Attempt { action: "read", object };
-        let too_large = |found| StoreError::TooLarge { object: object.to_owned(), found, bound: most };
+        let Wanted { key, part, most, version, of } = wanted;
+        let too_large = |found| StoreError::TooLarge { object: self.shown(key), found, bound: most };
         let empty = |object_bytes| Fetched { offset: 0, bytes: Vec::new(), object_bytes, version: None };
         let (bound, range) = match part {
             Part::Whole => (most, None),
             Part::Range { length, .. } if length > most => return Err(too_large(length)),
             Part::Range { length: 0, .. } | Part::Last(0) => {
-                return Ok(self.size(key, object).await?.map(empty));
+                return Ok(self.size(key).await?.map(empty));
             }
             Part::Range { offset, length } => {
                 (u64::MAX, Some(GetRange::Bounded(offset..offset.saturating_add(length))))
@@ -207,7 +244,7 @@ impl Client {
                     // Nothing is a part of an empty object.
                     (Part::Last(_), Some(0)) => Ok(Some(empty(0))),
                     (Part::Last(_), _) => Box::pin(self.fetch(Wanted { part: Part::Whole, ..wanted })).await,
-                    (_, found) => Err(ends_before(attempt, part, found)),
+                    (_, found) => Err(self.ends_before(key, part, found)),
                 };
             }
             (answered, _) => answered,
@@ -219,7 +256,7 @@ impl Client {
         }
         match part {
             Part::Range { length: wanted, .. } if length < wanted => {
-                Err(ends_before(attempt, part, Some(found.object_bytes)))
+                Err(self.ends_before(key, part, Some(found.object_bytes)))
             }
             _ => Ok(Some(found)),
         }
@@ -228,18 +265,17 @@ impl Client {
     /// What was read, of the version that is wanted and as it is stored.
     fn found(
         &self,
-        Wanted { key, object, version, .. }: Wanted<'_>,
+        Wanted { key, version, .. }: Wanted<'_>,
         answered: Result<Done<(u64, Vec<u8>, u64)>, Failure>,
         bound: u64,
     ) -> Result<Option<Fetched>, StoreError> {
-        let attempt = Attempt { action: "read", object };
-        let changed = || attempt.error("it changed while it was read", "run the command again");
+        let changed = || self.error("read", key, "it changed while it was read", "run the command again");
         let Done { value: (offset, bytes, object_bytes), headers, .. } = match answered {
             Ok(done) => done,
             Err(Failure::Answered(answer)) if answer.status.as_u16() == 412 && version.is_some() => {
                 return Err(changed());
             }
-            Err(failure) => return self.absent(key, attempt, failure, bound),
+            Err(failure) => return self.absent("read", key, (failure, bound)),
         };
         // Servers that know no conditions give what they have.
         let found = version_of(&headers);
@@ -248,10 +284,9 @@ impl Client {
         }
         let encoding = header(&headers, CONTENT_ENCODING.as_str()).unwrap_or_default();
         if encoding.split(',').any(|name| ENCODINGS.contains(&name.trim().to_ascii_lowercase().as_str())) {
-            return Err(attempt.error(
-                format!("it comes with `Content-Encoding: {encoding}`, which was not asked for"),
-                "have the server send it as it is stored, without that header",
-            ));
+            let why = format!("it comes with `Content-Encoding: {encoding}`, which was not asked for");
+            let help = "have the server send it as it is stored, without that header";
+            return Err(self.error("read", key, why, help));
         }
         Ok(Some(Fetched { offset, bytes, object_bytes, version: found }))
     }
@@ -278,8 +313,7 @@ impl Client {
     }
 
     /// The size of an object in bytes; `None` where it is absent.
-    pub(super) async fn size(&self, key: &str, object: &str) -> Result<Option<u64>, StoreError> {
-        let attempt = Attempt { action: "look at", object };
+    pub(super) async fn size(&self, key: &str) -> Result<Option<u64>, StoreError> {
         let answered = self.get(key, u64::MAX, GetOptions { head: true, ..GetOptions::default() }).await;
         let failure = match answered {
             Ok(done) => return Ok(Some(done.value.2)),
@@ -297,16 +331,15 @@ impl Client {
             }
             Err(failure) => failure,
         };
-        self.absent(key, attempt, failure, u64::MAX)
+        self.absent("look at", key, (failure, u64::MAX))
     }
 
     /// `None` for what an answer says to be absent, or the error that it is.
     fn absent<T>(
         &self,
+        action: &'static str,
         key: &str,
-        attempt: Attempt<'_>,
-        failure: Failure,
-        bound: u64,
+        (failure, bound): (Failure, u64),
     ) -> Result<Option<T>, StoreError> {
         if let Failure::Answered(answer) = &failure {
             if matches!(answer.status.as_u16(), 404 | 410) && !lacks_bucket(answer) {
@@ -322,19 +355,15 @@ impl Client {
                 return Ok(None);
             }
         }
-        Err(attempt.failed(failure, bound, self.who))
+        Err(self.failed(action, key, (failure, bound)))
     }
 
     /// The first of all keys that begin with `prefix`.
-    pub(super) async fn first_key(
-        self: Arc<Self>,
-        prefix: String,
-        object: String,
-    ) -> Result<Option<String>, StoreError> {
+    pub(super) async fn first_key(self: Arc<Self>, prefix: String) -> Result<Option<String>, StoreError> {
         let listed = Listed { prefix: &prefix, most: Some(1), ..Listed::default() };
         let mut next: Option<String> = None;
         loop {
-            let page = self.list(listed, &object, next.as_deref()).await?;
+            let page = self.list(listed, next.as_deref()).await?;
             let first = page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
             // Some pages are empty, and not the last.
             if first.is_some() || page.next.is_none() || page.next == next {
@@ -357,14 +386,9 @@ impl Client {
     }
 
     /// A page of a listing.
-    pub(super) async fn list(
-        &self,
-        listed: Listed<'_>,
-        object: &str,
-        next: Option<&str>,
-    ) -> Result<Page, StoreError> {
-        let attempt = Attempt { action: "list", object };
-        let bucket = self.bucket(attempt)?;
+    pub(super) async fn list(&self, listed: Listed<'_>, next: Option<&str>) -> Result<Page, StoreError> {
+        let below = listed.prefix.trim_end_matches('/');
+        let bucket = self.bucket("list", below)?;
         let options = PaginatedListOptions {
             offset: listed.after.map(str::to_owned),
             delimiter: listed.by_folder.then_some("/".into()),
@@ -384,7 +408,7 @@ impl Client {
                     let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
                     unlisted.insert(listed.prefix.to_owned());
                 }
-                attempt.failed(failure, MOST_PAGE_BYTES, self.who)
+                self.failed("list", below, (failure, MOST_PAGE_BYTES))
             })?;
         let is_below = |key: &String| key.starts_with(listed.prefix);
         let result = done.value.result;
@@ -400,65 +424,68 @@ impl Client {
     /// Makes a request that changes an object.
     async fn change<T>(
         &self,
-        attempt: Attempt<'_>,
+        action: &'static str,
         key: &str,
         work: impl Future<Output = object_store::Result<T>>,
     ) -> Result<T, StoreError> {
         let done = self.service.run(Call::of(Some(key), MOST_ANSWER), work).await;
-        done.map(|done| done.value).map_err(|failure| attempt.failed(failure, MOST_ANSWER, self.who))
+        done.map(|done| done.value).map_err(|failure| self.failed(action, key, (failure, MOST_ANSWER)))
     }
 
     /// Writes a whole object.
-    pub(super) async fn put(&self, (key, object): (&str, &str), bytes: Vec<u8>) -> Result<(), StoreError> {
-        let attempt = Attempt { action: "write", object };
+    pub(super) async fn put(&self, key: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
         let work = async { self.stores.objects.put(&path(key)?, bytes.into()).await };
-        self.change(attempt, key, work).await.map(drop)
+        self.change("write", key, work).await.map(drop)
     }
 
     /// Writes a whole object under a condition.
     pub(super) async fn put_if(
         &self,
-        attempt: Attempt<'_>,
+        action: &'static str,
         key: &str,
         bytes: Vec<u8>,
         mode: PutMode,
     ) -> Result<Written, StoreError> {
         let is_update = matches!(mode, PutMode::Update(_));
         let work = async { self.stores.objects.put_opts(&path(key)?, bytes.into(), mode.into()).await };
-        match self.service.run(Call::of(Some(key), MOST_ANSWER), work).await {
-            Ok(done) => Ok(Written::Done(done.headers)),
-            Err(Failure::Answered(answer)) => match answer.status.as_u16() {
-                304 | 409 | 412 => Ok(Written::Refused),
-                404 if is_update => Ok(Written::Refused),
-                400 | 405 | 501 => Ok(Written::Unsupported),
-                _ => Err(attempt.failed(Failure::Answered(answer), MOST_ANSWER, self.who)),
-            },
-            Err(failure) => Err(attempt.failed(failure, MOST_ANSWER, self.who)),
+        let failure = match self.service.run(Call::of(Some(key), MOST_ANSWER), work).await {
+            Ok(done) => return Ok(Written::Done(done.headers)),
+            Err(failure) => failure,
+        };
+        match &failure {
+            Failure::Answered(answer) if is_update && answer.status.as_u16() == 404 => Ok(Written::Refused),
+            Failure::Answered(answer) if matches!(answer.status.as_u16(), 304 | 409 | 412) => {
+                Ok(Written::Refused)
+            }
+            Failure::Answered(answer) if matches!(answer.status.as_u16(), 400 | 405 | 501) => {
+                Ok(Written::Unsupported)
+            }
+            _ => Err(self.failed(action, key, (failure, MOST_ANSWER))),
         }
     }
 
     /// Has the server copy an object of so many bytes; its answer where it does not.
     pub(super) async fn copy(
         &self,
-        attempt: Attempt<'_>,
-        (from, to): (&str, &str),
+        from: &str,
+        to: &str,
         bytes: u64,
     ) -> Result<Option<Box<Answer>>, StoreError> {
         let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
         match self.service.run(Call::of(Some(to), MOST_ANSWER).moving(bytes), work).await {
             Ok(_) => Ok(None),
             Err(Failure::Answered(answer)) => Ok(Some(answer)),
-            Err(failure) => Err(attempt.failed(failure, MOST_ANSWER, self.who)),
+            Err(failure) => Err(self.failed("copy", from, (failure, MOST_ANSWER))),
         }
     }
 
     /// Removes an object; false where the store says that there was none.
-    pub(super) async fn delete(&self, key: &str, object: &str) -> Result<bool, StoreError> {
+    pub(super) async fn delete(&self, key: &str) -> Result<bool, StoreError> {
         let work = async { self.stores.one_by_one.delete(&path(key)?).await };
         match self.service.run(Call::of(Some(key), MOST_ANSWER), work).await {
             Ok(_) => Ok(true),
             Err(Failure::Answered(answer)) if answer.status == StatusCode::NOT_FOUND => Ok(false),
-            Err(failure) => Err(Attempt { action: "remove", object }.failed(failure, MOST_ANSWER, self.who)),
+            Err(failure) => Err(self.failed("remove", key, (failure, MOST_ANSWER))),
         }
     }
 
@@ -487,10 +514,9 @@ impl Client {
     }
 
     /// Begins an upload in parts; what names it.
-    pub(super) async fn begin_upload(&self, (key, object): (&str, &str)) -> Result<String, StoreError> {
-        let attempt = Attempt { action: "write", object };
-        let bucket = self.bucket(attempt)?;
-        let id = self.change(attempt, key, async { bucket.create_multipart(&path(key)?).await }).await?;
+    pub(super) async fn begin_upload(&self, key: &str) -> Result<String, StoreError> {
+        let bucket = self.bucket("write", key)?;
+        let id = self.change("write", key, async { bucket.create_multipart(&path(key)?).await }).await?;
         self.service.open.begin(key, &id);
         Ok(id)
     }
@@ -498,42 +524,44 @@ impl Client {
     /// Uploads a part, which are counted from 0; what names it when the upload ends.
     pub(super) async fn upload_part(
         &self,
-        (key, object): (&str, &str),
-        id: &str,
+        key: &str,
+        id: &String,
         number: usize,
         bytes: Vec<u8>,
     ) -> Result<PartId, StoreError> {
-        let attempt = Attempt { action: "write", object };
-        let bucket = self.bucket(attempt)?;
-        let id = id.to_owned();
-        self.change(attempt, key, async { bucket.put_part(&path(key)?, &id, number, bytes.into()).await })
+        let bucket = self.bucket("write", key)?;
+        self.change("write", key, async { bucket.put_part(&path(key)?, id, number, bytes.into()).await })
             .await
     }
 
     /// Ends an upload: the object is there, whole.
     pub(super) async fn end_upload(
         &self,
-        (key, object): (&str, &str),
-        id: &str,
+        key: &str,
+        id: &String,
         parts: Vec<PartId>,
     ) -> Result<(), StoreError> {
-        let attempt = Attempt { action: "write", object };
-        let bucket = self.bucket(attempt)?;
-        let name = id.to_owned();
-        let work = async { bucket.complete_multipart(&path(key)?, &name, parts).await };
-        self.change(attempt, key, work).await?;
+        let bucket = self.bucket("write", key)?;
+        self.change("write", key, async { bucket.complete_multipart(&path(key)?, id, parts).await }).await?;
         self.service.open.end(key, id);
         Ok(())
     }
 
     /// Gives an upload up: its parts take no room any more.
-    pub(super) async fn abort_upload(&self, key: &str, id: &str) -> Result<(), StoreError> {
-        let attempt = Attempt { action: "remove", object: key };
-        let bucket = self.bucket(attempt)?;
-        let name = id.to_owned();
-        self.change(attempt, key, async { bucket.abort_multipart(&path(key)?, &name).await }).await?;
+    pub(super) async fn abort_upload(&self, key: &str, id: &String) -> Result<(), StoreError> {
+        let bucket = self.bucket("remove", key)?;
+        self.change("remove", key, async { bucket.abort_multipart(&path(key)?, id).await }).await?;
         self.service.open.end(key, id);
         Ok(())
+    }
+
+    fn ends_before(&self, key: &str, part: Part, found: Option<u64>) -> StoreError {
+        match (part, found) {
+            (Part::Range { offset, length }, Some(found)) => {
+                StoreError::too_short(self.shown(key), found, (offset, length))
+            }
+            _ => self.error("read", key, "it holds fewer bytes than were expected", "write the object again"),
+        }
     }
 }
 
@@ -547,13 +575,4 @@ fn version_of(headers: &HeaderMap) -> Option<String> {
 fn of_version(range: Option<GetRange>, version: Option<&str>) -> GetOptions {
     let if_match = version.filter(|version| !version.starts_with("W/")).map(str::to_owned);
     GetOptions { range, if_match, ..GetOptions::default() }
-}
-
-fn ends_before(attempt: Attempt<'_>, part: Part, found: Option<u64>) -> StoreError {
-    match (part, found) {
-        (Part::Range { offset, length }, Some(found)) => {
-            StoreError::too_short(attempt.object.to_owned(), found, (offset, length))
-        }
-        _ => attempt.error("it holds fewer bytes than were expected", "write the object again"),
-    }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::RemoteStore;
 use super::address::Kind;
 use super::client::{Client, Wanted};
-use super::explain::Attempt;
 use crate::store::{Key, Part, StoreError, copy_in_pieces};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.
@@ -47,15 +46,19 @@ impl RemoteStore {
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
     ) -> Result<Option<u64>, StoreError> {
-        source.writes.finish_of(self.runtime()?, from.as_str())?;
+        source.client()?.writes.finish_of(from.as_str())?;
         let Some(bytes) = source.size_among_others(from)? else { return Ok(None) };
         if bytes > most {
-            return Err(StoreError::TooLarge { object: source.shown(from), found: bytes, bound: most });
+            return Err(StoreError::TooLarge {
+                object: source.client()?.shown(from.as_str()),
+                found: bytes,
+                bound: most,
+            });
         }
         let copy = Copy {
             client: self.client()?.clone(),
-            from: (from.as_str().to_owned(), source.shown(from)),
-            to: self.names(to)?,
+            from: from.as_str().to_owned(),
+            to: self.changing(to)?,
             bytes,
         };
         let (mut copies, mut is_copied) = (false, false);
@@ -68,10 +71,10 @@ impl RemoteStore {
         if !copies && bytes > MOST_RELAYED {
             return copy_in_pieces(self, source, (from, to), most);
         }
-        let (key, here) = (copy.to.0.clone(), if copies { 0 } else { bytes });
-        self.writes.begin(self.runtime()?, &key, here, async move {
-            if copies { copy.run().await } else { copy.relay().await }
-        })?;
+        let (key, here) = (copy.to.clone(), if copies { 0 } else { bytes });
+        self.client()?
+            .writes
+            .begin(&key, here, async move { if copies { copy.run().await } else { copy.relay().await } })?;
         Ok(Some(bytes))
     }
 
@@ -82,7 +85,7 @@ impl RemoteStore {
         if let Some(known) = *known {
             return Ok((known, false));
         }
-        let outcome = self.wait(copy.ask())?;
+        let outcome = copy.client.wait(copy.ask())?;
         Ok((*known.insert(outcome != Copied::Declined), outcome == Copied::Done))
     }
 }
@@ -91,13 +94,16 @@ impl RemoteStore {
 #[derive(Debug)]
 struct Copy {
     client: Arc<Client>,
-    /// Key and name in messages.
-    from: (String, String),
-    to: (String, String),
+    from: String,
+    to: String,
     bytes: u64,
 }
 
 impl Copy {
+    fn error(&self, why: &str, help: &str) -> StoreError {
+        self.client.error("copy", &self.from, why, help)
+    }
+
     async fn run(&self) -> Result<(), StoreError> {
         for attempt in 1..=ATTEMPTS {
             match self.ask().await? {
@@ -112,13 +118,12 @@ impl Copy {
 
     /// Asks the server to copy it.
     async fn ask(&self) -> Result<Copied, StoreError> {
-        let attempt = Attempt { action: "copy", object: &self.from.1 };
-        let answer = self.client.copy(attempt, (&self.from.0, &self.to.0), self.bytes).await?;
+        let answer = self.client.copy(&self.from, &self.to, self.bytes).await?;
         Ok(match answer {
             None => Copied::Done,
             // It may go on behind this, and would come over what is written instead.
             Some(answer) if answer.headers.contains_key("x-ms-copy-id") => {
-                return Err(attempt.error("the store copies it later", "copy by way of a local folder"));
+                return Err(self.error("the store copies it later", "copy by way of a local folder"));
             }
             // What was removed meanwhile is found out where it is read; an error behind the status of a success passes.
             Some(answer) => match answer.status.as_u16() {
@@ -131,17 +136,14 @@ impl Copy {
 
     /// Reads and writes it.
     async fn relay(&self) -> Result<(), StoreError> {
-        let (key, object) = (self.from.0.as_str(), self.from.1.as_str());
+        let key = self.from.as_str();
         if self.bytes > MOST_RELAYED {
-            let attempt = Attempt { action: "copy", object };
-            return Err(attempt.error("the server did not copy it as it did others", "run the command again"));
+            return Err(self.error("the server did not copy it as it did others", "run the command again"));
         }
-        let wanted =
-            Wanted { key, object, part: Part::Whole, most: MOST_RELAYED, of: MOST_RELAYED, version: None };
+        let wanted = Wanted { key, part: Part::Whole, most: MOST_RELAYED, of: MOST_RELAYED, version: None };
         let Some(fetched) = self.client.fetch(wanted).await? else {
-            let attempt = Attempt { action: "copy", object };
-            return Err(attempt.error("it was removed while it was copied", "run the command again"));
+            return Err(self.error("it was removed while it was copied", "run the command again"));
         };
-        self.client.put((&self.to.0, &self.to.1), fetched.bytes).await
+        self.client.put(&self.to, fetched.bytes).await
     }
 }

@@ -2,6 +2,7 @@
 
 use super::address::Kind;
 use super::answer::{Answer, element, header};
+use super::client::Client;
 use super::service::Failure;
 use crate::store::{RemoteError, StoreError};
 
@@ -16,83 +17,92 @@ pub(super) struct Who {
     pub(super) is_anonymous: bool,
 }
 
-/// What was attempted, and on what, as messages name it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Attempt<'a> {
-    pub(super) action: &'static str,
-    pub(super) object: &'a str,
+/// An error of what was attempted on an object, as messages name it.
+pub(super) fn error(
+    action: &'static str,
+    object: String,
+    why: impl Into<String>,
+    help: impl Into<String>,
+) -> StoreError {
+    let (why, help) = (why.into(), help.into());
+    StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused: false }))
 }
 
-impl Attempt<'_> {
-    /// An error of this attempt.
-    pub(super) fn error(&self, why: impl Into<String>, help: impl Into<String>) -> StoreError {
-        StoreError::Remote(Box::new(RemoteError {
-            action: self.action,
-            object: self.object.to_owned(),
-            why: why.into(),
-            help: help.into(),
-            is_refused: false,
-        }))
+impl Client {
+    /// An error of what was attempted on an object.
+    pub(super) fn error(
+        &self,
+        action: &'static str,
+        key: &str,
+        why: impl Into<String>,
+        help: impl Into<String>,
+    ) -> StoreError {
+        error(action, self.shown(key), why, help)
     }
 
     /// The error of a call that has failed.
-    pub(super) fn failed(&self, failure: Failure, bound: u64, who: Who) -> StoreError {
-        match failure {
-            Failure::TooLarge(found) => StoreError::TooLarge { object: self.object.to_owned(), found, bound },
-            Failure::GivenUp(why) => self.error(why, unreachable_help(who.kind)),
-            Failure::Credentials(why) => {
-                self.error(format!("there are no credentials: {why}"), credentials_help(who.kind))
+    pub(super) fn failed(
+        &self,
+        action: &'static str,
+        key: &str,
+        (failure, bound): (Failure, u64),
+    ) -> StoreError {
+        let kind = self.who.kind;
+        let (why, help) = match failure {
+            Failure::TooLarge(found) => {
+                return StoreError::TooLarge { object: self.shown(key), found, bound };
             }
+            Failure::GivenUp(why) => (why, unreachable_help(kind)),
+            Failure::Credentials(why) => (format!("there are no credentials: {why}"), credentials_help(kind)),
             Failure::NotFromEnd => {
-                self.error("other bytes came than were asked for", unreachable_help(who.kind))
+                ("other bytes came than were asked for".to_owned(), unreachable_help(kind))
             }
-            Failure::Final(why, help) => self.error(why, help),
-            Failure::Answered(answer) => self.answered(&answer, who),
-        }
+            Failure::Final(why, help) => (why, help),
+            Failure::Answered(answer) => {
+                let (why, help) = answered(&answer, self.who);
+                let (object, is_refused) = (self.shown(key), is_refused(&answer));
+                return StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused }));
+            }
+        };
+        self.error(action, key, why, help)
     }
+}
 
-    /// The error of an answer that is none of a success.
-    fn answered(&self, answer: &Answer, who: Who) -> StoreError {
-        let code = answer.code().map(line);
-        let known = code.as_deref().and_then(|code| known(code, who.kind));
-        let status = answer.status;
-        let words = match (&code, message(answer)) {
-            (Some(code), Some(message)) => format!("the store answers {status}: {code}, {message}"),
-            (Some(code), None) => format!("the store answers {status}: {code}"),
-            (None, _) => format!("the store answers {status}"),
-        };
-        let region = header(&answer.headers, "x-amz-bucket-region");
-        if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
-            let why = format!("the bucket lies in the region {region} ({status})");
-            return self.error(why, format!("set AWS_REGION={region}"));
-        }
-        let location = header(&answer.headers, "location").filter(|_| status.is_redirection());
-        if let Some(url) = location.and_then(|url| reqwest::Url::parse(url).ok()) {
-            let led_to = url.origin().ascii_serialization();
-            let why = format!(
-                "the store leads to {led_to}, which gets no credentials that were for the store ({status})"
-            );
-            return self.error(why, format!("name {led_to} as the endpoint, where you trust it"));
-        }
-        let help = match (known, status.as_u16()) {
-            (Some(help), _) => help.to_owned(),
-            (None, 401) => credentials_help(who.kind).to_owned(),
-            (None, 403) => refused_help(who),
-            (None, 301 | 307 | 308) => "check the endpoint and the region".to_owned(),
-            (None, 404) => "check the address".to_owned(),
-            (None, 405 | 501) => {
-                "the server does not do this: check that the address is that of a store".to_owned()
-            }
-            (None, _) => "check the address and the options of the store".to_owned(),
-        };
-        StoreError::Remote(Box::new(RemoteError {
-            action: self.action,
-            object: self.object.to_owned(),
-            why: words,
-            help,
-            is_refused: is_refused(answer),
-        }))
+/// Why an answer is none of a success, and what to do.
+fn answered(answer: &Answer, who: Who) -> (String, String) {
+    let code = answer.code().map(line);
+    let known = code.as_deref().and_then(|code| known(code, who.kind));
+    let status = answer.status;
+    let words = match (&code, message(answer)) {
+        (Some(code), Some(message)) => format!("the store answers {status}: {code}, {message}"),
+        (Some(code), None) => format!("the store answers {status}: {code}"),
+        (None, _) => format!("the store answers {status}"),
+    };
+    let region = header(&answer.headers, "x-amz-bucket-region");
+    if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
+        let why = format!("the bucket lies in the region {region} ({status})");
+        return (why, format!("set AWS_REGION={region}"));
     }
+    let location = header(&answer.headers, "location").filter(|_| status.is_redirection());
+    if let Some(url) = location.and_then(|url| reqwest::Url::parse(url).ok()) {
+        let led_to = url.origin().ascii_serialization();
+        let why = format!(
+            "the store leads to {led_to}, which gets no credentials that were for the store ({status})"
+        );
+        return (why, format!("name {led_to} as the endpoint, where you trust it"));
+    }
+    let help = match (known, status.as_u16()) {
+        (Some(help), _) => help.to_owned(),
+        (None, 401) => credentials_help(who.kind).to_owned(),
+        (None, 403) => refused_help(who),
+        (None, 301 | 307 | 308) => "check the endpoint and the region".to_owned(),
+        (None, 404) => "check the address".to_owned(),
+        (None, 405 | 501) => {
+            "the server does not do this: check that the address is that of a store".to_owned()
+        }
+        (None, _) => "check the address and the options of the store".to_owned(),
+    };
+    (words, help)
 }
 
 /// Whether one object is refused, and others may not be: nothing is wrong with who asks.

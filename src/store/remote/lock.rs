@@ -12,10 +12,7 @@ use tokio::task::JoinHandle;
 use super::answer::header;
 use super::client::{Client, Written};
 use super::date;
-use super::explain::Attempt;
 use super::lease::{LOST, LOST_HELP, Lease, Moment};
-use super::reader::io;
-use super::runtime::runtime;
 use super::service::Failure;
 use crate::store::{Asker, Holding, StoreError, machine};
 
@@ -49,8 +46,6 @@ pub(super) enum Asked {
 pub(super) struct Held {
     client: Arc<Client>,
     key: String,
-    /// As messages name it.
-    object: String,
     text: Text,
     /// Whether the server replaces it only where its version is the one that is named.
     heeds_versions: bool,
@@ -88,7 +83,7 @@ impl RemoteLock {
     /// Asks for a lock.
     pub(super) async fn ask(
         client: Arc<Client>,
-        (key, object): (String, String),
+        key: String,
         asker: &Asker<'_>,
     ) -> Result<Asked, StoreError> {
         let text = Text {
@@ -97,7 +92,7 @@ impl RemoteLock {
             expires_after: EXPIRES_AFTER,
             taken: None,
         };
-        let held = Held::new(client, (key, object), text);
+        let held = Held::new(client, key, text);
         for _ in 0..ATTEMPTS {
             match held.write(PutMode::Create).await? {
                 Written::Unsupported => return Ok(Asked::Unsupported),
@@ -141,18 +136,16 @@ impl RemoteLock {
         if !self.is_lost() {
             return Ok(());
         }
-        let attempt = Attempt { action: "keep", object: &self.held.object };
-        Err(attempt.error(LOST, LOST_HELP))
+        Err(self.held.client.error("keep", &self.held.key, LOST, LOST_HELP))
     }
 }
 
 impl Held {
     /// A text for a place, where no version of it is known.
-    fn new(client: Arc<Client>, (key, object): (String, String), text: Text) -> Self {
+    fn new(client: Arc<Client>, key: String, text: Text) -> Self {
         Held {
             client,
             key,
-            object,
             text,
             heeds_versions: false,
             version: Mutex::default(),
@@ -166,16 +159,14 @@ impl Held {
         mut version: Option<UpdateVersion>,
         now: Option<u64>,
     ) -> Result<Asked, StoreError> {
-        let runtime = runtime().map_err(|source| io("reach", &self.object, source))?;
+        let client = self.client.clone();
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
-        let names = (self.key.clone(), self.object.clone());
-        let again = Held::new(self.client.clone(), names, self.text.clone());
-        let again = runtime.spawn(async move { again.write(PutMode::Create).await });
+        let again = Held::new(client.clone(), self.key.clone(), self.text.clone());
+        let again = client.runtime.spawn(async move { again.write(PutMode::Create).await });
         let elsewhere = self.write(PutMode::Update(no_version())).await;
-        let again = again.await.map_err(|error| io("lock", &self.object, std::io::Error::other(error)))?;
-        if !matches!(again?, Written::Refused) {
-            self.client.delete(&self.key, &self.object).await?;
+        if !matches!(client.ended("lock", &self.key, again).await?, Written::Refused) {
+            client.delete(&self.key).await?;
             return Ok(Asked::Unsupported);
         }
         self.text.taken = now;
@@ -191,7 +182,7 @@ impl Held {
         let held = Arc::new(self);
         held.client.hold(&held);
         let renewed = held.clone();
-        let renewing = runtime.spawn(async move {
+        let renewing = client.runtime.spawn(async move {
             // The first time at once, so that it says when it was taken.
             let mut wait = Duration::ZERO;
             loop {
@@ -242,7 +233,7 @@ impl Held {
             Some(Standing { text: Some(text), version, .. }) if text.id == self.text.id => {
                 *self.version() = version;
                 if !self.heeds_versions {
-                    self.client.put((&self.key, &self.object), self.bytes()).await?;
+                    self.client.put(&self.key, self.bytes()).await?;
                 }
                 Ok(true)
             }
@@ -269,7 +260,7 @@ impl Held {
         self.lease.lose();
         let is_own = |standing: &Standing| standing.text.as_ref().is_some_and(|text| text.id == self.text.id);
         if self.standing().await?.as_ref().is_some_and(is_own) {
-            self.client.delete(&self.key, &self.object).await?;
+            self.client.delete(&self.key).await?;
         }
         Ok(())
     }
@@ -279,17 +270,15 @@ impl Held {
     }
 
     async fn write(&self, mode: PutMode) -> Result<Written, StoreError> {
-        let attempt = Attempt { action: "lock", object: &self.object };
-        self.client.put_if(attempt, &self.key, self.bytes(), mode).await
+        self.client.put_if("lock", &self.key, self.bytes(), mode).await
     }
 
     /// The lock as it stands there; `None` where there is none.
     async fn standing(&self) -> Result<Option<Standing>, StoreError> {
-        let attempt = Attempt { action: "look at", object: &self.object };
         let done = match self.client.get(&self.key, MOST_BYTES, GetOptions::default()).await {
             Ok(done) => done,
             Err(Failure::Answered(answer)) if answer.status.as_u16() == 404 => return Ok(None),
-            Err(failure) => return Err(attempt.failed(failure, MOST_BYTES, self.client.who)),
+            Err(failure) => return Err(self.client.failed("look at", &self.key, (failure, MOST_BYTES))),
         };
         let now = time(&done.headers, &DATE);
         let renewed = time(&done.headers, &LAST_MODIFIED);
@@ -322,10 +311,8 @@ impl Standing {
 impl Drop for RemoteLock {
     fn drop(&mut self) {
         self.renewing.abort();
-        if let Ok(runtime) = runtime() {
-            // Where this fails, it expires.
-            let _ = runtime.block_on(self.held.release());
-        }
+        // Where this fails, it expires.
+        let _ = self.held.client.wait(self.held.release());
     }
 }
 

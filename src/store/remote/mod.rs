@@ -36,19 +36,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(super) use address::Address;
 use address::Kind;
-use ahead::Ahead;
 use client::{Client, Fetched, Listed, Page, Wanted, Written};
 pub(super) use configuration::{has_effect, is_setting};
-use explain::Attempt;
 use log::RemoteLog;
 use object_store::PutMode;
-use reader::{FIRST, RemoteReader, io};
-use runtime::runtime;
+use reader::{FIRST, RemoteReader};
 use site::RemoteSite;
 use sizes::Sizes;
-use tokio::runtime::Runtime;
 use writer::RemoteWriter;
-use writes::Writes;
 
 use super::entry::EntryKind;
 use super::node::object_name;
@@ -64,13 +59,11 @@ const ATTEMPTS: usize = 3;
 pub struct RemoteStore {
     address: Address,
     options: RemoteOptions,
-    /// With what all keys begin: of a web server the path of its URL, of a bucket nothing, or what is no key.
+    /// The path of a web server, with which all of its URLs begin.
     base: String,
     name: String,
     /// Made when it is used first, and why that is not possible.
     client: OnceLock<Result<Arc<Client>, String>>,
-    ahead: Arc<Ahead>,
-    writes: Arc<Writes>,
     /// Whether the server copies objects, once it has been asked to.
     copies: Mutex<Option<bool>>,
     sizes: Sizes,
@@ -88,13 +81,12 @@ impl fmt::Debug for RemoteStore {
 /// Nodes of one bucket with the same options share one store in a process, and so its connections and its bounds.
 pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
     static STORES: Mutex<Vec<Arc<RemoteStore>>> = Mutex::new(Vec::new());
-    let key = Some(address.path.as_str()).filter(|_| address.kind != Kind::Http);
-    let prefix = match key {
-        Some("") => Some(Key::ROOT),
-        Some(path) => Key::new(path).ok().map(Key::into_owned),
-        None => None,
+    // The path of a web server stands in all of its URLs as it was given.
+    let (base, prefix) = match (address.kind, Key::new(&address.path)) {
+        (Kind::Http, _) => (address.path.as_str(), Key::ROOT),
+        (_, Ok(key)) => ("", key.into_owned()),
+        (_, Err(_)) => ("", Key::ROOT),
     };
-    let base = if prefix.is_some() { "" } else { address.path.as_str() };
     let root = address.without_path();
     let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
     let known =
@@ -104,42 +96,30 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
         stores.push(made.clone());
         made
     });
-    Node::of(store).below(&prefix.unwrap_or(Key::ROOT))
+    Node::of(store).below(&prefix)
 }
 
 impl RemoteStore {
     fn new(address: Address, base: String, options: RemoteOptions) -> Self {
         let separator = if base.is_empty() { "" } else { "/" };
         let name = format!("{}{separator}{base}", address.shown_root());
-        let ahead = Arc::new(Ahead::new(options.requests.get()));
-        let writes = Arc::new(Writes::new(options.requests.get()));
         let (client, copies, sizes) = (OnceLock::new(), Mutex::default(), Sizes::default());
-        RemoteStore { address, options, base, name, client, ahead, writes, copies, sizes }
+        RemoteStore { address, options, base, name, client, copies, sizes }
     }
 
     fn client(&self) -> Result<&Arc<Client>, StoreError> {
-        let made =
-            self.client.get_or_init(|| Client::new(&self.address, &self.base, &self.options).map(Arc::new));
+        let made = self.client.get_or_init(|| {
+            Client::new(&self.address, (&self.base, &self.name), &self.options).map(Arc::new)
+        });
         made.as_ref().map_err(|why| {
-            let attempt = Attempt { action: "open", object: &self.name };
-            attempt.error(
-                why.as_str(),
-                "check the options, the environment and the files of the cloud's own tools",
-            )
+            let help = "check the options, the environment and the files of the cloud's own tools";
+            explain::error("open", self.name.clone(), why.as_str(), help)
         })
     }
 
-    /// Waits for an answer.
-    fn wait<T>(&self, answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-        runtime().map_err(|source| io("reach", &self.name, source))?.block_on(answer)
-    }
-
-    fn shown(&self, key: &Key<'_>) -> String {
-        object_name(&self.name, key)
-    }
-
-    fn runtime(&self) -> Result<&'static Runtime, StoreError> {
-        runtime().map_err(|source| io("reach", &self.name, source))
+    /// The client, where it has been used.
+    fn used(&self) -> Option<&Arc<Client>> {
+        self.client.get()?.as_ref().ok()
     }
 
     /// Web servers take nothing.
@@ -147,22 +127,18 @@ impl RemoteStore {
         if self.address.kind != Kind::Http {
             return Ok(());
         }
-        let object = self.shown(key);
-        let attempt = Attempt { action, object: &object };
-        Err(attempt.error(
-            "nothing is written to web servers",
-            "name a local folder, or a bucket: s3://, gs:// or az://",
-        ))
+        let help = "name a local folder, or a bucket: s3://, gs:// or az://";
+        Err(explain::error(action, object_name(&self.name, key), "nothing is written to web servers", help))
     }
 
-    /// The whole key of an object that is to be written or removed, and its name in messages.
+    /// The whole key of an object that is to be written or removed.
     ///
     /// Nobody reads what it was before. What changes it already ends first: a removal would come over what is written next.
-    fn names(&self, key: &Key<'_>) -> Result<(String, String), StoreError> {
-        let whole = key.as_str().to_owned();
-        self.ahead.forget(&whole);
-        self.writes.finish_of(self.runtime()?, &whole)?;
-        Ok((whole, self.shown(key)))
+    fn changing(&self, key: &Key<'_>) -> Result<String, StoreError> {
+        let client = self.client()?;
+        client.ahead.forget(key.as_str());
+        client.writes.finish_of(key.as_str())?;
+        Ok(key.as_str().to_owned())
     }
 
     /// A part that was asked for before, or is asked for now.
@@ -172,48 +148,44 @@ impl RemoteStore {
         part: Part,
         (most, of): (u64, u64),
     ) -> Result<Option<Fetched>, StoreError> {
-        let (whole, object, client) = (key.as_str().to_owned(), self.shown(key), self.client()?);
-        self.writes.finish_of(self.runtime()?, &whole)?;
-        let coming = self.ahead.take(&whole, part);
-        self.wait(async {
+        let (key, client) = (key.as_str(), self.client()?);
+        client.writes.finish_of(key)?;
+        let coming = client.ahead.take(key, part);
+        client.wait(async {
             let come = match coming {
                 Some(coming) => coming.come().await,
                 None => None,
             };
-            if let Some(come) = come {
-                let found = come?;
-                return match found
-                    .as_ref()
-                    .map(|found| found.bytes.len() as u64)
-                    .filter(|found| *found > most)
-                {
-                    Some(found) => Err(StoreError::TooLarge { object, found, bound: most }),
-                    None => Ok(found),
-                };
+            let Some(come) = come else {
+                return client.fetch(Wanted { key, part, most, of, version: None }).await;
+            };
+            let come = come?;
+            match come.as_ref().map(|come| come.bytes.len() as u64).filter(|found| *found > most) {
+                Some(found) => Err(StoreError::TooLarge { object: client.shown(key), found, bound: most }),
+                None => Ok(come),
             }
-            client.fetch(Wanted { key: &whole, object: &object, part, most, of, version: None }).await
         })
     }
 
     /// Writes an object where there is none.
     fn put_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
         self.check_writable("create", key)?;
-        self.writes.finish(self.runtime()?)?;
-        let (whole, object) = self.names(key)?;
+        let client = self.client()?;
+        client.writes.finish()?;
+        let whole = self.changing(key)?;
         for _ in 0..ATTEMPTS {
             // Some stores take a condition and do not heed it; and one that refuses may have been at a request that failed.
             if self.size(key)?.is_some() {
                 return Ok(false);
             }
-            let attempt = Attempt { action: "create", object: &object };
-            match self.wait(self.client()?.put_if(attempt, &whole, bytes.to_vec(), PutMode::Create))? {
+            match client.wait(client.put_if("create", &whole, bytes.to_vec(), PutMode::Create))? {
                 Written::Done(_) => return Ok(true),
                 Written::Refused => {}
                 Written::Unsupported => return self.put(key, bytes, Put::Durable),
             }
         }
         let refused = "the store says that an object is there, and that there is none";
-        Err(io("create", &object, std::io::Error::other(refused)))
+        Err(client.error("create", &whole, refused, "report it to whoever runs the store"))
     }
 
     /// The sizes of objects of one folder, from a listing of what lies between the first and the last of them.
@@ -248,20 +220,19 @@ impl RemoteStore {
         listed: Listed<'_>,
         mut visit: impl FnMut(Page) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let (client, object) = (self.client()?, self.shown(below));
-        self.writes.finish(self.runtime()?)?;
+        let client = self.client()?;
+        client.writes.finish()?;
         let mut next = None;
         loop {
-            let mut page = self.wait(client.list(listed, &object, next.as_deref()))?;
+            let mut page = client.wait(client.list(listed, next.as_deref()))?;
             let following = page.next.take();
             let is_same = following.is_some() && following == next;
             if visit(page).is_break() || following.is_none() {
                 return Ok(());
             }
             if is_same {
-                let attempt = Attempt { action: "list", object: &object };
-                return Err(attempt
-                    .error("the listing begins anew without end", "report it to whoever runs the store"));
+                let why = "the listing begins anew without end";
+                return Err(client.error("list", below.as_str(), why, "report it to whoever runs the store"));
             }
             next = following;
         }
@@ -297,8 +268,9 @@ impl Store for RemoteStore {
 
     /// One request, which brings the end of the object as well: the index of a shard, or all of what is small.
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
-        let came = match self.ahead.take_any(key.as_str()) {
-            Some(coming) => self.wait(async { coming.come().await.transpose() })?,
+        let client = self.client()?;
+        let came = match client.ahead.take_any(key.as_str()) {
+            Some(coming) => client.wait(coming.come()).transpose()?,
             None => None,
         };
         let fetched = match came {
@@ -306,14 +278,12 @@ impl Store for RemoteStore {
             None => self.fetch(key, Part::Last(FIRST), (FIRST, most))?,
         };
         let Some(fetched) = fetched else { return Ok(None) };
-        let names = (key.as_str().to_owned(), self.shown(key));
-        let shared = (self.client()?.clone(), self.ahead.clone());
-        Ok(Some(Box::new(RemoteReader::new(shared, names, fetched))))
+        Ok(Some(Box::new(RemoteReader::new(client.clone(), key.as_str().to_owned(), fetched))))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        let (whole, object) = (key.as_str().to_owned(), self.shown(key));
-        self.wait(self.client()?.size(&whole, &object))
+        let client = self.client()?;
+        client.wait(client.size(key.as_str()))
     }
 
     /// What a listing says of them, where they are many: the names are of one folder, and near each other.
@@ -322,20 +292,17 @@ impl Store for RemoteStore {
         if self.tells_keys(folder) && names.len() > FEW {
             return self.listed_sizes(folder, names);
         }
-        let (client, runtime) =
-            (self.client()?, runtime().map_err(|source| io("reach", &self.name, source))?);
+        let client = self.client()?;
         let mut asked = Vec::with_capacity(names.len());
         for name in names {
-            let key = folder.join(name)?;
-            let (client, whole, object) = (client.clone(), key.as_str().to_owned(), self.shown(&key));
-            asked.push(runtime.spawn(async move { client.size(&whole, &object).await }));
+            let (asking, key) = (client.clone(), folder.join(name)?.as_str().to_owned());
+            let size = client.runtime.spawn({
+                let key = key.clone();
+                async move { asking.size(&key).await }
+            });
+            asked.push((key, size));
         }
-        let mut sizes = Vec::with_capacity(names.len());
-        for size in asked {
-            let ended = |error| io("look at", &self.name, std::io::Error::other(error));
-            sizes.push(runtime.block_on(size).map_err(ended)??);
-        }
-        Ok(sizes)
+        asked.into_iter().map(|(key, size)| client.wait(client.ended("look at", &key, size))).collect()
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
@@ -347,18 +314,16 @@ impl Store for RemoteStore {
         }
         // By listings: some servers fail where they are asked for an object at the key of a folder. The key itself is the
         // first of all that begin with it.
-        let (folder, object) = (prefix_of(key), key.as_str().to_owned());
-        let (client, runtime, shown) = (self.client()?, self.runtime()?, self.shown(key));
-        self.writes.finish(runtime)?;
+        let client = self.client()?;
+        client.writes.finish()?;
         // Both are asked for at once.
-        let first = runtime.spawn(client.clone().first_key(object.clone(), shown.clone()));
-        if self.wait(client.clone().first_key(folder, shown.clone()))?.is_some() {
+        let first = client.runtime.spawn(client.clone().first_key(key.as_str().to_owned()));
+        if client.wait(client.clone().first_key(prefix_of(key)))?.is_some() {
             first.abort();
             return Ok(Some(EntryKind::Folder));
         }
-        let ended = |error| io("look at", &shown, std::io::Error::other(error));
-        let first = self.wait(async { first.await.map_err(ended)? })?;
-        Ok((first.as_ref() == Some(&object)).then_some(EntryKind::File))
+        let first = client.wait(client.ended("look at", key.as_str(), first))?;
+        Ok((first.as_deref() == Some(key.as_str())).then_some(EntryKind::File))
     }
 
     fn list(
@@ -393,20 +358,18 @@ impl Store for RemoteStore {
 
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
         // What is wrong shows when it is read.
-        let (Ok(client), Ok(runtime)) = (self.client(), runtime()) else { return };
-        for (key, part) in soon.iter().take(self.ahead.room()) {
-            let whole = key.as_str().to_owned();
+        let Ok(client) = self.client() else { return };
+        for (key, part) in soon.iter().take(client.ahead.room()) {
             // What is being written is read once it is.
-            if !self.writes.holds(&whole) {
-                self.ahead.ask(runtime, client, (whole, self.shown(key)), *part);
+            if !client.writes.holds(key.as_str()) {
+                client.ahead.ask(client, key.as_str(), *part);
             }
         }
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         self.check_writable("write", key)?;
-        let names = self.names(key)?;
-        Ok(Box::new(RemoteWriter::new(self.client()?.clone(), self.writes.clone(), names)))
+        Ok(Box::new(RemoteWriter::new(self.client()?.clone(), self.changing(key)?)))
     }
 
     fn copy_from(
@@ -422,7 +385,7 @@ impl Store for RemoteStore {
     }
 
     fn sync(&self, _below: &Key<'_>) -> Result<(), StoreError> {
-        self.writes.finish(self.runtime()?)
+        self.used().map_or(Ok(()), |client| client.writes.finish())
     }
 
     /// Objects are never seen in part. The request goes on while the next object is made; it is acknowledged when the store
@@ -433,13 +396,13 @@ impl Store for RemoteStore {
         }
         if how == Put::Durable {
             // What it tells of is there before it.
-            self.writes.finish(self.runtime()?)?;
+            self.client()?.writes.finish()?;
         }
         let mut writer = self.writer(key)?;
         writer.append(bytes)?;
         writer.finish()?;
         if how == Put::Durable {
-            self.writes.finish(self.runtime()?)?;
+            self.client()?.writes.finish()?;
         }
         Ok(true)
     }
@@ -451,10 +414,13 @@ impl Store for RemoteStore {
             Tree::AllBut(kept) => self.remove_all(key, Some(kept))?,
             Tree::Object => {
                 self.check_writable("remove", key)?;
-                let (whole, object) = self.names(key)?;
-                let (client, key) = (self.client()?.clone(), whole.clone());
-                let delete = async move { client.delete(&key, &object).await.map(drop) };
-                self.writes.begin(self.runtime()?, &whole, 0, delete)?;
+                let (client, whole) = (self.client()?, self.changing(key)?);
+                let removing = client.clone();
+                client.writes.begin(
+                    key.as_str(),
+                    0,
+                    async move { removing.delete(&whole).await.map(drop) },
+                )?;
             }
         }
         Ok(true)
@@ -464,20 +430,24 @@ impl Store for RemoteStore {
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
         self.check_writable("write", key)?;
         match self.kind(key)? {
-            Some(_) => Err(io("create", &self.shown(key), std::io::ErrorKind::AlreadyExists.into())),
+            Some(_) => {
+                let (object, source) =
+                    (object_name(&self.name, key), std::io::ErrorKind::AlreadyExists.into());
+                Err(StoreError::Io { action: "create", object, source })
+            }
             None => Ok(()),
         }
     }
 
     fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let log = RemoteLog::open(self.client()?.clone(), self.names(key)?)?;
+        let log = RemoteLog::open(self.client()?.clone(), self.changing(key)?)?;
         Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
     }
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         self.check_writable("write", key)?;
         // What is there is found out once it is locked.
-        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.names(key)?)))
+        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.changing(key)?)))
     }
 
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
@@ -494,15 +464,11 @@ impl Store for RemoteStore {
 
 impl Network for RemoteStore {
     fn tells_keys(&self, below: &Key<'_>) -> bool {
-        let client = self.client.get().and_then(|client| client.as_ref().ok());
-        self.abilities().lists && !client.is_some_and(|client| client.refuses_to_list(&prefix_of(below)))
+        self.abilities().lists && !self.used().is_some_and(|client| client.refuses_to_list(&prefix_of(below)))
     }
 
     fn num_refused(&self, below: &Key<'_>) -> u64 {
-        match self.client.get() {
-            Some(Ok(client)) => client.num_refused(&prefix_of(below)),
-            _ => 0,
-        }
+        self.used().map_or(0, |client| client.num_refused(&prefix_of(below)))
     }
 
     fn takes_refused_for_absent(&self) -> bool {
@@ -510,8 +476,8 @@ impl Network for RemoteStore {
     }
 
     fn let_go(&self) {
-        if let (Some(Ok(client)), Ok(runtime)) = (self.client.get(), runtime()) {
-            runtime.block_on(client.let_go());
+        if let Some(client) = self.used() {
+            client.wait(client.let_go());
         }
     }
 
@@ -520,11 +486,11 @@ impl Network for RemoteStore {
     }
 
     fn next_write(&self) -> u64 {
-        self.writes.next()
+        self.used().map_or(0, |client| client.writes.next())
     }
 
     fn are_written(&self, writes: Range<u64>) -> bool {
-        self.writes.are_done(writes)
+        self.used().is_none_or(|client| client.writes.are_done(writes))
     }
 
     fn as_remote(&self) -> &RemoteStore {

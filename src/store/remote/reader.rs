@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::ahead::{Ahead, Coming};
 use super::client::{Client, Fetched, Wanted};
-use super::explain::Attempt;
-use super::runtime::runtime;
 use crate::store::object::ReadObject;
 use crate::store::{Part, StoreError};
 
@@ -24,18 +21,12 @@ const REQUESTS_AHEAD: usize = 8;
 const STRETCHES: usize = 2;
 /// Planned stretches that are kept until all of them was read, at most.
 const PLANNED: usize = 16;
-/// Bytes of one request where the object is read from its beginning on.
-const PIECE: u64 = 8 << 20;
 
 /// An object of which the size is known, and some bytes.
 #[derive(Debug)]
 pub(super) struct RemoteReader {
     client: Arc<Client>,
-    /// Where parts of it may have been asked for.
-    asked_for: Arc<Ahead>,
     key: String,
-    /// As messages name it.
-    object: String,
     length: u64,
     version: Option<String>,
     /// What the first request brought: bytes from an offset on.
@@ -48,28 +39,13 @@ pub(super) struct RemoteReader {
     place: u64,
 }
 
-/// Parts that will be read, those that touch each other as one, by their first bytes.
+/// Parts that will be read, those that touch each other as one, by their first bytes: their lengths, and whether they are
+/// asked for.
 #[derive(Debug, Default)]
 struct Plan {
-    pieces: BTreeMap<u64, Piece>,
+    pieces: BTreeMap<u64, (u64, bool)>,
     /// Nothing is read beyond what is asked for.
     is_made: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    length: u64,
-    is_asked_for: bool,
-}
-
-impl Plan {
-    /// Takes out the piece that holds a part.
-    fn take(&mut self, offset: u64, length: u64) -> Option<(u64, Piece)> {
-        let (first, piece) = self.pieces.range(..=offset).next_back()?;
-        let (first, piece) = (*first, *piece);
-        let holds = first + piece.length >= offset + length;
-        holds.then(|| self.pieces.remove(&first)).flatten().map(|piece| (first, piece))
-    }
 }
 
 /// Bytes of an object from an offset on.
@@ -81,10 +57,8 @@ struct Stretch {
 
 #[derive(Debug, Default)]
 struct Recent {
-    /// The latest first.
-    stretches: VecDeque<Arc<Stretch>>,
-    /// Those that were planned, and how many bytes of each are yet to be read.
-    planned: VecDeque<(Arc<Stretch>, u64)>,
+    /// The latest first; of those that were planned, how many bytes are yet to be read.
+    stretches: VecDeque<(Arc<Stretch>, Option<u64>)>,
     /// Where the last part that was asked for ended.
     end: u64,
     /// Bytes that the next request asks for beyond what is wanted.
@@ -94,39 +68,38 @@ struct Recent {
 impl Recent {
     /// The stretch that holds a part, which is read now.
     fn with(&mut self, offset: u64, length: u64) -> Option<Arc<Stretch>> {
-        let planned = self.planned.iter().position(|(stretch, _)| stretch.part(offset, length).is_some());
-        let Some(place) = planned else {
-            return self.stretches.iter().find(|stretch| stretch.part(offset, length).is_some()).cloned();
-        };
-        let (stretch, left) = &mut self.planned[place];
+        let place = self.stretches.iter().position(|(stretch, _)| stretch.part(offset, length).is_some())?;
+        let (stretch, left) = &mut self.stretches[place];
         let stretch = stretch.clone();
-        *left = left.saturating_sub(length);
-        if *left == 0 {
-            self.planned.remove(place);
+        *left = left.map(|left| left.saturating_sub(length));
+        if *left == Some(0) {
+            self.stretches.remove(place);
         }
         Some(stretch)
     }
 
-    fn push(&mut self, stretch: Stretch) -> Arc<Stretch> {
+    /// Keeps a stretch of which a part is read now.
+    fn push(&mut self, stretch: Stretch, left: Option<u64>) -> Arc<Stretch> {
         let stretch = Arc::new(stretch);
-        self.stretches.truncate(STRETCHES - 1);
-        self.stretches.push_front(stretch.clone());
-        stretch
-    }
-
-    /// Keeps a planned stretch of which a part is read now.
-    fn push_planned(&mut self, stretch: Stretch, read: u64) -> Arc<Stretch> {
-        let left = (stretch.bytes.len() as u64).saturating_sub(read);
-        let stretch = Arc::new(stretch);
-        if left > 0 {
-            self.planned.truncate(PLANNED - 1);
-            self.planned.push_front((stretch.clone(), left));
+        if left != Some(0) {
+            self.stretches.push_front((stretch.clone(), left));
         }
+        let (mut planned, mut others) = (0, 0);
+        self.stretches.retain(|(_, left)| {
+            let (kind, most) =
+                if left.is_some() { (&mut planned, PLANNED) } else { (&mut others, STRETCHES) };
+            *kind += 1;
+            *kind <= most
+        });
         stretch
     }
 }
 
 impl Stretch {
+    fn end(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
+
     /// A part of it.
     fn part(&self, offset: u64, length: u64) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
@@ -136,17 +109,11 @@ impl Stretch {
 
 impl RemoteReader {
     /// A reader of an object of which some bytes have come.
-    pub(super) fn new(
-        (client, asked_for): (Arc<Client>, Arc<Ahead>),
-        (key, object): (String, String),
-        fetched: Fetched,
-    ) -> Self {
+    pub(super) fn new(client: Arc<Client>, key: String, fetched: Fetched) -> Self {
         let Fetched { offset, bytes, object_bytes, version } = fetched;
         RemoteReader {
             client,
-            asked_for,
             key,
-            object,
             length: object_bytes,
             version,
             first: Stretch { offset, bytes },
@@ -166,15 +133,13 @@ impl RemoteReader {
 
     /// Asks for the first pieces of the plan, as far as that is done ahead.
     fn ask(&self, plan: &mut Plan) {
-        let Ok(runtime) = runtime() else { return };
-        for (offset, piece) in plan.pieces.iter_mut().take(REQUESTS_AHEAD) {
-            if self.asked_for.room() == 0 {
+        for (&offset, (length, is_asked_for)) in plan.pieces.iter_mut().take(REQUESTS_AHEAD) {
+            if self.client.ahead.room() == 0 {
                 return;
             }
-            if !piece.is_asked_for {
-                let part = Part::Range { offset: *offset, length: piece.length };
-                let names = (self.key.clone(), self.object.clone());
-                piece.is_asked_for = self.asked_for.ask(runtime, &self.client, names, part);
+            if !*is_asked_for {
+                let part = Part::Range { offset, length: *length };
+                *is_asked_for = self.client.ahead.ask(&self.client, &self.key, part);
             }
         }
     }
@@ -186,62 +151,59 @@ impl RemoteReader {
         if let Some(stretch) = self.recent().with(offset, length) {
             return Ok(stretch);
         }
-        let Some((first, piece)) = plan.take(offset, length) else {
-            let length = if plan.is_made { length } else { self.asked(offset, length) };
+        let piece = plan.pieces.range(..=offset).next_back().map(|(first, (length, _))| (*first, *length));
+        let Some((first, whole)) = piece.filter(|(first, whole)| first + whole >= offset + length) else {
+            let length = if plan.is_made { length } else { self.wanted(offset, length) };
             drop(plan);
-            return Ok(self.recent().push(self.fetch(offset, length)?));
+            let stretch = self.fetch(offset, length)?;
+            return Ok(self.recent().push(stretch, None));
         };
-        let part = Part::Range { offset: first, length: piece.length };
-        let coming = if piece.is_asked_for { self.asked_for.take(&self.key, part) } else { None };
+        plan.pieces.remove(&first);
+        let coming = self.client.ahead.take(&self.key, Part::Range { offset: first, length: whole });
         self.ask(&mut plan);
-        let stretch = self.come(coming)?.map_or_else(|| self.fetch(first, piece.length), Ok)?;
-        Ok(self.recent().push_planned(stretch, length))
+        let come = match coming {
+            Some(coming) => self.client.wait(coming.come()).transpose()?.flatten(),
+            None => None,
+        };
+        // What was asked for before may be of another version than is being read.
+        let come = come.filter(|come| self.version.is_none() || come.version == self.version);
+        let come = come.map(|come| Stretch { offset: come.offset, bytes: come.bytes });
+        let stretch = come.map_or_else(|| self.fetch(first, whole), Ok)?;
+        let left = (stretch.bytes.len() as u64).saturating_sub(length);
+        Ok(self.recent().push(stretch, Some(left)))
     }
 
     fn fetch(&self, offset: u64, length: u64) -> Result<Stretch, StoreError> {
-        let attempt = Attempt { action: "read", object: &self.object };
         let wanted = Wanted {
             key: &self.key,
-            object: &self.object,
             part: Part::Range { offset, length },
             most: length,
             of: self.length,
             version: self.version.as_deref(),
         };
-        let runtime = runtime().map_err(|source| io("read", &self.object, source))?;
-        let fetched = runtime.block_on(self.client.fetch(wanted))?;
-        let gone = || attempt.error("it went away while it was read", "run the command again");
+        let fetched = self.client.wait(self.client.fetch(wanted))?;
+        let gone = || {
+            self.client.error("read", &self.key, "it went away while it was read", "run the command again")
+        };
         Ok(Stretch { offset, bytes: fetched.ok_or_else(gone)?.bytes })
     }
 
-    /// Waits for a part that was asked for before; `None` where none was, or of another version than is being read.
-    fn come(&self, coming: Option<Coming>) -> Result<Option<Stretch>, StoreError> {
-        let Some(coming) = coming else { return Ok(None) };
-        let runtime = runtime().map_err(|source| io("read", &self.object, source))?;
-        let come = runtime.block_on(coming.come()).transpose()?.flatten();
-        let is_same = |come: &Fetched| self.version.is_none() || come.version == self.version;
-        Ok(come.filter(is_same).map(|come| Stretch { offset: come.offset, bytes: come.bytes }))
-    }
-
     /// How many bytes to ask for where `length` from `offset` are wanted: more each time where parts follow each other.
-    fn asked(&self, offset: u64, length: u64) -> u64 {
+    fn wanted(&self, offset: u64, length: u64) -> u64 {
         let mut recent = self.recent();
         let follows = recent.end > 0 && offset >= recent.end && offset - recent.end <= GAP;
         recent.ahead = if follows { recent.ahead.saturating_mul(4).clamp(GAP, MOST_AHEAD) } else { 0 };
-        length.max(recent.ahead).min(self.length - offset)
+        // What the first request brought does not come again.
+        let end = if offset < self.first.offset { self.first.offset } else { self.length };
+        length.max(recent.ahead.min(end.saturating_sub(offset))).min(self.length - offset)
     }
-}
-
-/// An error of the system.
-pub(super) fn io(action: &'static str, object: &str, source: std::io::Error) -> StoreError {
-    StoreError::Io { action, object: object.to_owned(), source }
 }
 
 /// What was asked for and not read is given up.
 impl Drop for RemoteReader {
     fn drop(&mut self) {
-        for (offset, Piece { length, .. }) in std::mem::take(&mut *self.plan()).pieces {
-            self.asked_for.give_up(&self.key, Part::Range { offset, length });
+        for (offset, (length, _)) in std::mem::take(&mut *self.plan()).pieces {
+            self.client.ahead.give_up(&self.key, Part::Range { offset, length });
         }
     }
 }
@@ -253,7 +215,7 @@ impl ReadObject for RemoteReader {
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
         if offset.checked_add(length).is_none_or(|end| end > self.length) {
-            return Err(StoreError::too_short(self.object.clone(), self.length, (offset, length)));
+            return Err(StoreError::too_short(self.client.shown(&self.key), self.length, (offset, length)));
         }
         bytes.clear();
         if let Some(part) = self.first.part(offset, length) {
@@ -288,30 +250,22 @@ impl ReadObject for RemoteReader {
         let mut plan = self.plan();
         plan.is_made = true;
         for (offset, length) in pieces {
-            plan.pieces.entry(offset).or_insert(Piece { length, is_asked_for: false });
+            plan.pieces.entry(offset).or_insert((length, false));
         }
         self.ask(&mut plan);
     }
 
     fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        let mut filled = 0;
+        let (mut filled, mut bytes) = (0, Vec::new());
         while filled < piece.len() && self.place < self.length {
-            let wanted = (piece.len() - filled) as u64;
-            let recent = self.recent().with(self.place, 1);
-            let first = Some(&self.first).filter(|first| first.part(self.place, 1).is_some());
-            let Some(stretch) = first.or(recent.as_deref()) else {
-                let end = if self.first.bytes.is_empty() { self.length } else { self.first.offset };
-                let end = if end > self.place { end } else { self.length };
-                let fetched = self.fetch(self.place, PIECE.max(wanted).min(PIECE).min(end - self.place))?;
-                self.recent().push(fetched);
-                continue;
-            };
-            let left = stretch.offset + stretch.bytes.len() as u64 - self.place;
-            let length = wanted.min(left);
-            let Some(part) = stretch.part(self.place, length) else { break };
-            piece[filled..filled + part.len()].copy_from_slice(part);
-            filled += part.len();
-            self.place += length;
+            // What has come is not asked for again with what follows it.
+            let mut ends = vec![self.first.offset, self.first.end(), self.length];
+            ends.extend(self.recent().stretches.iter().map(|(stretch, _)| stretch.end()));
+            let end = ends.into_iter().filter(|end| *end > self.place).min().unwrap_or(self.length);
+            let length = (end - self.place).min((piece.len() - filled) as u64);
+            self.read_at(self.place, length, &mut bytes)?;
+            piece[filled..filled + bytes.len()].copy_from_slice(&bytes);
+            (filled, self.place) = (filled + bytes.len(), self.place + length);
         }
         Ok(filled)
     }

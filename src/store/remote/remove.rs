@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use super::address::Kind;
 use super::client::{Client, Listed};
-use super::reader::io;
 use super::{RemoteStore, prefix_of};
 use crate::store::{Key, StoreError};
 
@@ -36,7 +35,7 @@ impl RemoteStore {
     /// Removes all that lies below a key but what lies below `kept`.
     pub(super) fn remove_all(&self, key: &Key<'_>, kept: Option<&Key<'_>>) -> Result<(), StoreError> {
         self.check_writable("remove", key)?;
-        let (client, runtime, prefix) = (self.client()?, self.runtime()?, prefix_of(key));
+        let (client, prefix) = (self.client()?, prefix_of(key));
         let kept = kept.map(prefix_of);
         let mut keys = Vec::new();
         self.pages(key, Listed { prefix: &prefix, ..Listed::default() }, |page| {
@@ -46,41 +45,39 @@ impl RemoteStore {
         })?;
         keys.sort_by_cached_key(|key| turn(key));
         for keys in keys.chunk_by(|key, next| turn(key) == turn(next)) {
-            for key in self.remove_together(client, keys)? {
-                let (client, object) = (client.clone(), format!("{}/{key}", self.address.shown_root()));
-                let removed = key.clone();
-                self.writes.begin(runtime, &key, 0, async move {
-                    client.delete(&removed, &object).await?;
-                    client.forget(&removed);
+            for key in self.remove_together(client, keys) {
+                let (removing, removed) = (client.clone(), key.clone());
+                client.writes.begin(&key, 0, async move {
+                    removing.delete(&removed).await?;
+                    removing.forget(&removed);
                     Ok(())
                 })?;
             }
-            self.writes.finish(runtime)?;
+            client.writes.finish()?;
         }
         Ok(())
     }
 
     /// Removes objects by requests for many of them, where the store has such; those that are left.
-    fn remove_together(&self, client: &Arc<Client>, keys: &[String]) -> Result<Vec<String>, StoreError> {
+    fn remove_together(&self, client: &Arc<Client>, keys: &[String]) -> Vec<String> {
         if !client.deletes_together.load(Ordering::Relaxed) || keys.len() < 2 {
-            return Ok(keys.to_vec());
+            return keys.to_vec();
         }
         let most = if self.address.kind == Kind::Azure { MOST_BLOBS } else { MOST_TOGETHER };
         let mut pieces = keys.chunks(most).map(<[String]>::to_vec);
         let mut left = Vec::new();
         // The first tells whether the store does it at all; the rest then go beside each other.
         if let Some(first) = pieces.next() {
-            left.extend(self.wait(async { Ok(client.clone().delete_together(first).await) })?);
+            left.extend(client.wait(client.clone().delete_together(first)));
         }
-        let runtime = self.runtime()?;
-        let rest: Vec<_> = pieces.map(|piece| runtime.spawn(client.clone().delete_together(piece))).collect();
-        let ended = |error| io("remove", &self.name, std::io::Error::other(error));
-        // All end before an error is told: none may come over what is written next.
-        let rest: Vec<_> = rest.into_iter().map(|piece| runtime.block_on(piece)).collect();
-        for piece in rest {
-            left.extend(piece.map_err(ended)?);
+        let rest: Vec<_> = pieces
+            .map(|keys| (keys.clone(), client.runtime.spawn(client.clone().delete_together(keys))))
+            .collect();
+        // All end before any is removed by itself.
+        for (keys, piece) in rest {
+            left.extend(client.wait(piece).unwrap_or(keys));
         }
-        Ok(left)
+        left
     }
 }
 

@@ -6,7 +6,6 @@ use reqwest::header::{ETAG, LAST_MODIFIED};
 use super::RemoteStore;
 use super::address::{Kind, percent_decoded};
 use super::answer::header;
-use super::explain::Attempt;
 use super::service::Failure;
 use crate::store::{Key, Node, Relation, StoreError};
 
@@ -99,14 +98,11 @@ impl RemoteStore {
         let client = self.client()?;
         // Some addresses are signed for this method alone.
         let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
-        let (bytes, headers) = match self.runtime()?.block_on(client.get(key.as_str(), u64::MAX, options)) {
+        let (bytes, headers) = match client.wait(client.get(key.as_str(), u64::MAX, options)) {
             Ok(done) => (Some(done.value.2), done.headers),
             Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => (Some(0), answer.headers),
             Err(Failure::Answered(_)) => return Ok(None),
-            Err(failure) => {
-                let attempt = Attempt { action: "look at", object: &self.shown(key) };
-                return Err(attempt.failed(failure, u64::MAX, client.who));
-            }
+            Err(failure) => return Err(client.failed("look at", key.as_str(), (failure, u64::MAX))),
         };
         let text = |name: &str| header(&headers, name).map(str::to_owned);
         Ok(Some(Description { bytes, tag: text(ETAG.as_str()), modified: text(LAST_MODIFIED.as_str()) }))

@@ -38,7 +38,6 @@ impl RemoteStore {
         }
         // Others wait for this page: it may tell what they ask.
         let client = self.client()?;
-        let object = self.shown(key);
         let (folder, name) = whole.split_at(whole.rfind('/').map_or(0, |slash| slash + 1));
         if client.refuses_to_list(folder) {
             drop(known);
@@ -54,7 +53,7 @@ impl RemoteStore {
             return self.size(key);
         }
         let listed = Listed { prefix, after: after.as_deref(), ..Listed::default() };
-        let page = self.wait(client.list(listed, &object, None))?;
+        let page = client.wait(client.list(listed, None))?;
         if known.bytes.len() + page.objects.len() > MOST {
             known.bytes.clear();
         }

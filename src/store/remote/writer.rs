@@ -10,9 +10,6 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::client::Client;
-use super::reader::io;
-use super::runtime::runtime;
-use super::writes::Writes;
 use crate::store::StoreError;
 use crate::store::object::WriteObject;
 
@@ -29,10 +26,7 @@ const MOST_PARTS: usize = 4;
 /// An object that is being written.
 pub(super) struct RemoteWriter {
     client: Arc<Client>,
-    writes: Arc<Writes>,
     key: String,
-    /// As messages name it.
-    object: String,
     /// Its first bytes, which may be written again until it is finished.
     first: Vec<u8>,
     /// The bytes of the next part.
@@ -46,17 +40,15 @@ pub(super) struct RemoteWriter {
 
 impl fmt::Debug for RemoteWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RemoteWriter").field(&self.object).finish()
+        f.debug_tuple("RemoteWriter").field(&self.key).finish()
     }
 }
 
 impl RemoteWriter {
-    pub(super) fn new(client: Arc<Client>, writes: Arc<Writes>, (key, object): (String, String)) -> Self {
+    pub(super) fn new(client: Arc<Client>, key: String) -> Self {
         RemoteWriter {
             client,
-            writes,
             key,
-            object,
             first: Vec::new(),
             next: Vec::new(),
             upload: None,
@@ -65,38 +57,29 @@ impl RemoteWriter {
         }
     }
 
-    fn wait<T>(&self, answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-        runtime().map_err(|source| io("reach", &self.object, source))?.block_on(answer)
-    }
-
     /// Sends the next part on its way.
     fn send(&mut self) -> Result<(), StoreError> {
         let upload = if let Some(upload) = &self.upload {
             upload.clone()
         } else {
-            let begun = self.wait(self.client.begin_upload((&self.key, &self.object)))?;
+            let begun = self.client.wait(self.client.begin_upload(&self.key))?;
             self.upload.insert(begun).clone()
         };
         while self.under_way.len() >= MOST_PARTS {
             self.end_oldest()?;
         }
-        let (client, bytes) = (self.client.clone(), std::mem::take(&mut self.next));
+        let (client, key, bytes) = (self.client.clone(), self.key.clone(), std::mem::take(&mut self.next));
         // The first part goes last.
         let number = self.done.len() + self.under_way.len() + 1;
-        let runtime = runtime().map_err(|source| io("reach", &self.object, source))?;
-        let (key, object) = (self.key.clone(), self.object.clone());
-        let part =
-            runtime.spawn(async move { client.upload_part((&key, &object), &upload, number, bytes).await });
-        self.under_way.push_back(part);
+        let part = async move { client.upload_part(&key, &upload, number, bytes).await };
+        self.under_way.push_back(self.client.runtime.spawn(part));
         Ok(())
     }
 
     fn end_oldest(&mut self) -> Result<(), StoreError> {
         let Some(part) = self.under_way.pop_front() else { return Ok(()) };
-        let object = self.object.clone();
-        let ended = |error| io("write", &object, std::io::Error::other(error));
-        let tag = self.wait(async { part.await.map_err(ended)? })?;
-        self.done.push(tag);
+        let part = self.client.wait(self.client.ended("write", &self.key, part))?;
+        self.done.push(part);
         Ok(())
     }
 
@@ -109,10 +92,10 @@ impl RemoteWriter {
         }
         let Some(upload) = self.upload.clone() else { return Ok(()) };
         let first = std::mem::take(&mut self.first);
-        let names = (self.key.as_str(), self.object.as_str());
-        let mut parts = vec![self.wait(self.client.upload_part(names, &upload, 0, first))?];
+        let (client, key) = (&self.client, self.key.as_str());
+        let mut parts = vec![client.wait(client.upload_part(key, &upload, 0, first))?];
         parts.append(&mut self.done);
-        self.wait(self.client.end_upload((&self.key, &self.object), &upload, parts))?;
+        client.wait(client.end_upload(key, &upload, parts))?;
         self.upload = None;
         Ok(())
     }
@@ -138,7 +121,8 @@ impl WriteObject for RemoteWriter {
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let Some(start) = self.first.get_mut(..bytes.len()) else {
             let why = format!("its first {} bytes cannot be written again, at most {PART}", bytes.len());
-            return Err(io("write", &self.object, std::io::Error::other(why)));
+            let (object, source) = (self.client.shown(&self.key), std::io::Error::other(why));
+            return Err(StoreError::Io { action: "write", object, source });
         };
         start.copy_from_slice(bytes);
         Ok(())
@@ -148,20 +132,18 @@ impl WriteObject for RemoteWriter {
         if self.upload.is_some() || !self.next.is_empty() {
             return self.end_upload();
         }
-        let runtime = runtime().map_err(|source| io("reach", &self.object, source))?;
-        let (client, bytes) = (self.client.clone(), std::mem::take(&mut self.first));
-        let (key, object) = (self.key.clone(), self.object.clone());
-        self.writes.begin(runtime, &self.key, bytes.len() as u64, async move {
-            client.put((&key, &object), bytes).await
-        })
+        let (client, key, bytes) = (self.client.clone(), self.key.clone(), std::mem::take(&mut self.first));
+        let length = bytes.len() as u64;
+        self.client.writes.begin(&self.key, length, async move { client.put(&key, bytes).await })
     }
 }
 
 /// An upload that was not ended is given up.
 impl Drop for RemoteWriter {
     fn drop(&mut self) {
-        let (Some(upload), Ok(runtime)) = (self.upload.take(), runtime()) else { return };
-        runtime.block_on(async {
+        let Some(upload) = self.upload.take() else { return };
+        let client = self.client.clone();
+        client.wait(async {
             let deadline = Instant::now() + PARTS_TO_END;
             for mut part in self.under_way.drain(..) {
                 // A part that the store takes behind the end of its upload would stay.
@@ -170,7 +152,7 @@ impl Drop for RemoteWriter {
                 }
             }
             // Where this fails, too, the store's own rules clear it away.
-            let _ = self.client.abort_upload(&self.key, &upload).await;
+            let _ = client.abort_upload(&self.key, &upload).await;
         });
     }
 }

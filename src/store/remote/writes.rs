@@ -16,6 +16,7 @@ const MOST_BYTES: u64 = 32 << 20;
 /// What is being written.
 #[derive(Debug)]
 pub(super) struct Writes {
+    runtime: &'static Runtime,
     most: usize,
     pending: Mutex<Pending>,
     /// The numbers of all that have not succeeded yet, or have failed.
@@ -47,20 +48,19 @@ struct Write {
 }
 
 impl Writes {
-    pub(super) fn new(requests: usize) -> Self {
+    pub(super) fn new(runtime: &'static Runtime, requests: usize) -> Self {
         let (pending, unwritten) = (Mutex::default(), Arc::default());
-        Writes { most: requests.saturating_mul(2), pending, unwritten, ended: Condvar::new() }
+        Writes { runtime, most: requests.saturating_mul(2), pending, unwritten, ended: Condvar::new() }
     }
 
     /// Begins to write an object of so many bytes, once there is room. The error is that of an earlier one.
     pub(super) fn begin(
         &self,
-        runtime: &Runtime,
         key: &str,
         bytes: u64,
         write: impl Future<Output = Result<(), StoreError>> + Send + 'static,
     ) -> Result<(), StoreError> {
-        self.finish_until(runtime, |pending| {
+        self.finish_until(|pending| {
             let has_room = pending.bytes == 0 || pending.bytes.saturating_add(bytes) <= MOST_BYTES;
             has_room && pending.writes.len() < self.most && !pending.keys.contains(key)
         })?;
@@ -72,7 +72,7 @@ impl Writes {
         pending.numbers.insert(number);
         held(&self.unwritten).insert(number);
         let unwritten = self.unwritten.clone();
-        let task = runtime.spawn(async move {
+        let task = self.runtime.spawn(async move {
             let outcome = write.await;
             if outcome.is_ok() {
                 held(&unwritten).remove(&number);
@@ -84,9 +84,9 @@ impl Writes {
     }
 
     /// Waits until all that has begun is done, whoever began it. What others begin meanwhile is not waited for.
-    pub(super) fn finish(&self, runtime: &Runtime) -> Result<(), StoreError> {
+    pub(super) fn finish(&self) -> Result<(), StoreError> {
         let begun = self.pending().begun;
-        self.finish_until(runtime, |pending| pending.numbers.first().is_none_or(|first| *first >= begun))
+        self.finish_until(|pending| pending.numbers.first().is_none_or(|first| *first >= begun))
     }
 
     /// The number of the next write.
@@ -105,15 +105,11 @@ impl Writes {
     }
 
     /// Waits until an object is not being written.
-    pub(super) fn finish_of(&self, runtime: &Runtime, key: &str) -> Result<(), StoreError> {
-        self.finish_until(runtime, |pending| !pending.keys.contains(key))
+    pub(super) fn finish_of(&self, key: &str) -> Result<(), StoreError> {
+        self.finish_until(|pending| !pending.keys.contains(key))
     }
 
-    fn finish_until(
-        &self,
-        runtime: &Runtime,
-        is_enough: impl Fn(&Pending) -> bool,
-    ) -> Result<(), StoreError> {
+    fn finish_until(&self, is_enough: impl Fn(&Pending) -> bool) -> Result<(), StoreError> {
         loop {
             let first = {
                 let mut pending = self.pending();
@@ -131,7 +127,7 @@ impl Writes {
                 first
             };
             let Some(Write { number, key, bytes, task }) = first else { continue };
-            let outcome = runtime.block_on(task).unwrap_or_else(|error| {
+            let outcome = self.runtime.block_on(task).unwrap_or_else(|error| {
                 let source = std::io::Error::other(error);
                 Err(StoreError::Io { action: "write", object: key.clone(), source })
             });
@@ -163,14 +159,19 @@ mod tests {
 
     use tokio::sync::oneshot;
 
-    use super::{Arc, Writes};
+    use super::{Arc, StoreError, Writes};
     use crate::store::remote::runtime::runtime;
+
+    fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+        let source = std::io::Error::other(source);
+        StoreError::Io { action: "write", object: "c/0".to_owned(), source }
+    }
 
     /// A run notes what two threads have written once each has settled the store: neither may be told so early.
     #[test]
     fn write_that_one_thread_waits_for_is_waited_for_by_others() {
         let runtime = runtime().unwrap();
-        let writes = Arc::new(Writes::new(4));
+        let writes = Arc::new(Writes::new(runtime, 4));
         let (end, ended) = oneshot::channel::<()>();
         let is_written = Arc::new(AtomicBool::new(false));
         let written = is_written.clone();
@@ -179,12 +180,12 @@ mod tests {
             written.store(true, Ordering::SeqCst);
             Ok(())
         };
-        writes.begin(runtime, "c/0", 1, write).unwrap();
+        writes.begin("c/0", 1, write).unwrap();
         let (done, waiting) = mpsc::channel();
         let wait = || {
             let (writes, done, is_written) = (writes.clone(), done.clone(), is_written.clone());
             std::thread::spawn(move || {
-                writes.finish(runtime).unwrap();
+                writes.finish().unwrap();
                 done.send(is_written.load(Ordering::SeqCst)).unwrap();
             })
         };
@@ -205,15 +206,13 @@ mod tests {
     #[test]
     fn write_counts_as_done_when_it_has_succeeded() {
         let runtime = runtime().unwrap();
-        let writes = Writes::new(4);
+        let writes = Writes::new(runtime, 4);
         let (_hold, held) = oneshot::channel::<()>();
-        let hangs = async move {
-            held.await.map_err(|error| super::super::io("write", "c/0", std::io::Error::other(error)))
-        };
-        writes.begin(runtime, "c/0", 1, hangs).unwrap();
-        let fails = async { Err(super::super::io("write", "c/1", std::io::ErrorKind::Other.into())) };
-        writes.begin(runtime, "c/1", 1, fails).unwrap();
-        writes.begin(runtime, "c/2", 1, async { Ok(()) }).unwrap();
+        let hangs = async move { held.await.map_err(failed) };
+        writes.begin("c/0", 1, hangs).unwrap();
+        let fails = async { Err(failed("no")) };
+        writes.begin("c/1", 1, fails).unwrap();
+        writes.begin("c/2", 1, async { Ok(()) }).unwrap();
         while !writes.are_done(2..writes.next()) {
             std::thread::yield_now();
         }
