@@ -67,6 +67,7 @@ const OWNED: [(&str, &[&str]); 32] = [
     ("zarrs", &["codec"]),
     ("blosc_src", &["codec::kinds"]),
     // There, only `store::remote`.
+    ("futures_util", &["store"]),
     ("object_store", &["store"]),
     ("reqwest", &["store"]),
     ("rustls", &["store"]),
@@ -75,7 +76,7 @@ const OWNED: [(&str, &[&str]); 32] = [
 ];
 
 /// What only `store::remote` may name.
-const NETWORK: [&str; 5] = ["object_store", "reqwest", "rustls", "tokio", "quick_xml"];
+const NETWORK: [&str; 6] = ["futures_util", "object_store", "reqwest", "rustls", "tokio", "quick_xml"];
 
 /// A source file: its row, and its code without comments and unit tests.
 struct Source {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinHandle;
 
-use super::client::{Client, Fetched, Wanted};
+use super::client::{Client, GetRequest, GetResult};
 use crate::store::{Part, StoreError};
 
 /// Bytes that may have come and not been taken before no more is asked for.
@@ -16,19 +16,19 @@ const MOST_OF_ONE: u64 = 16 << 20;
 
 /// A part that is under way, or has come.
 #[derive(Debug)]
-pub(super) struct Coming {
-    task: JoinHandle<Result<Option<Fetched>, StoreError>>,
-    bytes: Arc<Held>,
+pub(super) struct Prefetch {
+    task: JoinHandle<Result<Option<GetResult>, StoreError>>,
+    bytes: Arc<ByteCount>,
 }
 
 /// Bytes of one part that have come, counted until it is taken.
 #[derive(Debug)]
-struct Held {
+struct ByteCount {
     total: Arc<AtomicU64>,
     own: AtomicU64,
 }
 
-impl Drop for Held {
+impl Drop for ByteCount {
     fn drop(&mut self) {
         self.total.fetch_sub(self.own.load(Ordering::Acquire), Ordering::AcqRel);
     }
@@ -44,7 +44,7 @@ pub(super) struct Ahead {
 
 #[derive(Debug, Default)]
 struct Parts {
-    coming: HashMap<(String, Part), Coming>,
+    coming: HashMap<(String, Part), Prefetch>,
     /// In the order in which they were asked for; some may have been taken.
     order: VecDeque<(String, Part)>,
 }
@@ -83,10 +83,10 @@ impl Ahead {
             }
         }
         let (total, fetching, key) = (self.bytes.clone(), client.clone(), key.to_owned());
-        let bytes = Arc::new(Held { total, own: AtomicU64::new(0) });
+        let bytes = Arc::new(ByteCount { total, own: AtomicU64::new(0) });
         let counted = bytes.clone();
         let task = client.runtime.spawn(async move {
-            let wanted = Wanted { key: &key, part, most: MOST_OF_ONE, of: MOST_OF_ONE, version: None };
+            let wanted = GetRequest { key: &key, part, most: MOST_OF_ONE, of: MOST_OF_ONE, version: None };
             let fetched = fetching.fetch(wanted).await;
             if let Ok(Some(fetched)) = &fetched {
                 let length = fetched.bytes.len() as u64;
@@ -95,7 +95,7 @@ impl Ahead {
             }
             fetched
         });
-        parts.coming.insert(name.clone(), Coming { task, bytes });
+        parts.coming.insert(name.clone(), Prefetch { task, bytes });
         parts.order.push_back(name);
         if parts.order.len() > self.most.saturating_mul(8) {
             let Parts { coming, order } = &mut *parts;
@@ -105,12 +105,12 @@ impl Ahead {
     }
 
     /// Takes a part that was asked for.
-    pub(super) fn take(&self, key: &str, part: Part) -> Option<Coming> {
+    pub(super) fn take(&self, key: &str, part: Part) -> Option<Prefetch> {
         self.parts().coming.remove(&(key.to_owned(), part))
     }
 
     /// Takes the part of an object that was asked for first: any tells how large it is.
-    pub(super) fn take_any(&self, key: &str) -> Option<Coming> {
+    pub(super) fn take_any(&self, key: &str) -> Option<Prefetch> {
         let mut parts = self.parts();
         let of_it = parts.order.iter().filter(|name| name.0 == key);
         let found = of_it.into_iter().find(|name| parts.coming.contains_key(*name)).cloned()?;
@@ -140,9 +140,9 @@ impl Ahead {
     }
 }
 
-impl Coming {
+impl Prefetch {
     /// Waits for it; `None` where it did not come and must be read when it is wanted, such as for being too large.
-    pub(super) async fn come(self) -> Option<Result<Option<Fetched>, StoreError>> {
+    pub(super) async fn come(self) -> Option<Result<Option<GetResult>, StoreError>> {
         let fetched = self.task.await.ok();
         drop(self.bytes);
         fetched.filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))

@@ -5,7 +5,7 @@ use object_store::path::Path;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, RANGE};
 use reqwest::{Method, StatusCode};
 
-use super::service::{Failure, Trouble};
+use super::service::{AttemptError, Failure};
 
 /// An answer, of whatever status.
 #[derive(Debug)]
@@ -56,12 +56,12 @@ impl Answer {
         self,
         request: &HttpRequest,
         is_of_object: bool,
-    ) -> Result<(Self, Vec<String>), Trouble> {
+    ) -> Result<(Self, Vec<String>), AttemptError> {
         let is_get = request.method() == Method::GET;
         // Other successes, such as 204, bring nothing.
         let brings = !is_get || matches!(self.status.as_u16(), 200 | 206);
         if !self.status.is_success() || !brings {
-            return Err(Trouble::answered(self));
+            return Err(AttemptError::answered(self));
         }
         if is_get && !is_of_object {
             return self.page();
@@ -73,11 +73,11 @@ impl Answer {
             // The store answers before it knows: an error may follow the status of a success.
             _ if is_copy(request) => self.tells_of_copy(),
             Some(code) if !is_get && PASSING.contains(&code) => {
-                return Err(Trouble::passing(format!("the store answers: {code}")));
+                return Err(AttemptError::passing(format!("the store answers: {code}")));
             }
             code => is_get || code.is_none(),
         };
-        if holds { Ok((self, Vec::new())) } else { Err(Trouble::answered(self)) }
+        if holds { Ok((self, Vec::new())) } else { Err(AttemptError::answered(self)) }
     }
 
     /// The code of an error: of the document that is the answer's body, or of a header.
@@ -113,14 +113,14 @@ impl Answer {
     }
 
     /// A page of a listing.
-    fn page(mut self) -> Result<(Self, Vec<String>), Trouble> {
+    fn page(mut self) -> Result<(Self, Vec<String>), AttemptError> {
         let text = std::str::from_utf8(&self.body).ok();
         let text = text.filter(|text| {
             ["<ListBucketResult", "<EnumerationResults"].iter().any(|name| text.contains(name))
         });
         let Some(text) = text else {
             let help = "check that the address is that of a store, and its endpoint";
-            return Err(Trouble::Failure(Failure::Final("the answer is no listing".to_owned(), help)));
+            return Err(AttemptError::Failure(Failure::Final("the answer is no listing".to_owned(), help)));
         };
         let (kept, left_out) = paths_of(text.trim_start_matches('\u{feff}'));
         self.body = kept.into_bytes();
@@ -133,7 +133,7 @@ impl Answer {
         self,
         request: &HttpRequest,
         is_of_object: bool,
-    ) -> Result<HttpResponse, Trouble> {
+    ) -> Result<HttpResponse, AttemptError> {
         let Answer { mut status, mut headers, body, object_bytes } = self;
         let reads = is_of_object && matches!(*request.method(), Method::GET | Method::HEAD);
         if reads {
@@ -142,7 +142,7 @@ impl Answer {
                 (Some(total), _) => total,
                 (None, false) => length,
                 (None, true) => {
-                    return Err(Trouble::answered(Answer { status, headers, body, object_bytes }));
+                    return Err(AttemptError::answered(Answer { status, headers, body, object_bytes }));
                 }
             };
             let range = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
@@ -157,7 +157,7 @@ impl Answer {
                 let Some(range) = range else {
                     // Nothing is a part of an empty object.
                     let (status, object_bytes) = (StatusCode::RANGE_NOT_SATISFIABLE, Some(total));
-                    return Err(Trouble::answered(Answer { status, headers, body, object_bytes }));
+                    return Err(AttemptError::answered(Answer { status, headers, body, object_bytes }));
                 };
                 headers.insert(CONTENT_RANGE, range);
                 status = StatusCode::PARTIAL_CONTENT;

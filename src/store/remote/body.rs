@@ -4,11 +4,11 @@ use reqwest::StatusCode;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap};
 
 use super::answer::header;
-use super::service::{Failure, Trouble};
+use super::service::{AttemptError, Failure};
 
 /// What of an object is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum BodyLimit {
     /// All of it; more than `most` bytes are too many.
     All {
         most: u64,
@@ -24,17 +24,17 @@ pub(super) enum Keep {
     },
 }
 
-impl Keep {
+impl BodyLimit {
     /// What a header `Range` asks for, as `object_store` writes it; of a whole answer at most `most` bytes.
     pub(super) fn of(range: Option<&str>, most: u64) -> Self {
         let ends = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
         let ends = ends.map(|(first, last)| (first.parse::<u64>().ok(), last.parse::<u64>().ok()));
         match ends {
             Some((Some(offset), Some(last))) => {
-                Keep::Range { offset, length: last.saturating_sub(offset).saturating_add(1) }
+                BodyLimit::Range { offset, length: last.saturating_sub(offset).saturating_add(1) }
             }
-            Some((None, Some(length))) => Keep::Last { length, most },
-            _ => Keep::All { most },
+            Some((None, Some(length))) => BodyLimit::Last { length, most },
+            _ => BodyLimit::All { most },
         }
     }
 }
@@ -48,17 +48,15 @@ const MOST_UNTOLD: u64 = 1 << 30;
 /// Bytes that are reserved before any has come.
 const FIRST_ROOM: u64 = 1 << 20;
 
-/// A body that is coming.
+/// A body of which some comes.
 #[derive(Debug)]
 pub(super) struct Body {
     kept: Vec<u8>,
-    /// Bytes at its beginning that are not wanted.
+    /// Bytes at its beginning that are not wanted, and how many are of those behind.
     skip: u64,
-    /// Of those behind, as many are wanted; all that are more are an error, or of no interest.
     most: u64,
-    is_bound: bool,
-    /// No more comes of a body that does not say how long it is.
-    untold: u64,
+    /// More bytes than this are an error.
+    limit: u64,
     /// Only so many of its last bytes are wanted, of a body that does not say how long it is.
     last: Option<usize>,
     come: u64,
@@ -69,23 +67,15 @@ pub(super) struct Body {
 
 impl Body {
     pub(super) fn new(
-        keep: Keep,
+        keep: BodyLimit,
         status: StatusCode,
         headers: &HeaderMap,
         has_body: bool,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, AttemptError> {
         let announced = header(headers, CONTENT_LENGTH.as_str()).and_then(|length| length.parse().ok());
-        let mut body = Body {
-            kept: Vec::new(),
-            skip: 0,
-            most: u64::MAX,
-            is_bound: false,
-            untold: MOST_UNTOLD,
-            last: None,
-            come: 0,
-            announced,
-            object_bytes: None,
-        };
+        let (kept, limit) = (Vec::new(), if announced.is_some() { u64::MAX } else { MOST_UNTOLD });
+        let (skip, most, last, come, object_bytes) = (0, u64::MAX, None, 0, None);
+        let mut body = Body { kept, skip, most, limit, last, come, announced, object_bytes };
         if !has_body {
             body.object_bytes = body.announced.take();
         } else if !status.is_success() {
@@ -101,24 +91,25 @@ impl Body {
         Ok(body)
     }
 
-    fn of_part(&mut self, keep: Keep, headers: &HeaderMap) -> Result<(), Trouble> {
+    fn of_part(&mut self, keep: BodyLimit, headers: &HeaderMap) -> Result<(), AttemptError> {
         let range = header(headers, CONTENT_RANGE.as_str()).and_then(content_range);
         let Some((first, last, total)) = range else {
-            return Err(Trouble::passing("a part came without saying of what"));
+            return Err(AttemptError::passing("a part came without saying of what"));
         };
         let length = (last - first).saturating_add(1);
+        let is_end = total.is_none_or(|total| total == last + 1);
         let is_asked_for = match keep {
-            Keep::All { .. } => first == 0 && total.is_none_or(|total| total == length),
-            Keep::Range { offset, length: wanted } => first == offset && length <= wanted,
-            Keep::Last { length: wanted, .. } => {
-                length == wanted.min(last + 1) && total.is_none_or(|total| total == last + 1)
-            }
+            BodyLimit::All { .. } => first == 0 && is_end,
+            BodyLimit::Range { offset, length: wanted } => first == offset && length <= wanted,
+            BodyLimit::Last { length: wanted, .. } => length == wanted.min(last + 1) && is_end,
         };
-        if !is_asked_for && matches!(keep, Keep::Last { .. }) {
-            return Err(Trouble::Failure(Failure::NotFromEnd));
+        if !is_asked_for && matches!(keep, BodyLimit::Last { .. }) {
+            return Err(AttemptError::Failure(Failure::NotFromEnd));
         }
         if !is_asked_for || self.announced.is_some_and(|announced| announced != length) {
-            return Err(Trouble::passing(format!("bytes {first} to {last} came, which were not asked for")));
+            return Err(AttemptError::passing(format!(
+                "bytes {first} to {last} came, which were not asked for"
+            )));
         }
         (self.most, self.announced) = (length, Some(length));
         self.object_bytes = Some(total.unwrap_or(last + 1));
@@ -126,23 +117,20 @@ impl Body {
     }
 
     /// A server that knows no ranges gives the whole object; what is wanted of it is cut out.
-    fn of_whole(&mut self, keep: Keep) -> Result<(), Trouble> {
+    fn of_whole(&mut self, keep: BodyLimit) -> Result<(), AttemptError> {
         self.object_bytes = self.announced;
-        match keep {
-            Keep::All { most } => {
-                (self.most, self.is_bound) = (most, true);
-                if let Some(found) = self.announced.filter(|found| *found > most) {
-                    return Err(Trouble::Failure(Failure::TooLarge(found)));
-                }
+        match (keep, self.announced) {
+            (BodyLimit::All { most }, Some(found)) if found > most => {
+                return Err(AttemptError::Failure(Failure::TooLarge(found)));
             }
-            Keep::Range { offset, length } => (self.skip, self.most) = (offset, length),
-            Keep::Last { length, most } => {
-                if let Some(total) = self.announced {
-                    (self.skip, self.most) = (total.saturating_sub(length), length);
-                } else {
-                    self.last = Some(usize::try_from(length).unwrap_or(usize::MAX));
-                    self.untold = most.min(MOST_UNTOLD);
-                }
+            (BodyLimit::All { most }, _) => self.limit = most,
+            (BodyLimit::Range { offset, length }, _) => (self.skip, self.most) = (offset, length),
+            (BodyLimit::Last { length, .. }, Some(total)) => {
+                (self.skip, self.most) = (total.saturating_sub(length), length);
+            }
+            (BodyLimit::Last { length, most }, None) => {
+                self.last = Some(usize::try_from(length).unwrap_or(usize::MAX));
+                self.limit = most.min(MOST_UNTOLD);
             }
         }
         Ok(())
@@ -150,37 +138,31 @@ impl Body {
 
     /// Whether no more of it is wanted.
     pub(super) fn is_done(&self) -> bool {
-        !self.is_bound && self.object_bytes.is_some() && self.kept.len() as u64 >= self.most
+        self.object_bytes.is_some() && self.kept.len() as u64 >= self.most
     }
 
     /// Takes the next piece.
-    pub(super) fn take(&mut self, piece: &[u8]) -> Result<(), Trouble> {
+    pub(super) fn take(&mut self, piece: &[u8]) -> Result<(), AttemptError> {
         let before = self.come;
         self.come += piece.len() as u64;
-        if self.announced.is_none() && !self.is_bound && self.come > self.untold {
-            return Err(Trouble::Failure(Failure::TooLarge(self.come)));
+        if self.come > self.limit {
+            return Err(AttemptError::Failure(Failure::TooLarge(self.come)));
         }
         let skipped = usize::try_from(self.skip.saturating_sub(before)).unwrap_or(usize::MAX);
         let wanted = piece.get(skipped..).unwrap_or_default();
         let room = usize::try_from(self.most - self.kept.len() as u64).unwrap_or(usize::MAX);
-        if self.is_bound && wanted.len() > room {
-            return Err(Trouble::Failure(Failure::TooLarge(self.come)));
-        }
         self.kept.extend_from_slice(&wanted[..wanted.len().min(room)]);
-        if let Some(last) = self.last
-            && self.kept.len() > last.saturating_mul(2)
-        {
+        if let Some(last) = self.last.filter(|last| self.kept.len() > last.saturating_mul(2)) {
             self.kept.drain(..self.kept.len() - last);
         }
         Ok(())
     }
 
     /// What was wanted, and the size of the object.
-    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Option<u64>), Trouble> {
-        let is_short = self.announced.is_some_and(|announced| self.come < announced);
-        if is_short && !self.is_done() {
-            let announced = self.announced.unwrap_or(0);
-            return Err(Trouble::passing(format!("{} of {announced} bytes came", self.come)));
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Option<u64>), AttemptError> {
+        if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done())
+        {
+            return Err(AttemptError::passing(format!("{} of {announced} bytes came", self.come)));
         }
         if let Some(last) = self.last {
             self.kept.drain(..self.kept.len().saturating_sub(last));
@@ -207,7 +189,7 @@ mod tests {
     use super::*;
 
     fn body(
-        keep: Keep,
+        keep: BodyLimit,
         status: u16,
         fields: &[(&'static str, &str)],
         pieces: &[&[u8]],
@@ -231,44 +213,53 @@ mod tests {
         let length = [("content-length", "10")];
         for fields in [&length[..], &[]] {
             let kept = |keep| body(keep, 200, fields, &pieces);
-            assert_eq!(kept(Keep::All { most: 10 }), Some((b"0123456789".to_vec(), 10)));
-            assert_eq!(kept(Keep::All { most: 9 }), None);
-            assert_eq!(kept(Keep::Range { offset: 3, length: 4 }), Some((b"3456".to_vec(), 10)));
-            assert_eq!(kept(Keep::Last { length: 2, most: 100 }), Some((b"89".to_vec(), 10)));
-            assert_eq!(kept(Keep::Last { length: 20, most: 100 }), Some((b"0123456789".to_vec(), 10)));
+            assert_eq!(kept(BodyLimit::All { most: 10 }), Some((b"0123456789".to_vec(), 10)));
+            assert_eq!(kept(BodyLimit::All { most: 9 }), None);
+            assert_eq!(kept(BodyLimit::Range { offset: 3, length: 4 }), Some((b"3456".to_vec(), 10)));
+            assert_eq!(kept(BodyLimit::Last { length: 2, most: 100 }), Some((b"89".to_vec(), 10)));
+            assert_eq!(kept(BodyLimit::Last { length: 20, most: 100 }), Some((b"0123456789".to_vec(), 10)));
         }
     }
 
     #[test]
     fn part_that_was_not_asked_for_is_no_answer() {
         let part = |keep, range| body(keep, 206, &[("content-range", range)], &[b"234"]);
-        let keep = Keep::Range { offset: 2, length: 3 };
+        let keep = BodyLimit::Range { offset: 2, length: 3 };
         assert_eq!(part(keep, "bytes 2-4/9"), Some((b"234".to_vec(), 9)));
         assert_eq!(part(keep, "bytes 3-5/9"), None);
         assert_eq!(part(keep, "bytes 2-7/9"), None);
         assert_eq!(part(keep, "items 2-4/9"), None);
-        assert_eq!(part(Keep::Last { length: 3, most: 100 }, "bytes 2-4/5"), Some((b"234".to_vec(), 5)));
-        assert_eq!(part(Keep::Last { length: 3, most: 100 }, "bytes 2-4/6"), None);
+        assert_eq!(part(BodyLimit::Last { length: 3, most: 100 }, "bytes 2-4/5"), Some((b"234".to_vec(), 5)));
+        assert_eq!(part(BodyLimit::Last { length: 3, most: 100 }, "bytes 2-4/6"), None);
     }
 
     #[test]
     fn body_without_an_end_is_not_read_for_ever() {
         let megabyte = vec![0; 1 << 20];
-        let last = Keep::Last { length: 10, most: u64::MAX };
-        for keep in [last, Keep::Range { offset: 0, length: 10 }] {
+        let last = BodyLimit::Last { length: 10, most: u64::MAX };
+        for keep in [last, BodyLimit::Range { offset: 0, length: 10 }] {
             let mut body = Body::new(keep, StatusCode::OK, &HeaderMap::new(), true).unwrap();
             let come = (0..2000).take_while(|_| body.take(&megabyte).is_ok()).count();
             assert_eq!(come, 1 << 10);
         }
-        let mut body = Body::new(Keep::All { most: 10 }, StatusCode::OK, &HeaderMap::new(), true).unwrap();
+        let mut body =
+            Body::new(BodyLimit::All { most: 10 }, StatusCode::OK, &HeaderMap::new(), true).unwrap();
         assert!(body.take(&[0; 10]).is_ok() && body.take(&[0]).is_err());
     }
 
     #[test]
     fn body_that_ends_too_soon_is_no_answer() {
-        assert_eq!(body(Keep::All { most: 100 }, 200, &[("content-length", "11")], &[b"0123456789"]), None);
         assert_eq!(
-            body(Keep::Last { length: 3, most: 100 }, 206, &[("content-range", "bytes 2-4/5")], &[b"23"]),
+            body(BodyLimit::All { most: 100 }, 200, &[("content-length", "11")], &[b"0123456789"]),
+            None
+        );
+        assert_eq!(
+            body(
+                BodyLimit::Last { length: 3, most: 100 },
+                206,
+                &[("content-range", "bytes 2-4/5")],
+                &[b"23"]
+            ),
             None
         );
     }

@@ -21,7 +21,7 @@ use super::configuration;
 use super::explain::{Who, is_refused, lacks_bucket};
 use super::reader::FIRST;
 use super::runtime::runtime;
-use super::service::{Call, Done, Failure, Service};
+use super::service::{Call, Failure, Response, Service};
 use super::writes::Writes;
 use crate::store::{Part, RemoteOptions, StoreError};
 
@@ -75,7 +75,7 @@ impl std::fmt::Debug for Client {
 
 /// What was read of an object.
 #[derive(Debug)]
-pub(super) struct Fetched {
+pub(super) struct GetResult {
     /// Where the bytes begin in the object.
     pub(super) offset: u64,
     pub(super) bytes: Vec<u8>,
@@ -86,7 +86,7 @@ pub(super) struct Fetched {
 
 /// A part that is to be read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct GetRequest<'a> {
     pub(super) key: &'a str,
     pub(super) part: Part,
     /// The most bytes of it.
@@ -99,7 +99,7 @@ pub(super) struct Wanted<'a> {
 
 /// What is listed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Listed<'a> {
+pub(super) struct ListRequest<'a> {
     /// With what the keys begin.
     pub(super) prefix: &'a str,
     /// Whether keys that go on behind a slash are one folder.
@@ -124,7 +124,7 @@ pub(super) struct Page {
 
 /// What became of an object that is written under a condition.
 #[derive(Debug)]
-pub(super) enum Written {
+pub(super) enum PutOutcome {
     Done(HeaderMap),
     /// The condition does not hold.
     Refused,
@@ -200,7 +200,7 @@ impl Client {
         key: &str,
         most: u64,
         options: GetOptions,
-    ) -> Result<Done<(u64, Vec<u8>, u64)>, Failure> {
+    ) -> Result<Response<(u64, Vec<u8>, u64)>, Failure> {
         let work = async {
             let result = self.stores.objects.get_opts(&path(key)?, options).await?;
             let (offset, object_bytes) = (result.range.start, result.meta.size);
@@ -210,10 +210,10 @@ impl Client {
     }
 
     /// Reads a part of an object; `None` where it is absent.
-    pub(super) async fn fetch(&self, wanted: Wanted<'_>) -> Result<Option<Fetched>, StoreError> {
-        let Wanted { key, part, most, version, of } = wanted;
+    pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<GetResult>, StoreError> {
+        let GetRequest { key, part, most, version, of } = wanted;
         let too_large = |found| StoreError::TooLarge { object: self.shown(key), found, bound: most };
-        let empty = |object_bytes| Fetched { offset: 0, bytes: Vec::new(), object_bytes, version: None };
+        let empty = |object_bytes| GetResult { offset: 0, bytes: Vec::new(), object_bytes, version: None };
         let (bound, range) = match part {
             Part::Whole => (most, None),
             Part::Range { length, .. } if length > most => return Err(too_large(length)),
@@ -243,7 +243,9 @@ impl Client {
                 return match (part, answer.object_bytes) {
                     // Nothing is a part of an empty object.
                     (Part::Last(_), Some(0)) => Ok(Some(empty(0))),
-                    (Part::Last(_), _) => Box::pin(self.fetch(Wanted { part: Part::Whole, ..wanted })).await,
+                    (Part::Last(_), _) => {
+                        Box::pin(self.fetch(GetRequest { part: Part::Whole, ..wanted })).await
+                    }
                     (_, found) => Err(self.ends_before(key, part, found)),
                 };
             }
@@ -265,12 +267,12 @@ impl Client {
     /// What was read, of the version that is wanted and as it is stored.
     fn found(
         &self,
-        Wanted { key, version, .. }: Wanted<'_>,
-        answered: Result<Done<(u64, Vec<u8>, u64)>, Failure>,
+        GetRequest { key, version, .. }: GetRequest<'_>,
+        answered: Result<Response<(u64, Vec<u8>, u64)>, Failure>,
         bound: u64,
-    ) -> Result<Option<Fetched>, StoreError> {
+    ) -> Result<Option<GetResult>, StoreError> {
         let changed = || self.error("read", key, "it changed while it was read", "run the command again");
-        let Done { value: (offset, bytes, object_bytes), headers, .. } = match answered {
+        let Response { value: (offset, bytes, object_bytes), headers, .. } = match answered {
             Ok(done) => done,
             Err(Failure::Answered(answer)) if answer.status.as_u16() == 412 && version.is_some() => {
                 return Err(changed());
@@ -288,17 +290,17 @@ impl Client {
             let help = "have the server send it as it is stored, without that header";
             return Err(self.error("read", key, why, help));
         }
-        Ok(Some(Fetched { offset, bytes, object_bytes, version: found }))
+        Ok(Some(GetResult { offset, bytes, object_bytes, version: found }))
     }
 
     /// Reads the last bytes of an object at a server that counts none from the end: the first bytes tell its size, and are
     /// all of a small one.
-    async fn fetch_end(&self, wanted: Wanted<'_>, length: u64) -> Result<Option<Fetched>, StoreError> {
+    async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<GetResult>, StoreError> {
         let first = GetRange::Bounded(0..length.min(FIRST));
         let answered = match self.get(wanted.key, u64::MAX, of_version(Some(first), wanted.version)).await {
             // Nothing is a part of an empty object.
             Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
-                return Ok(Some(Fetched { offset: 0, bytes: Vec::new(), object_bytes: 0, version: None }));
+                return Ok(Some(GetResult { offset: 0, bytes: Vec::new(), object_bytes: 0, version: None }));
             }
             answered => answered,
         };
@@ -309,7 +311,7 @@ impl Client {
         }
         let length = length.min(object_bytes);
         let part = Part::Range { offset: object_bytes - length, length };
-        Box::pin(self.fetch(Wanted { part, version: found.version.as_deref(), ..wanted })).await
+        Box::pin(self.fetch(GetRequest { part, version: found.version.as_deref(), ..wanted })).await
     }
 
     /// The size of an object in bytes; `None` where it is absent.
@@ -360,7 +362,7 @@ impl Client {
 
     /// The first of all keys that begin with `prefix`.
     pub(super) async fn first_key(self: Arc<Self>, prefix: String) -> Result<Option<String>, StoreError> {
-        let listed = Listed { prefix: &prefix, most: Some(1), ..Listed::default() };
+        let listed = ListRequest { prefix: &prefix, most: Some(1), ..ListRequest::default() };
         let mut next: Option<String> = None;
         loop {
             let page = self.list(listed, next.as_deref()).await?;
@@ -386,7 +388,7 @@ impl Client {
     }
 
     /// A page of a listing.
-    pub(super) async fn list(&self, listed: Listed<'_>, next: Option<&str>) -> Result<Page, StoreError> {
+    pub(super) async fn list(&self, listed: ListRequest<'_>, next: Option<&str>) -> Result<Page, StoreError> {
         let below = listed.prefix.trim_end_matches('/');
         let bucket = self.bucket("list", below)?;
         let options = PaginatedListOptions {
@@ -445,20 +447,22 @@ impl Client {
         key: &str,
         bytes: Vec<u8>,
         mode: PutMode,
-    ) -> Result<Written, StoreError> {
+    ) -> Result<PutOutcome, StoreError> {
         let is_update = matches!(mode, PutMode::Update(_));
         let work = async { self.stores.objects.put_opts(&path(key)?, bytes.into(), mode.into()).await };
         let failure = match self.service.run(Call::of(Some(key), MOST_ANSWER), work).await {
-            Ok(done) => return Ok(Written::Done(done.headers)),
+            Ok(done) => return Ok(PutOutcome::Done(done.headers)),
             Err(failure) => failure,
         };
         match &failure {
-            Failure::Answered(answer) if is_update && answer.status.as_u16() == 404 => Ok(Written::Refused),
+            Failure::Answered(answer) if is_update && answer.status.as_u16() == 404 => {
+                Ok(PutOutcome::Refused)
+            }
             Failure::Answered(answer) if matches!(answer.status.as_u16(), 304 | 409 | 412) => {
-                Ok(Written::Refused)
+                Ok(PutOutcome::Refused)
             }
             Failure::Answered(answer) if matches!(answer.status.as_u16(), 400 | 405 | 501) => {
-                Ok(Written::Unsupported)
+                Ok(PutOutcome::Unsupported)
             }
             _ => Err(self.failed(action, key, (failure, MOST_ANSWER))),
         }
@@ -500,7 +504,7 @@ impl Client {
         let work =
             async { Ok(removed.filter_map(|removed| std::future::ready(removed.ok())).collect().await) };
         let call = Call::of(None, 16 * MOST_ANSWER);
-        let done: Result<Done<BTreeSet<Path>>, _> = self.service.run(call, work).await;
+        let done: Result<Response<BTreeSet<Path>>, _> = self.service.run(call, work).await;
         let gone = done.map(|done| done.value).unwrap_or_default();
         if gone.is_empty() {
             self.deletes_together.store(false, Ordering::Relaxed);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::RemoteStore;
 use super::address::Kind;
-use super::client::{Client, Wanted};
+use super::client::{Client, GetRequest};
 use crate::store::{Key, Part, StoreError, copy_in_pieces};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// What became of a request to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Copied {
+enum CopyOutcome {
     Done,
     /// Not this time.
     Failed,
@@ -86,7 +86,7 @@ impl RemoteStore {
             return Ok((known, false));
         }
         let outcome = copy.client.wait(copy.ask())?;
-        Ok((*known.insert(outcome != Copied::Declined), outcome == Copied::Done))
+        Ok((*known.insert(outcome != CopyOutcome::Declined), outcome == CopyOutcome::Done))
     }
 }
 
@@ -107,29 +107,29 @@ impl Copy {
     async fn run(&self) -> Result<(), StoreError> {
         for attempt in 1..=ATTEMPTS {
             match self.ask().await? {
-                Copied::Done => return Ok(()),
-                Copied::Declined => break,
+                CopyOutcome::Done => return Ok(()),
+                CopyOutcome::Declined => break,
                 // An error behind the status of a success is the store's own, and passes.
-                Copied::Failed => tokio::time::sleep(PAUSE * attempt).await,
+                CopyOutcome::Failed => tokio::time::sleep(PAUSE * attempt).await,
             }
         }
         self.relay().await
     }
 
     /// Asks the server to copy it.
-    async fn ask(&self) -> Result<Copied, StoreError> {
+    async fn ask(&self) -> Result<CopyOutcome, StoreError> {
         let answer = self.client.copy(&self.from, &self.to, self.bytes).await?;
         Ok(match answer {
-            None => Copied::Done,
+            None => CopyOutcome::Done,
             // It may go on behind this, and would come over what is written instead.
             Some(answer) if answer.headers.contains_key("x-ms-copy-id") => {
                 return Err(self.error("the store copies it later", "copy by way of a local folder"));
             }
             // What was removed meanwhile is found out where it is read; an error behind the status of a success passes.
             Some(answer) => match answer.status.as_u16() {
-                404 | 409 | 412 => Copied::Failed,
-                200..300 if answer.code().is_some() => Copied::Failed,
-                _ => Copied::Declined,
+                404 | 409 | 412 => CopyOutcome::Failed,
+                200..300 if answer.code().is_some() => CopyOutcome::Failed,
+                _ => CopyOutcome::Declined,
             },
         })
     }
@@ -140,7 +140,8 @@ impl Copy {
         if self.bytes > MOST_RELAYED {
             return Err(self.error("the server did not copy it as it did others", "run the command again"));
         }
-        let wanted = Wanted { key, part: Part::Whole, most: MOST_RELAYED, of: MOST_RELAYED, version: None };
+        let wanted =
+            GetRequest { key, part: Part::Whole, most: MOST_RELAYED, of: MOST_RELAYED, version: None };
         let Some(fetched) = self.client.fetch(wanted).await? else {
             return Err(self.error("it was removed while it was copied", "run the command again"));
         };

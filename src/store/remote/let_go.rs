@@ -8,20 +8,20 @@ use reqwest::Method;
 
 use super::client::Client;
 use super::lease::Lease;
-use super::lock::Held;
+use super::lock::LockOwner;
 
 /// The process waits no longer than this for what it lets go of.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What is open.
 #[derive(Debug, Default)]
-pub(super) struct Open {
+pub(super) struct OpenUploads {
     /// By their keys and the names that the store gave them.
     uploads: Mutex<Vec<(String, String)>>,
-    locks: Mutex<Vec<Weak<Held>>>,
+    locks: Mutex<Vec<Weak<LockOwner>>>,
 }
 
-impl Open {
+impl OpenUploads {
     pub(super) fn begin(&self, key: &str, id: &str) {
         // Of Azure, blocks that no list names go by themselves.
         if !id.is_empty() {
@@ -37,7 +37,7 @@ impl Open {
             return Vec::new();
         }
         let locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        let guards = |lock: &Arc<Held>| key.is_none_or(|key| lock.guards(key));
+        let guards = |lock: &Arc<LockOwner>| key.is_none_or(|key| lock.guards(key));
         locks.iter().filter_map(Weak::upgrade).filter(guards).map(|lock| lock.lease.clone()).collect()
     }
 
@@ -49,7 +49,7 @@ impl Open {
 
 impl Client {
     /// A lock is held until it is released.
-    pub(super) fn hold(&self, lock: &Arc<Held>) {
+    pub(super) fn hold(&self, lock: &Arc<LockOwner>) {
         let mut locks = self.service.open.locks.lock().unwrap_or_else(PoisonError::into_inner);
         locks.retain(|lock| lock.strong_count() > 0);
         locks.push(Arc::downgrade(lock));
@@ -67,9 +67,9 @@ impl Client {
     }
 
     /// A lock is given back: what is changed from now on needs it no more. A task that renews it may hold it a while longer.
-    pub(super) fn unguard(&self, lock: &Held) {
+    pub(super) fn unguard(&self, lock: &LockOwner) {
         let mut locks = self.service.open.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_other = |other: Arc<Held>| !Arc::ptr_eq(&other.lease, &lock.lease);
+        let is_other = |other: Arc<LockOwner>| !Arc::ptr_eq(&other.lease, &lock.lease);
         locks.retain(|other| other.upgrade().is_some_and(is_other));
     }
 

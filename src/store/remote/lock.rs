@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
 use super::answer::header;
-use super::client::{Client, Written};
+use super::client::{Client, PutOutcome};
 use super::date;
 use super::lease::{LOST, LOST_HELP, Lease, Moment};
 use super::service::Failure;
@@ -29,13 +29,13 @@ const ATTEMPTS: usize = 3;
 /// A lock that this process has until it is dropped.
 #[derive(Debug)]
 pub(super) struct RemoteLock {
-    held: Arc<Held>,
+    held: Arc<LockOwner>,
     renewing: JoinHandle<()>,
 }
 
 /// What became of asking for a lock.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum LockOutcome {
     Ours(RemoteLock),
     Elsewhere(Holding),
     /// The server takes conditions and does not heed them, or does not take them.
@@ -43,7 +43,7 @@ pub(super) enum Asked {
 }
 
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct LockOwner {
     client: Arc<Client>,
     key: String,
     text: Text,
@@ -67,7 +67,7 @@ struct Text {
 
 /// A lock that stands there.
 #[derive(Debug)]
-struct Standing {
+struct LockState {
     /// `None` where it is none of this program.
     text: Option<Text>,
     version: Option<UpdateVersion>,
@@ -85,19 +85,21 @@ impl RemoteLock {
         client: Arc<Client>,
         key: String,
         asker: &Asker<'_>,
-    ) -> Result<Asked, StoreError> {
+    ) -> Result<LockOutcome, StoreError> {
         let text = Text {
             id: machine::unique_name(),
             note: asker.note.to_owned(),
             expires_after: EXPIRES_AFTER,
             taken: None,
         };
-        let held = Held::new(client, key, text);
+        let held = LockOwner::new(client, key, text);
         for _ in 0..ATTEMPTS {
             match held.write(PutMode::Create).await? {
-                Written::Unsupported => return Ok(Asked::Unsupported),
-                Written::Done(headers) => return held.made(version(&headers), time(&headers, &DATE)).await,
-                Written::Refused => {}
+                PutOutcome::Unsupported => return Ok(LockOutcome::Unsupported),
+                PutOutcome::Done(headers) => {
+                    return held.made(version(&headers), time(&headers, &DATE)).await;
+                }
+                PutOutcome::Refused => {}
             }
             // It may have gone meanwhile.
             let Some(standing) = held.standing().await? else { continue };
@@ -107,10 +109,12 @@ impl RemoteLock {
                 return held.made(standing.version, standing.now).await;
             }
             if !standing.is_free(asker) {
-                return Ok(Asked::Elsewhere(standing.holding()));
+                return Ok(LockOutcome::Elsewhere(standing.holding()));
             }
-            let Some(version) = standing.version else { return Ok(Asked::Elsewhere(standing.holding())) };
-            if let Written::Done(headers) = held.write(PutMode::Update(version)).await? {
+            let Some(version) = standing.version else {
+                return Ok(LockOutcome::Elsewhere(standing.holding()));
+            };
+            if let PutOutcome::Done(headers) = held.write(PutMode::Update(version)).await? {
                 return held.made(self::version(&headers), time(&headers, &DATE)).await;
             }
             // Another was faster.
@@ -140,10 +144,10 @@ impl RemoteLock {
     }
 }
 
-impl Held {
+impl LockOwner {
     /// A text for a place, where no version of it is known.
     fn new(client: Arc<Client>, key: String, text: Text) -> Self {
-        Held {
+        LockOwner {
             client,
             key,
             text,
@@ -158,25 +162,25 @@ impl Held {
         mut self,
         mut version: Option<UpdateVersion>,
         now: Option<u64>,
-    ) -> Result<Asked, StoreError> {
+    ) -> Result<LockOutcome, StoreError> {
         let client = self.client.clone();
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
-        let again = Held::new(client.clone(), self.key.clone(), self.text.clone());
+        let again = LockOwner::new(client.clone(), self.key.clone(), self.text.clone());
         let again = client.runtime.spawn(async move { again.write(PutMode::Create).await });
         let elsewhere = self.write(PutMode::Update(no_version())).await;
-        if !matches!(client.ended("lock", &self.key, again).await?, Written::Refused) {
+        if !matches!(client.ended("lock", &self.key, again).await?, PutOutcome::Refused) {
             client.delete(&self.key).await?;
-            return Ok(Asked::Unsupported);
+            return Ok(LockOutcome::Unsupported);
         }
         self.text.taken = now;
         self.heeds_versions = match elsewhere? {
-            Written::Refused => true,
-            Written::Done(headers) => {
+            PutOutcome::Refused => true,
+            PutOutcome::Done(headers) => {
                 version = self::version(&headers);
                 false
             }
-            Written::Unsupported => false,
+            PutOutcome::Unsupported => false,
         };
         *self.version() = version;
         let held = Arc::new(self);
@@ -195,13 +199,13 @@ impl Held {
                 };
             }
         });
-        Ok(Asked::Ours(RemoteLock { held, renewing }))
+        Ok(LockOutcome::Ours(RemoteLock { held, renewing }))
     }
 
     /// Another has it.
-    async fn elsewhere(&self) -> Result<Asked, StoreError> {
+    async fn elsewhere(&self) -> Result<LockOutcome, StoreError> {
         let unknown = Holding { note: String::new(), age: None, expires_after: EXPIRES_AFTER };
-        Ok(Asked::Elsewhere(self.standing().await?.map_or(unknown, Standing::holding)))
+        Ok(LockOutcome::Elsewhere(self.standing().await?.map_or(unknown, LockState::holding)))
     }
 
     fn version(&self) -> std::sync::MutexGuard<'_, Option<UpdateVersion>> {
@@ -221,7 +225,7 @@ impl Held {
     async fn sign(&self) -> Result<bool, StoreError> {
         let known = self.version().clone().filter(|_| self.heeds_versions);
         if let Some(known) = known
-            && let Written::Done(headers) = self.write(PutMode::Update(known)).await?
+            && let PutOutcome::Done(headers) = self.write(PutMode::Update(known)).await?
             && let Some(version) = version(&headers)
         {
             *self.version() = Some(version);
@@ -230,7 +234,7 @@ impl Held {
         // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
         // this and the next request has it taken away, and finds that out by its own next renewal.
         match self.standing().await? {
-            Some(Standing { text: Some(text), version, .. }) if text.id == self.text.id => {
+            Some(LockState { text: Some(text), version, .. }) if text.id == self.text.id => {
                 *self.version() = version;
                 if !self.heeds_versions {
                     self.client.put(&self.key, self.bytes()).await?;
@@ -258,7 +262,8 @@ impl Held {
         }
         self.client.unguard(self);
         self.lease.lose();
-        let is_own = |standing: &Standing| standing.text.as_ref().is_some_and(|text| text.id == self.text.id);
+        let is_own =
+            |standing: &LockState| standing.text.as_ref().is_some_and(|text| text.id == self.text.id);
         if self.standing().await?.as_ref().is_some_and(is_own) {
             self.client.delete(&self.key).await?;
         }
@@ -269,12 +274,12 @@ impl Held {
         serde_json::to_vec(&self.text).unwrap_or_default()
     }
 
-    async fn write(&self, mode: PutMode) -> Result<Written, StoreError> {
+    async fn write(&self, mode: PutMode) -> Result<PutOutcome, StoreError> {
         self.client.put_if("lock", &self.key, self.bytes(), mode).await
     }
 
     /// The lock as it stands there; `None` where there is none.
-    async fn standing(&self) -> Result<Option<Standing>, StoreError> {
+    async fn standing(&self) -> Result<Option<LockState>, StoreError> {
         let done = match self.client.get(&self.key, MOST_BYTES, GetOptions::default()).await {
             Ok(done) => done,
             Err(Failure::Answered(answer)) if answer.status.as_u16() == 404 => return Ok(None),
@@ -282,7 +287,7 @@ impl Held {
         };
         let now = time(&done.headers, &DATE);
         let renewed = time(&done.headers, &LAST_MODIFIED);
-        Ok(Some(Standing {
+        Ok(Some(LockState {
             text: serde_json::from_slice(&done.value.1).ok(),
             version: version(&done.headers),
             idle: now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed)),
@@ -291,7 +296,7 @@ impl Held {
     }
 }
 
-impl Standing {
+impl LockState {
     /// Whether its holder is known to have ended, or has given no sign for too long.
     fn is_free(&self, asker: &Asker<'_>) -> bool {
         let expires_after = self.text.as_ref().map_or(EXPIRES_AFTER, |text| text.expires_after);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::client::{Client, Listed, Wanted};
-use super::lock::{Asked, RemoteLock};
+use super::client::{Client, GetRequest, ListRequest};
+use super::lock::{LockOutcome, RemoteLock};
 use crate::store::{Asker, Lock, Log, Part, StoreError};
 
 /// Lines are written after this time at the latest, and after a tenth of the time since the log was opened: so much of its
@@ -46,7 +46,7 @@ impl RemoteLog {
         let mut next: Option<String> = None;
         self.parts.clear();
         loop {
-            let listed = Listed { prefix: &prefix, ..Listed::default() };
+            let listed = ListRequest { prefix: &prefix, ..ListRequest::default() };
             let page = self.client.wait(self.client.list(listed, next.as_deref()))?;
             self.parts.extend(page.objects);
             if page.next.is_none() || page.next == next {
@@ -80,7 +80,7 @@ impl RemoteLog {
     }
 
     fn fetch(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
-        let wanted = Wanted { key, part: Part::Whole, most, of: most, version: None };
+        let wanted = GetRequest { key, part: Part::Whole, most, of: most, version: None };
         let fetched = self.client.wait(self.client.fetch(wanted))?;
         Ok(fetched.map(|fetched| fetched.bytes).unwrap_or_default())
     }
@@ -101,12 +101,12 @@ impl Log for RemoteLog {
         let folder = self.key.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let asked = RemoteLock::ask(self.client.clone(), format!("{folder}lock"), asker);
         let lock = match self.client.wait(asked)? {
-            Asked::Ours(lock) => {
+            LockOutcome::Ours(lock) => {
                 self.lock = Some(lock);
                 Lock::Held
             }
-            Asked::Elsewhere(holding) => return Ok(Lock::Elsewhere(Some(holding))),
-            Asked::Unsupported => Lock::Unsupported,
+            LockOutcome::Elsewhere(holding) => return Ok(Lock::Elsewhere(Some(holding))),
+            LockOutcome::Unsupported => Lock::Unsupported,
         };
         // Whoever had it may have gone on, or have ended and removed it.
         let was_there = !self.parts.is_empty();

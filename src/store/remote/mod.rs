@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(super) use address::Address;
 use address::Kind;
-use client::{Client, Fetched, Listed, Page, Wanted, Written};
+use client::{Client, GetRequest, GetResult, ListRequest, Page, PutOutcome};
 pub(super) use configuration::{has_effect, is_setting};
 use log::RemoteLog;
 use object_store::PutMode;
@@ -147,7 +147,7 @@ impl RemoteStore {
         key: &Key<'_>,
         part: Part,
         (most, of): (u64, u64),
-    ) -> Result<Option<Fetched>, StoreError> {
+    ) -> Result<Option<GetResult>, StoreError> {
         let (key, client) = (key.as_str(), self.client()?);
         client.writes.finish_of(key)?;
         let coming = client.ahead.take(key, part);
@@ -157,7 +157,7 @@ impl RemoteStore {
                 None => None,
             };
             let Some(come) = come else {
-                return client.fetch(Wanted { key, part, most, of, version: None }).await;
+                return client.fetch(GetRequest { key, part, most, of, version: None }).await;
             };
             let come = come?;
             match come.as_ref().map(|come| come.bytes.len() as u64).filter(|found| *found > most) {
@@ -179,9 +179,9 @@ impl RemoteStore {
                 return Ok(false);
             }
             match client.wait(client.put_if("create", &whole, bytes.to_vec(), PutMode::Create))? {
-                Written::Done(_) => return Ok(true),
-                Written::Refused => {}
-                Written::Unsupported => return self.put(key, bytes, Put::Durable),
+                PutOutcome::Done(_) => return Ok(true),
+                PutOutcome::Refused => {}
+                PutOutcome::Unsupported => return self.put(key, bytes, Put::Durable),
             }
         }
         let refused = "the store says that an object is there, and that there is none";
@@ -200,7 +200,7 @@ impl RemoteStore {
         let last = format!("{below}{greatest}");
         let mut known: HashMap<&str, Option<u64>> = names.iter().map(|name| (*name, None)).collect();
         let by_folder = !names.iter().any(|name| name.contains('/'));
-        self.pages(folder, Listed { prefix: &prefix, by_folder, ..Listed::default() }, |page| {
+        self.pages(folder, ListRequest { prefix: &prefix, by_folder, ..ListRequest::default() }, |page| {
             for (key, bytes) in &page.objects {
                 let name = key.strip_prefix(below.as_str());
                 if let Some(size) = name.and_then(|name| known.get_mut(name)) {
@@ -217,7 +217,7 @@ impl RemoteStore {
     fn pages(
         &self,
         below: &Key<'_>,
-        listed: Listed<'_>,
+        listed: ListRequest<'_>,
         mut visit: impl FnMut(Page) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let client = self.client()?;
@@ -333,7 +333,8 @@ impl Store for RemoteStore {
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let prefix = prefix_of(below);
-        let listed = Listed { prefix: &prefix, by_folder: depth == Depth::Folder, ..Listed::default() };
+        let listed =
+            ListRequest { prefix: &prefix, by_folder: depth == Depth::Folder, ..ListRequest::default() };
         self.pages(below, listed, |page| {
             let below = |key: &str| {
                 key.strip_prefix(prefix.as_str()).filter(|name| !name.is_empty()).map(str::to_owned)

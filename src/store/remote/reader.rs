@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::client::{Client, Fetched, Wanted};
+use super::client::{Client, GetRequest, GetResult};
 use crate::store::object::ReadObject;
 use crate::store::{Part, StoreError};
 
@@ -109,8 +109,8 @@ impl Stretch {
 
 impl RemoteReader {
     /// A reader of an object of which some bytes have come.
-    pub(super) fn new(client: Arc<Client>, key: String, fetched: Fetched) -> Self {
-        let Fetched { offset, bytes, object_bytes, version } = fetched;
+    pub(super) fn new(client: Arc<Client>, key: String, fetched: GetResult) -> Self {
+        let GetResult { offset, bytes, object_bytes, version } = fetched;
         RemoteReader {
             client,
             key,
@@ -174,7 +174,7 @@ impl RemoteReader {
     }
 
     fn fetch(&self, offset: u64, length: u64) -> Result<Stretch, StoreError> {
-        let wanted = Wanted {
+        let wanted = GetRequest {
             key: &self.key,
             part: Part::Range { offset, length },
             most: length,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::address::Kind;
-use super::client::{Client, Listed};
+use super::client::{Client, ListRequest};
 use super::{RemoteStore, prefix_of};
 use crate::store::{Key, StoreError};
 
@@ -38,7 +38,7 @@ impl RemoteStore {
         let (client, prefix) = (self.client()?, prefix_of(key));
         let kept = kept.map(prefix_of);
         let mut keys = Vec::new();
-        self.pages(key, Listed { prefix: &prefix, ..Listed::default() }, |page| {
+        self.pages(key, ListRequest { prefix: &prefix, ..ListRequest::default() }, |page| {
             let found = page.objects.into_iter().map(|(key, _)| key);
             keys.extend(found.filter(|key| !kept.as_ref().is_some_and(|kept| key.starts_with(kept))));
             ControlFlow::Continue(())

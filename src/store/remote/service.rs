@@ -19,11 +19,11 @@ use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, DATE, HeaderMap, HeaderVal
 use reqwest::{Method, StatusCode, Url};
 
 use super::answer::{self, Answer};
-use super::body::{Body, Keep};
+use super::body::{Body, BodyLimit};
 use super::certificate;
 use super::date;
 use super::lease::{LOST, LOST_HELP};
-use super::let_go::Open;
+use super::let_go::OpenUploads;
 use super::limiter::{Limiter, Permit};
 
 /// A store that cannot be reached at first contact is given up after this time.
@@ -92,7 +92,7 @@ impl Call {
 
 /// A call that has succeeded.
 #[derive(Debug)]
-pub(super) struct Done<T> {
+pub(super) struct Response<T> {
     pub(super) value: T,
     /// Those of the last answer.
     pub(super) headers: HeaderMap,
@@ -119,19 +119,19 @@ pub(super) enum Failure {
 
 /// Why one attempt failed.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum AttemptError {
     /// It may succeed another time, after a wait that the store may have asked for.
     Passing(String, Option<Duration>),
     Failure(Failure),
 }
 
-impl Trouble {
+impl AttemptError {
     pub(super) fn passing(why: impl Into<String>) -> Self {
-        Trouble::Passing(why.into(), None)
+        AttemptError::Passing(why.into(), None)
     }
 
     pub(super) fn answered(answer: Answer) -> Self {
-        Trouble::Failure(Failure::Answered(Box::new(answer)))
+        AttemptError::Failure(Failure::Answered(Box::new(answer)))
     }
 }
 
@@ -164,7 +164,7 @@ pub(super) struct Service {
     /// Why it was given up.
     given_up: OnceLock<String>,
     /// What is let go of where the process ends.
-    pub(super) open: Open,
+    pub(super) open: OpenUploads,
 }
 
 impl Service {
@@ -175,7 +175,7 @@ impl Service {
             limiter: Arc::new(Limiter::new(requests)),
             is_in_contact: AtomicBool::new(false),
             given_up: OnceLock::new(),
-            open: Open::default(),
+            open: OpenUploads::default(),
         })
     }
 
@@ -184,7 +184,7 @@ impl Service {
         &self,
         call: Call,
         work: impl Future<Output = object_store::Result<T>>,
-    ) -> Result<Done<T>, Failure> {
+    ) -> Result<Response<T>, Failure> {
         // Before the request is signed, which holds for some minutes only.
         let permit = self.permit(&call).await;
         call.progress().permit = Some(permit);
@@ -194,7 +194,7 @@ impl Service {
         match outcome {
             Ok(value) => {
                 let headers = std::mem::take(&mut progress.headers);
-                Ok(Done { value, headers, left_out: std::mem::take(&mut progress.left_out) })
+                Ok(Response { value, headers, left_out: std::mem::take(&mut progress.left_out) })
             }
             Err(error) => Err(match (progress.failure.take(), error) {
                 (Some(failure), _) => failure,
@@ -219,7 +219,7 @@ impl Service {
     }
 
     /// Leave to make a request, once the locks that it needs are known to be held.
-    async fn leave(&self, call: &Call, request: &HttpRequest) -> Result<Permit, Trouble> {
+    async fn leave(&self, call: &Call, request: &HttpRequest) -> Result<Permit, AttemptError> {
         let leases = self.open.leases(request, call.key.as_deref());
         let began = Instant::now();
         let mut permit = call.progress().permit.take();
@@ -229,7 +229,7 @@ impl Service {
                 None => self.permit(call).await,
             };
             if leases.iter().any(|lease| lease.is_lost()) {
-                return Err(Trouble::Failure(Failure::Final(LOST.to_owned(), LOST_HELP)));
+                return Err(AttemptError::Failure(Failure::Final(LOST.to_owned(), LOST_HELP)));
             }
             if leases.iter().all(|lease| lease.is_known()) {
                 return Ok(held);
@@ -237,7 +237,7 @@ impl Service {
             drop(held);
             if began.elapsed() > PATIENCE {
                 let why = "the lock of the run could not be renewed".to_owned();
-                return Err(Trouble::Failure(Failure::GivenUp(why)));
+                return Err(AttemptError::Failure(Failure::GivenUp(why)));
             }
             tokio::time::sleep(SHORTEST_WAIT).await;
         }
@@ -252,10 +252,10 @@ impl Service {
     }
 
     /// Makes a request once.
-    async fn attempt(&self, call: &Call, mut request: HttpRequest) -> Result<HttpResponse, Trouble> {
+    async fn attempt(&self, call: &Call, mut request: HttpRequest) -> Result<HttpResponse, AttemptError> {
         let permit = self.leave(call, &request).await?;
         if let Some(why) = self.given_up.get() {
-            return Err(Trouble::Failure(Failure::GivenUp(why.clone())));
+            return Err(AttemptError::Failure(Failure::GivenUp(why.clone())));
         }
         let (_, silence) = self.patience(call);
         self.complete(&mut request)?;
@@ -265,7 +265,7 @@ impl Service {
                 permit.too_many();
             }
             let why = format!("the server answers {}", answer.status);
-            return Err(Trouble::Passing(why, retry_after(&answer.headers)));
+            return Err(AttemptError::Passing(why, retry_after(&answer.headers)));
         }
         self.is_in_contact.store(true, Ordering::Release);
         permit.succeeded();
@@ -278,9 +278,9 @@ impl Service {
     }
 
     /// Adds what `object_store` does not know, or may not sign since servers on the way change it.
-    fn complete(&self, request: &mut HttpRequest) -> Result<(), Trouble> {
+    fn complete(&self, request: &mut HttpRequest) -> Result<(), AttemptError> {
         let no_url =
-            |why: String| Trouble::Failure(Failure::Final(why, "check the address and the endpoint"));
+            |why: String| AttemptError::Failure(Failure::Final(why, "check the address and the endpoint"));
         // Not all servers take `+` for the space that it stands for in a query.
         let url = match (&self.secrets.query, request.uri().to_string().split_once('?')) {
             (Some(query), _) => format!("{}?{query}", request.uri()),
@@ -302,20 +302,25 @@ impl Service {
     }
 
     /// Sends a request, and reads what comes.
-    async fn receive(&self, call: &Call, request: HttpRequest, silence: Duration) -> Result<Answer, Trouble> {
+    async fn receive(
+        &self,
+        call: &Call,
+        request: HttpRequest,
+        silence: Duration,
+    ) -> Result<Answer, AttemptError> {
         let sent = request.body().content_length() as u64;
         let longest = silence + Duration::from_secs(sent / SLOWEST_UPLOAD + call.moves / SLOWEST_MOVE);
         let has_body = request.method() != Method::HEAD;
         let range = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
-        let keep = Keep::of(range, call.most);
+        let keep = BodyLimit::of(range, call.most);
         let answered = tokio::time::timeout(longest, self.client.execute(request)).await;
         let silent =
-            || Trouble::passing(format!("no answer came within {:.0} s", longest.as_secs_f64().ceil()));
+            || AttemptError::passing(format!("no answer came within {:.0} s", longest.as_secs_f64().ceil()));
         let (parts, body) = answered.map_err(|_| silent())?.map_err(|error| passing(&error))?.into_parts();
         let mut kept = Body::new(keep, parts.status, &parts.headers, has_body)?;
         let mut pieces = body.bytes_stream();
         while has_body && !kept.is_done() {
-            let silent = |_| Trouble::passing(format!("the answer stopped for {} s", silence.as_secs()));
+            let silent = |_| AttemptError::passing(format!("the answer stopped for {} s", silence.as_secs()));
             match tokio::time::timeout(silence, pieces.next()).await.map_err(silent)? {
                 Some(piece) => kept.take(&piece.map_err(|error| passing(&error))?)?,
                 None => break,
@@ -326,10 +331,10 @@ impl Service {
     }
 
     /// Waits before a request is made again, or keeps why it is not.
-    async fn failed(&self, call: &Call, trouble: Trouble) -> HttpError {
+    async fn failed(&self, call: &Call, trouble: AttemptError) -> HttpError {
         let failure = match trouble {
-            Trouble::Failure(failure) => failure,
-            Trouble::Passing(why, asked) => {
+            AttemptError::Failure(failure) => failure,
+            AttemptError::Passing(why, asked) => {
                 call.progress().attempts += 1;
                 let attempts = call.progress().attempts;
                 let wait = asked.unwrap_or_else(|| backoff(attempts));
@@ -423,10 +428,10 @@ pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
     innermost.to_string()
 }
 
-fn passing(error: &HttpError) -> Trouble {
+fn passing(error: &HttpError) -> AttemptError {
     match certificate::untrusted(error) {
-        Some((why, help)) => Trouble::Failure(Failure::Final(why, help)),
-        None => Trouble::passing(cause(error)),
+        Some((why, help)) => AttemptError::Failure(Failure::Final(why, help)),
+        None => AttemptError::passing(cause(error)),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::RemoteStore;
 use super::address::Kind;
-use super::client::Listed;
+use super::client::ListRequest;
 use crate::store::{Key, Store, StoreError};
 
 /// The most sizes that are kept: some 20 MB with their keys.
@@ -52,7 +52,7 @@ impl RemoteStore {
             drop(known);
             return self.size(key);
         }
-        let listed = Listed { prefix, after: after.as_deref(), ..Listed::default() };
+        let listed = ListRequest { prefix, after: after.as_deref(), ..ListRequest::default() };
         let page = client.wait(client.list(listed, None))?;
         if known.bytes.len() + page.objects.len() > MOST {
             known.bytes.clear();
