@@ -105,18 +105,15 @@ impl Counts {
     fn add(&mut self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, writes: Range<u64>) {
         self.num_units += units.end - units.start;
         self.bytes_written += report.bytes_written;
-        match self.waiting.last_mut().filter(|last| last.pass == *pass && last.writes == writes) {
-            Some(last) => {
-                last.report.add(report);
-                match last.units.last_mut() {
-                    Some(range) if range.end == units.start => range.end = units.end,
-                    _ => last.units.push(units),
-                }
-            }
-            None => {
-                let (pass, units) = (pass.clone(), vec![units]);
-                self.waiting.push(Finished { pass, units, report: *report, writes });
-            }
+        let last = self.waiting.last_mut().filter(|last| last.pass == *pass && last.writes == writes);
+        let Some(last) = last else {
+            let (pass, units) = (pass.clone(), vec![units]);
+            return self.waiting.push(Finished { pass, units, report: *report, writes });
+        };
+        last.report.add(report);
+        match last.units.last_mut() {
+            Some(range) if range.end == units.start => range.end = units.end,
+            _ => last.units.push(units),
         }
     }
 }

@@ -51,7 +51,9 @@ pub(super) fn run(
     let mut block = DecodedBlock::default();
     let ahead = ReadAhead::of(&reads, &units);
     for (place, index) in (0..).zip(units.iter()) {
-        ahead.iter().for_each(|ahead| ahead.begin(place));
+        for ahead in &ahead {
+            ahead.begin(place);
+        }
         let workers = &mut Workers::All { driver, buffers: &buffers, block: &mut block };
         let done = guarded(|| pass.unit(index, workers));
         fold(done.map_err(|fault| located(ChunkFault { index, fault }))?);

@@ -109,7 +109,7 @@ impl MovePass<'_> {
             let streamed = self.stream(conversion, sizes, buffers, (index, &start), report);
             return match streamed.map_err(|fault| fault.of_source(index))? {
                 Some(Converted::Written) => put(Encoded::whole(&buffers.written), report),
-                Some(_) => Ok(()),
+                Some(Converted::Empty) => Ok(()),
                 None => self.fill((conversion, place, object), buffers, report, put),
             };
         }
@@ -136,7 +136,7 @@ impl MovePass<'_> {
         };
         match converted.map_err(|fault| at(fault, &start).of_source(source.object_of(subchunk).0))? {
             Converted::Written => put(Encoded::whole(written), report),
-            _ => Ok(()),
+            Converted::Empty => Ok(()),
         }
     }
 

@@ -116,7 +116,7 @@ impl Ends<'_> {
             // Each pass is compared by itself, and chunks that stay as they are one by one.
             Route::Staged(_) | Route::Move(_) => None,
             _ if self.has_same_grid() || !self.run.verify => None,
-            _ => Some(choice.rechunk(&job.transfer.source, &job.transfer.destination)?),
+            Route::VariableSize(_) => Some(choice.rechunk(&job.transfer.source, &job.transfer.destination)?),
         };
         Ok(Work { job: Job::Objects(Box::new(job)), comparison })
     }
