@@ -103,7 +103,7 @@ impl ShardCheck {
             return Ok(());
         }
         if level.label.is_empty() && object.check.decodes {
-            window.expect(entries.iter().map(|entry| (entry.offset, entry.length)));
+            window.expect(&entries.iter().map(|entry| (entry.offset, entry.length)));
         }
         let order = level.order_inside();
         for Entry { number, offset, length } in entries {

@@ -40,7 +40,7 @@ impl<'a> Window<'a> {
     }
 
     /// Tells that parts will be read soon, by their first bytes and lengths.
-    pub(super) fn expect(&self, parts: impl Iterator<Item = (u64, u64)> + Clone) {
+    pub(super) fn expect(&self, parts: &(impl Iterator<Item = (u64, u64)> + Clone)) {
         if let Source::Stored(reader) = self.source {
             reader.expect(&|| {
                 let parts = parts.clone();

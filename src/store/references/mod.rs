@@ -42,24 +42,24 @@ pub struct ReferenceStore {
 
 #[derive(Debug)]
 struct References {
-    references: Vec<(Box<str>, Reference)>,
+    by_key: Vec<(Box<str>, Reference)>,
     unnamed: Vec<String>,
     targets: Targets,
 }
 
 impl References {
     fn find(&self, key: &str) -> Option<&Reference> {
-        self.place_of(key).and_then(|place| self.references.get(place)).map(|(_, reference)| reference)
+        self.place_of(key).and_then(|place| self.by_key.get(place)).map(|(_, reference)| reference)
     }
 }
 
 impl SortedKeys for References {
     fn key(&self, place: usize) -> Option<&str> {
-        self.references.get(place).map(|(key, _)| &**key)
+        self.by_key.get(place).map(|(key, _)| &**key)
     }
 
     fn first_from(&self, text: &str) -> usize {
-        self.references.partition_point(|(key, _)| &**key < text)
+        self.by_key.partition_point(|(key, _)| &**key < text)
     }
 
     fn unnamed(&self) -> &[String] {
@@ -91,7 +91,7 @@ impl ReferenceStore {
                 Some(Err(DocumentFault::Other)) => Some(None),
                 Some(Ok(Document { references, targets, unnamed })) => {
                     let targets = Targets::new(&self.file, targets, self.options.clone());
-                    Some(Some(References { references, unnamed, targets }))
+                    Some(Some(References { by_key: references, unnamed, targets }))
                 }
                 Some(Err(fault)) => {
                     let reason = fault.to_string();

@@ -228,7 +228,9 @@ impl Directory {
         self.members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         for same in self.members.chunk_by_mut(|a, b| a.name == b.name) {
             let is_double = same.len() > 1 && same.iter().any(|member| !member.is_folder);
-            same.iter_mut().for_each(|member| member.is_double = is_double);
+            for member in same {
+                member.is_double = is_double;
+            }
         }
     }
 

@@ -61,7 +61,7 @@ impl WriteObject for FaultyPart<Option<ObjectWriter>> {
     fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
         let inner = self.inner.take();
         let name = std::mem::take(&mut self.name);
-        let whole = || inner.map_or(Ok(()), |inner| inner.finish());
+        let whole = || inner.map_or(Ok(()), WriteObject::finish);
         self.faults.call(Call::Write, &name, whole, || ())
     }
 }
