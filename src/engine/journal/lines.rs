@@ -61,22 +61,22 @@ impl Left {
     /// What the text of a journal says that can be believed: what was written after the present boot, and what a checkpoint
     /// follows. `None` where it had not begun to say anything.
     pub(super) fn read(text: &[u8], fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
-        if !text.contains(&b'\n') {
-            return Ok(None);
-        }
         let begun = match lines(text).next() {
-            Some((Line::Run(run), _)) if run.schema == SCHEMA => run,
-            _ => {
-                let differences = vec!["the form of the journal".to_owned()];
-                return Err(JournalError::OtherPlan { differences });
-            }
+            Some((Line::Run(run), _)) if run.schema == SCHEMA => Ok(run),
+            Some((Line::Run(_), _)) => Err(()),
+            _ if is_of_an_older_form(text) => Err(()),
+            // It is torn, or was removed in part.
+            _ => return Ok(None),
         };
-        let differences = fingerprint.differences(&begun.fingerprint);
+        let differences = match &begun {
+            Ok(begun) => fingerprint.differences(&begun.fingerprint),
+            Err(()) => vec!["the form of the journal".to_owned()],
+        };
         if !differences.is_empty() {
             return Err(JournalError::OtherPlan { differences });
         }
         let now = machine::boot_id();
-        let mut left = Left { replaces: begun.replaces, ..Left::default() };
+        let mut left = Left { replaces: begun.is_ok_and(|begun| begun.replaces), ..Left::default() };
         let (mut pending, mut is_same_boot) = (Vec::new(), false);
         for (line, end) in lines(text) {
             if let Line::Run(run) = &line {
@@ -106,6 +106,17 @@ impl Left {
             Line::Checkpoint => {}
         }
     }
+}
+
+/// Whether a text begins as journals of versions before did: with a schema that is no member of a run.
+fn is_of_an_older_form(text: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Header {
+        #[serde(rename = "schema")]
+        _schema: String,
+    }
+    let line = text.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    serde_json::from_slice::<Header>(line).is_ok()
 }
 
 pub(super) fn to_line(line: &Line) -> String {

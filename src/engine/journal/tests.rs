@@ -243,9 +243,29 @@ fn journal_of_a_part_of_another_plan_is_refused() {
 fn journal_of_an_older_form_is_refused() {
     let (_folder, node) = folder();
     drop(Journal::begin(&node, &fingerprint("x"), false).unwrap());
-    rewrite(&node, |text| text.replace(SCHEMA, "zarrcast.journal/2"));
-    let refused = Journal::resume(&node, &fingerprint("x")).unwrap_err();
-    assert_eq!(refused.to_string(), "what differs: the form of the journal");
+    let older = r#"{"schema":"zarrcast.journal/2","fingerprint":{},"replaces":false,"boot":null}"#;
+    for older in [format!("{older}\n"), older.to_owned()] {
+        rewrite(&node, |_| older.clone());
+        let refused = Journal::resume(&node, &fingerprint("x")).unwrap_err();
+        assert_eq!(refused.to_string(), "what differs: the form of the journal");
+    }
+    rewrite(&node, |_| String::new());
+    drop(Journal::begin(&node, &fingerprint("x"), false).unwrap());
+    rewrite(&node, |text| text.replace(SCHEMA, "zarrcast.journal/4"));
+    assert!(Journal::resume(&node, &fingerprint("x")).is_err());
+}
+
+/// As where objects of a journal in a bucket are removed one after the other, and the process is killed meanwhile.
+#[test]
+fn journal_that_was_removed_in_part_is_none() {
+    let (_folder, node) = folder();
+    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    journal.pass("/").finished(0..1, &counted(1)).unwrap();
+    journal.checkpoint().unwrap();
+    drop(journal);
+    rewrite(&node, |text| text.split_inclusive('\n').skip(1).collect());
+    assert!(Journal::resume(&node, &fingerprint("x")).unwrap().is_none());
+    assert!(!Journal::replaces_at(&node));
 }
 
 #[test]
