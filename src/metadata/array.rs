@@ -4,7 +4,7 @@ use super::chunk_grid::read_chunk_grid;
 use super::chunk_key::ChunkKeyEncoding;
 use super::extension::{CodecMetadata, Findings, MAX_FAULTS, read_codecs};
 use super::json::{Json, Object};
-use super::member::{read_attributes, read_head, read_repeated, read_unknown, required};
+use super::member::{read_attributes, read_head, read_unknown, required};
 use super::shape::read_shape;
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::{Grid, PartOf};
@@ -92,31 +92,22 @@ impl ArrayDocument {
         };
         read_head(object, "array", found);
         let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
-        let data_type = required(object, "data_type", found).cloned();
-        let chunk_grid = required(object, "chunk_grid", found)
-            .and_then(|json| read_chunk_grid(json, shape.as_deref(), found));
-        let chunk_key_encoding = required(object, "chunk_key_encoding", found)
-            .and_then(|json| ChunkKeyEncoding::read(json, "/chunk_key_encoding", found));
-        let fill_value = required(object, "fill_value", found).cloned();
-        let codecs = required(object, "codecs", found).and_then(|json| read_codecs(json, "/codecs", found));
-        let attributes = read_attributes(object, found);
-        let dimension_names = object
-            .get("dimension_names")
-            .and_then(|json| read_dimension_names(json, shape.as_deref(), found));
-        let storage_transformers = read_storage_transformers(object, found);
-        let unknown = read_unknown(object, &MEMBERS, found);
-        read_repeated(document, found);
+        // Faults come in this order: that of the members in the specification.
         ArrayDocument {
+            data_type: required(object, "data_type", found).cloned(),
+            chunk_grid: required(object, "chunk_grid", found)
+                .and_then(|json| read_chunk_grid(json, shape.as_deref(), found)),
+            chunk_key_encoding: required(object, "chunk_key_encoding", found)
+                .and_then(|json| ChunkKeyEncoding::read(json, "/chunk_key_encoding", found)),
+            fill_value: required(object, "fill_value", found).cloned(),
+            codecs: required(object, "codecs", found).and_then(|json| read_codecs(json, "/codecs", found)),
+            attributes: read_attributes(object, found),
+            dimension_names: object
+                .get("dimension_names")
+                .and_then(|json| read_dimension_names(json, shape.as_deref(), found)),
+            storage_transformers: read_storage_transformers(object, found),
+            unknown: read_unknown(document, &MEMBERS, found),
             shape,
-            data_type,
-            chunk_grid,
-            chunk_key_encoding,
-            fill_value,
-            codecs,
-            attributes,
-            dimension_names,
-            storage_transformers,
-            unknown,
             diagnostics,
         }
     }

@@ -61,24 +61,21 @@ pub(super) fn read_chunk_grid(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<ChunkGrid> {
     let extension = read_extension(json, "/chunk_grid", diagnostics)?;
-    if extension.name != "regular" {
-        let name = &extension.name;
-        let is_known = name == "rectilinear";
-        let (code, message) = if is_known {
+    let configuration = extension.configuration.unwrap_or_default();
+    match extension.name.as_str() {
+        "regular" => {}
+        "rectilinear" => {
             let message = "the chunk grid \"rectilinear\" is read by zarr-python from 3.2 on, and there behind a switch";
-            (code::GRID_FEW_READERS, message.to_owned())
-        } else {
-            (code::GRID_UNREGISTERED, format!("the chunk grid {name:?} is in no registry"))
-        };
-        diagnostics.add(code, "/chunk_grid/name", message);
-        if !is_known {
+            diagnostics.add(code::GRID_FEW_READERS, "/chunk_grid/name", message);
+            let edges = rectilinear::read(&configuration, shape, diagnostics)?;
+            return Some(ChunkGrid::Rectilinear { edges });
+        }
+        name => {
+            let message = format!("the chunk grid {name:?} is in no registry");
+            diagnostics.add(code::GRID_UNREGISTERED, "/chunk_grid/name", message);
             return Some(ChunkGrid::Other(json.clone()));
         }
-        let configuration = extension.configuration.unwrap_or_default();
-        let edges = rectilinear::read(&configuration, shape, diagnostics)?;
-        return Some(ChunkGrid::Rectilinear { edges });
     }
-    let configuration = extension.configuration.unwrap_or_default();
     for name in configuration.names().filter(|name| *name != "chunk_shape").take(MAX_FAULTS) {
         let message = format!("the regular grid has no member {}", Json::from(name).excerpt());
         diagnostics.add(code::GRID_CONFIGURATION, "/chunk_grid/configuration", message);

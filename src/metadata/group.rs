@@ -2,7 +2,7 @@
 
 use super::extension::Findings;
 use super::json::{Json, Object};
-use super::member::{read_attributes, read_head, read_repeated, read_unknown};
+use super::member::{read_attributes, read_head, read_unknown};
 use crate::diagnostic::Diagnostic;
 
 /// The members of a group's document, with zarr-python's `consolidated_metadata`.
@@ -50,11 +50,12 @@ impl GroupDocument {
             return GroupDocument { diagnostics, ..Self::default() };
         };
         read_head(object, "group", &mut diagnostics);
-        let attributes = read_attributes(object, &mut diagnostics);
-        let unknown = read_unknown(object, &MEMBERS, &mut diagnostics);
-        read_repeated(document, &mut diagnostics);
-        let consolidated_metadata = object.get("consolidated_metadata").cloned();
-        GroupDocument { attributes, consolidated_metadata, unknown, diagnostics }
+        GroupDocument {
+            attributes: read_attributes(object, &mut diagnostics),
+            consolidated_metadata: object.get("consolidated_metadata").cloned(),
+            unknown: read_unknown(document, &MEMBERS, &mut diagnostics),
+            diagnostics,
+        }
     }
 }
 

@@ -38,9 +38,11 @@ pub(super) fn read_attributes(object: &Object, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-/// The members beside `known`, the first of them where there are very many: each is a fault unless it is an object that says that it may be ignored.
-pub(super) fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnostic>) -> Object {
-    let unknown = object.iter().filter(|(name, _)| !known.contains(name)).take(MAX_FAULTS);
+/// The members beside `known`, the first of them where there are very many: each is a fault unless it is an object that
+/// says that it may be ignored. Then names that are given more than once, anywhere.
+pub(super) fn read_unknown(document: &Json, known: &[&str], diagnostics: &mut Vec<Diagnostic>) -> Object {
+    let unknown = document.as_object().into_iter().flat_map(Object::iter);
+    let unknown = unknown.filter(|(name, _)| !known.contains(name)).take(MAX_FAULTS);
     let unknown: Object = unknown.map(|(name, value)| (name.to_owned(), value.clone())).collect();
     let must_understand = |value: &Json| value.get("must_understand") != Some(&Json::Bool(false));
     for (name, _) in unknown.iter().filter(|(_, value)| must_understand(value)) {
@@ -49,6 +51,7 @@ pub(super) fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Ve
         let help = "what may be ignored is an object with \"must_understand\": false; attributes go into `attributes`";
         diagnostics.push(Diagnostic::new(code::MEMBER_UNKNOWN, message).with_help(help).at_pointer(pointer));
     }
+    read_repeated(document, diagnostics);
     unknown
 }
 

@@ -22,10 +22,10 @@ pub(super) fn read_sizes(
     let mut sizes = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
         let pointer_to_it = format!("{pointer}/{index}");
-        let number = element.as_number().map(Number::decimal);
+        let is_negative = |number: &Number| number.as_f64() < 0.0;
         match element.as_u64() {
             Some(size) => sizes.push(size),
-            None if number.is_some_and(|number| number.is_negative() && !number.is_zero()) => {
+            None if element.as_number().is_some_and(is_negative) => {
                 let message = format!(
                     "`{}` has the negative length {} in dimension {index}: lengths are 0 or more",
                     pointer.rsplit('/').next().unwrap_or(pointer),

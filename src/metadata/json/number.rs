@@ -134,22 +134,12 @@ impl Decimal {
         self.digits.is_empty()
     }
 
-    /// Whether it is below zero, or minus zero.
-    pub fn is_negative(&self) -> bool {
-        self.negative
-    }
-
-    /// Whether it has no fraction.
-    pub fn is_integral(&self) -> bool {
-        self.exponent >= 0
-    }
-
     /// The value where it is integral and fits.
     pub fn to_i128(&self) -> Option<i128> {
         if self.is_zero() {
             return Some(0);
         }
-        if !self.is_integral() || self.magnitude() > 39 {
+        if self.exponent < 0 || self.magnitude() > 39 {
             return None;
         }
         let zeros = usize::try_from(self.exponent).ok()?;
