@@ -31,7 +31,9 @@ impl ChunkSet {
     /// The set of the members of these ranges, in any order; they may overlap.
     pub fn from_ranges(ranges: Vec<Range<u64>>) -> Self {
         let mut builder = ChunkSetBuilder::default();
-        ranges.into_iter().for_each(|range| builder.insert_run(range));
+        for range in ranges {
+            builder.insert_run(range);
+        }
         builder.finish()
     }
 

@@ -91,18 +91,14 @@ impl StoredArray {
 
     /// The first subchunk of an object, and how many it has along each dimension.
     pub fn subchunks_of(&self, object: u64) -> (Vec<u64>, Vec<u64>) {
-        match &self.layout {
-            None => {
-                let position = position(object, &self.metadata);
-                let ones = vec![1; position.len()];
-                (position, ones)
-            }
-            Some(_) => {
-                let (start, shape) = (self.start_of(object), self.shape_of(object));
-                let lengths = start.iter().zip(&*shape).zip(self.subchunk_shape());
-                lengths.map(|((start, shape), inner)| (start / inner.max(&1), shape / inner.max(&1))).unzip()
-            }
+        if self.layout.is_none() {
+            let position = position(object, &self.metadata);
+            let ones = vec![1; position.len()];
+            return (position, ones);
         }
+        let (start, shape) = (self.start_of(object), self.shape_of(object));
+        let lengths = start.iter().zip(&*shape).zip(self.subchunk_shape());
+        lengths.map(|((start, shape), inner)| (start / inner.max(&1), shape / inner.max(&1))).unzip()
     }
 
     /// The inner chunks of a shard that hold something of the array: the position of the first in the shard, and how many there

@@ -6,21 +6,21 @@
 use std::borrow::Cow;
 
 use super::{Json, Number, Object};
-use crate::diagnostic::{Code, Diagnostic, code};
+use crate::diagnostic::{Diagnostic, code};
 
 /// What a document may claim of this program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Bytes of the text.
-    pub(super) max_bytes: usize,
+    pub(super) bytes: usize,
     /// Arrays and objects within each other.
-    pub(super) max_depth: usize,
+    pub(super) depth: usize,
     /// Values of any kind: two bytes of text (`0,`) are more than fifty in memory, eight (`{"":0},`) two hundred.
-    pub(super) max_values: usize,
+    pub(super) values: usize,
 }
 
 impl Limits {
-    pub(super) const DEFAULT: Limits = Limits { max_bytes: 64 << 20, max_depth: 128, max_values: 1 << 20 };
+    pub(super) const DEFAULT: Limits = Limits { bytes: 64 << 20, depth: 128, values: 1 << 20 };
 }
 
 /// Why a text is no JSON document, and where.
@@ -33,17 +33,18 @@ pub struct JsonError {
     line: usize,
     /// In characters, counted from 1.
     column: usize,
-    code: Code,
+    is_limit: bool,
     message: Cow<'static, str>,
 }
 
 impl JsonError {
     /// The error as a finding, `ZM001` or, for what is beyond the limits, `ZM002`.
     pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::new(self.code, self.to_string())
+        let code = if self.is_limit { code::JSON_LIMIT } else { code::JSON_SYNTAX };
+        Diagnostic::new(code, self.to_string())
     }
 
-    fn new(text: &[u8], Fault { offset, code, message }: Fault) -> Self {
+    fn new(text: &[u8], Fault { offset, is_limit, message }: Fault) -> Self {
         let before = &text[..offset.min(text.len())];
         let line = before.rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
         // Continuation bytes of UTF-8 count with the byte that they continue.
@@ -52,7 +53,7 @@ impl JsonError {
             offset,
             line: before.split(|&byte| byte == b'\n').count(),
             column: 1 + line.iter().filter(is_start).count(),
-            code,
+            is_limit,
             message,
         }
     }
@@ -114,8 +115,8 @@ pub(super) fn parse(
     limits: Limits,
     takes_not_finite: bool,
 ) -> Result<(Json, Vec<usize>), Fault> {
-    if bytes.len() > limits.max_bytes {
-        return Err(limit(0, format!("the document has more than {} bytes", limits.max_bytes)));
+    if bytes.len() > limits.bytes {
+        return Err(limit(0, format!("the document has more than {} bytes", limits.bytes)));
     }
     let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
     if marks.iter().any(|mark| bytes.starts_with(mark)) {
@@ -133,16 +134,16 @@ pub(super) fn parse(
 #[derive(Debug)]
 pub(super) struct Fault {
     offset: usize,
-    code: Code,
+    is_limit: bool,
     message: Cow<'static, str>,
 }
 
 fn syntax(offset: usize, message: impl Into<Cow<'static, str>>) -> Fault {
-    Fault { offset, code: code::JSON_SYNTAX, message: message.into() }
+    Fault { offset, is_limit: false, message: message.into() }
 }
 
 fn limit(offset: usize, message: String) -> Fault {
-    Fault { offset, code: code::JSON_LIMIT, message: message.into() }
+    Fault { offset, is_limit: true, message: message.into() }
 }
 
 fn not_finite(offset: usize, word: &str, place: &str) -> Fault {
@@ -193,14 +194,14 @@ impl<'a> Parser<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, Fault> {
-        let Limits { max_values, max_depth, .. } = self.limits;
+        let Limits { values: most_values, depth: most_depth, .. } = self.limits;
         self.values += 1;
-        if self.values > max_values {
-            return Err(limit(self.position, format!("the document has more than {max_values} values")));
+        if self.values > most_values {
+            return Err(limit(self.position, format!("the document has more than {most_values} values")));
         }
         match self.peek() {
-            Some(b'{' | b'[') if depth >= max_depth => {
-                let message = format!("arrays and objects are nested more than {max_depth} deep");
+            Some(b'{' | b'[') if depth >= most_depth => {
+                let message = format!("arrays and objects are nested more than {most_depth} deep");
                 Err(limit(self.position, message))
             }
             Some(b'{') => self.object(depth),

@@ -86,7 +86,7 @@ fn json_parse_is_bounded() {
     let too_deep = "arrays and objects are nested more than 128 deep";
     assert!(fault(deep(129).as_bytes()).ends_with(too_deep));
     assert!(fault("[".repeat(1 << 20).as_bytes()).ends_with(too_deep));
-    let limits = Limits { max_bytes: 8, max_depth: 2, max_values: 3 };
+    let limits = Limits { bytes: 8, depth: 2, values: 3 };
     assert!(parse::parse(b"[1,2]  ", limits, false).is_ok());
     for text in ["123456789", "[1,2,3]", "[[[]]]"] {
         assert!(parse::parse(text.as_bytes(), limits, false).is_err(), "{text}");
