@@ -241,7 +241,9 @@ fn source_folders() -> [PathBuf; 2] {
 
 fn sources() -> Vec<Source> {
     let mut files = Vec::new();
-    source_folders().iter().for_each(|folder| collect(folder, &mut files));
+    for folder in source_folders() {
+        collect(&folder, &mut files);
+    }
     assert!(files.len() > 10, "the sources are somewhere else");
     files.into_iter().filter_map(|path| Source::read(&path)).collect()
 }

@@ -27,7 +27,8 @@ fn json_parse_keeps_literals_order_and_repeated_names() {
 #[test]
 fn json_parse_errors_name_the_place() {
     const ESCAPE: &str = "an escape sequence that is unknown, or half of a surrogate pair, in a string";
-    let cases: [(&[u8], (usize, usize, usize), &str); 24] = [
+    type Case<'a> = (&'a [u8], (usize, usize, usize), &'a str);
+    let cases: [Case<'_>; 24] = [
         (b" \n ", (3, 2, 2), "the document is empty"),
         (b"\xef\xbb\xbf{}", (0, 1, 1), "a byte order mark, which JSON does not allow"),
         (b"\xff\xfe{\0", (0, 1, 1), "a byte order mark, which JSON does not allow"),
