@@ -396,3 +396,17 @@ fn first_pass_behind_http_finds_out_which_chunks_are_absent() {
         assert!(server.lines().iter().all(|line| !line.starts_with("HEAD /f/c")), "{:?}", server.lines());
     }
 }
+
+#[test]
+fn emulator_of_azure_is_asked_at_the_endpoint_that_is_given() {
+    let (test, server) = (CliTest::new(), sound(array("/devstoreaccount1/box/a"), Manner::Ranges));
+    let variables = [
+        ("AZURE_STORAGE_USE_EMULATOR", "true"),
+        ("AZURE_STORAGE_ENDPOINT", server.address.as_str()),
+        ("NO_PROXY", "*"),
+    ];
+    let shown = test.run_with(["inspect", "az://box/a", "--storage", "never"], &variables);
+    assert_eq!(shown.status, 0, "{}", shown.error);
+    assert!(server.lines().iter().any(|line| line.starts_with("GET /devstoreaccount1/box/a/zarr.json")));
+    assert!(server.requests()[0].headers.contains_key("authorization"));
+}

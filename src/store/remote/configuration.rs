@@ -325,8 +325,10 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
     if !is_emulator && builder.get_config_value(&Key::AccountName).is_none() {
         return Err("no storage account is named: set AZURE_STORAGE_ACCOUNT_NAME".to_owned());
     }
-    if let Some(address) = builder.get_config_value(&Key::Endpoint) {
-        builder = builder.with_endpoint(endpoint(&address)?.to_owned());
+    let address = builder.get_config_value(&Key::Endpoint);
+    let address = address.map(|address| endpoint(&address).map(str::to_owned)).transpose()?;
+    if let Some(address) = &address {
+        builder = builder.with_endpoint(address.clone());
     }
     let is_anonymous = options.anonymous || is_on(&builder, Key::SkipSignature);
     builder = if is_anonymous {
@@ -336,6 +338,13 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
         let built = builder.clone().with_http_connector(credentials()?).with_retry(one_retry()).build();
         builder.with_credentials(built.map_err(|error| cause(&error))?.credentials().clone())
     };
+    if let Some(address) = address.filter(|_| is_emulator && variable("AZURITE_BLOB_STORAGE_URL").is_none()) {
+        // `object_store` would go to the usual address of the emulator.
+        let account = builder.get_config_value(&Key::AccountName);
+        let account = account.unwrap_or_else(|| "devstoreaccount1".to_owned());
+        let service = format!("{}/{account}", address.trim_end_matches('/'));
+        builder = builder.with_use_emulator(false).with_account(account).with_endpoint(service);
+    }
     let built = builder.with_http_connector(connector).with_retry(retries()).build();
     let store = Arc::new(built.map_err(|error| cause(&error))?);
     let stores = Stores { objects: store.clone(), one_by_one: store.clone(), bucket: Some(store) };
