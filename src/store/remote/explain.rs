@@ -91,6 +91,10 @@ fn answered(answer: &Answer, who: Who) -> (String, String) {
         );
         return (why, format!("name {led_to} as the endpoint, where you trust it"));
     }
+    if location.is_some() {
+        let why = format!("its redirects lead to no answer ({status})");
+        return (why, "check the endpoint".to_owned());
+    }
     let help = match (known, status.as_u16()) {
         (Some(help), _) => help.to_owned(),
         (None, 401) => credentials_help(who.kind).to_owned(),
