@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -24,12 +24,19 @@ pub(super) struct Confinement {
     is_strict: bool,
     /// Opened when it is first needed: the folder may have to be made.
     descriptor: OnceLock<OwnedFd>,
+    /// The folder in which one was made last: the next often comes beside it.
+    last: Mutex<Option<(PathBuf, Arc<OwnedFd>)>>,
 }
 
 impl Confinement {
     /// The folder at a path.
     pub(super) fn new(root: &Path, is_strict: bool) -> Self {
-        Confinement { root: root.to_path_buf(), is_strict, descriptor: OnceLock::new() }
+        Confinement {
+            root: root.to_path_buf(),
+            is_strict,
+            descriptor: OnceLock::new(),
+            last: Mutex::default(),
+        }
     }
 
     /// Creates a file, or opens the one that is there and empties it.
@@ -41,8 +48,20 @@ impl Confinement {
 
     /// Creates a folder whose parent is there.
     pub(super) fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
+        let mode = Mode::from_raw_mode(mode);
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let beside = last().clone().filter(|(folder, _)| Some(folder.as_path()) == path.parent());
+        if let (Some((_, folder)), Some(name)) = (beside, path.file_name()) {
+            match rustix::fs::mkdirat(&*folder, name, mode) {
+                // It may have been removed, and made again.
+                Err(Errno::NOENT) => {}
+                made => return Ok(made?),
+            }
+        }
         let (folder, name) = self.parent(path)?;
-        Ok(rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(mode))?)
+        rustix::fs::mkdirat(&folder, name, mode)?;
+        *last() = path.parent().map(|above| (above.to_path_buf(), Arc::new(folder)));
+        Ok(())
     }
 
     /// Creates a folder and those above it, where they are missing.
