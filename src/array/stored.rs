@@ -44,7 +44,7 @@ impl Missing {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(object);
     }
 
-    /// How many there are.
+    /// Objects that were noted.
     pub fn count(&self) -> u64 {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = std::mem::take(&mut *found).finish();

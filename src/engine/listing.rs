@@ -103,7 +103,7 @@ fn scan_as(
     // What does not list, or refuses to, may be read by its keys all the same.
     let is_presumed = !node.tells_keys() && !purpose.wants_sizes();
     if !node.tells_keys() {
-        scanner.ask_for_each(is_presumed)?;
+        scanner.ask_for_each()?;
     }
     let mut found = scanner.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, error)) = found.error {
@@ -359,9 +359,9 @@ impl Scanner<'_> {
         self.measure(folder, &objects, found)
     }
 
-    /// Asks for each key of the grid, where the store does not tell which there are, or presumes all. Of other keys nothing
-    /// is known.
-    fn ask_for_each(&self, presumes: bool) -> Result<(), StoreError> {
+    /// Asks for each key of the grid, where the store does not tell which there are; where no sizes are wanted, all are presumed to
+    /// be there. Of other keys nothing is known.
+    fn ask_for_each(&self) -> Result<(), StoreError> {
         let num_chunks = self.metadata.num_chunks();
         if num_chunks > MOST_ASKED_FOR {
             return Err(StoreError::Remote(Box::new(RemoteError {
@@ -376,10 +376,11 @@ impl Scanner<'_> {
             })));
         }
         let mut found = Found::default();
-        if presumes {
+        if !self.purpose.wants_sizes() {
             found.present.insert_run(0..num_chunks);
         }
-        let mut indices = (if presumes { num_chunks } else { 0 }..num_chunks).peekable();
+        let asked = if self.purpose.wants_sizes() { num_chunks } else { 0 };
+        let mut indices = (0..asked).peekable();
         while indices.peek().is_some() {
             let object = |index| {
                 let name = self.metadata.chunk_key_encoding.key(&position(index, self.metadata));

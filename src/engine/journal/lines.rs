@@ -61,22 +61,21 @@ impl Left {
     /// What the text of a journal says that can be believed: what was written after the present boot, and what a checkpoint
     /// follows. `None` where it had not begun to say anything.
     pub(super) fn read(text: &[u8], fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
+        let other_form =
+            || JournalError::OtherPlan { differences: vec!["the form of the journal".to_owned()] };
         let begun = match lines(text).next() {
-            Some((Line::Run(run), _)) if run.schema == SCHEMA => Ok(run),
-            Some((Line::Run(_), _)) => Err(()),
-            _ if is_of_an_older_form(text) => Err(()),
+            Some((Line::Run(run), _)) if run.schema == SCHEMA => run,
+            Some((Line::Run(_), _)) => return Err(other_form()),
+            _ if is_of_an_older_form(text) => return Err(other_form()),
             // It is torn, or was removed in part.
             _ => return Ok(None),
         };
-        let differences = match &begun {
-            Ok(begun) => fingerprint.differences(&begun.fingerprint),
-            Err(()) => vec!["the form of the journal".to_owned()],
-        };
+        let differences = fingerprint.differences(&begun.fingerprint);
         if !differences.is_empty() {
             return Err(JournalError::OtherPlan { differences });
         }
         let now = machine::boot_id();
-        let mut left = Left { replaces: begun.is_ok_and(|begun| begun.replaces), ..Left::default() };
+        let mut left = Left { replaces: begun.replaces, ..Left::default() };
         let (mut pending, mut is_same_boot) = (Vec::new(), false);
         for (line, end) in lines(text) {
             if let Line::Run(run) = &line {

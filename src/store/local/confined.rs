@@ -50,7 +50,7 @@ impl Confinement {
     pub(super) fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
         let mode = Mode::from_raw_mode(mode);
         let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let beside = last().clone().filter(|(folder, _)| Some(folder.as_path()) == path.parent());
+        let beside = last().as_ref().filter(|(above, _)| Some(above.as_path()) == path.parent()).cloned();
         if let (Some((_, folder)), Some(name)) = (beside, path.file_name()) {
             match rustix::fs::mkdirat(&*folder, name, mode) {
                 // It may have been removed, and made again.

@@ -124,19 +124,19 @@ impl Planner<'_> {
     fn asks_for_sizes(&self, source: &OpenedArray) -> Result<bool, OperationError> {
         // A plan that is shown tells how much it would read; a rechunk may read chunks again, and does not tell what they
         // take by what it reads.
-        if self.run.dry_run || (self.options.chunk_shape.is_some() && source.node.tells_keys()) {
-            return Ok(true);
+        if self.run.dry_run || source.node.tells_keys() {
+            return Ok(self.run.dry_run || self.options.chunk_shape.is_some());
         }
         // What is done in several runs is divided and counted by the chunks that are there.
         if self.run.resume || self.run.partitions.is_some() {
-            return Ok(!source.node.tells_keys());
+            return Ok(true);
         }
         // With a given range no first pass finds out whether the fill value is an element.
         let Some(quantize) = self.options.quantize.as_ref().filter(|_| self.settled.is_none()) else {
             return Ok(false);
         };
         let request = Request::new(source, self.options, quantize)?;
-        Ok(!source.node.tells_keys() && !request.needs_first_pass() && !request.fill_is_nan())
+        Ok(!request.needs_first_pass() && !request.fill_is_nan())
     }
 
     /// A plan with the chain of these options, of which all else stays that the data have told.
