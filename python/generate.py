@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(__file__).resolve().parent / "zarrcast" / "results.py"
 WIDTH = 110
 
-# A schema, and the name that classes of it begin with. `plan` describes a file, and no result.
+# A schema, and the name that classes of it begin with.
 SCHEMAS = {
     "inspect": "Inspect",
     "validate": "Validate",

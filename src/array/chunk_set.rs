@@ -3,11 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::codec::region::unravel;
 use crate::metadata::array::ArrayMetadata;
 
 /// Chunks of a grid by linear index (C order). A copy shares what it holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Vec<(u64, u64)>", from = "Vec<(u64, u64)>")]
 pub struct ChunkSet {
     /// Ascending, with a gap between any two.
     runs: Arc<Vec<Run>>,
@@ -123,6 +126,19 @@ impl ChunkSet {
     /// The runs of members that follow each other: the first of each, and the end after its last, ascending.
     pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         (0..self.runs.len()).map(|at| (self.runs[at].first, self.end(at)))
+    }
+}
+
+/// Runs: the first of each, and the end after its last.
+impl From<ChunkSet> for Vec<(u64, u64)> {
+    fn from(set: ChunkSet) -> Self {
+        set.runs().collect()
+    }
+}
+
+impl From<Vec<(u64, u64)>> for ChunkSet {
+    fn from(runs: Vec<(u64, u64)>) -> Self {
+        Self::from_ranges(runs.into_iter().map(|(first, end)| first..end).collect())
     }
 }
 

@@ -18,6 +18,8 @@ mod registry;
 mod scalar;
 mod structure;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::diagnostic::{Code, Diagnostic};
 use crate::element::{NumberType, SmallFloat};
 use crate::metadata::json::{Json, Object};
@@ -228,6 +230,19 @@ impl DataType {
     /// Whether elements are sequences of bytes of any length, as `vlen-utf8` and `vlen-bytes` encode them.
     pub const fn is_variable_length(&self) -> bool {
         matches!(self, DataType::String | DataType::Bytes { .. })
+    }
+}
+
+/// As metadata have it.
+impl Serialize for DataType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_metadata().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for DataType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        DataType::from_metadata(&Json::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 

@@ -1,15 +1,19 @@
 //! Chunk keys: from chunk indices to the key of a chunk, relative to its array, and back.
 
+use serde::{Deserialize, Serialize};
+
 use super::extension::{Findings, read_extension};
 use super::json::{Json, Object};
 use crate::diagnostic::{Diagnostic, code};
 
 /// What stands between the indices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Separator {
     /// `/`
+    #[serde(rename = "/")]
     Slash,
     /// `.`
+    #[serde(rename = ".")]
     Dot,
 }
 

@@ -1,5 +1,7 @@
 //! Names with configurations: the form that grids, key encodings, storage transformers and codecs share.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::json::{Json, Object, member_pointer};
 use crate::diagnostic::{Code, Diagnostic, code};
 
@@ -35,6 +37,25 @@ pub enum View {
     Swapped,
     /// `bytes` of a struct: which fields are big endian, those of a nested struct in its place.
     BigEndianFields(Vec<bool>),
+}
+
+impl Serialize for CodecMetadata {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CodecMetadata {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut found = Vec::new();
+        let read = read_codecs(&Json::Array(vec![Json::deserialize(deserializer)?]), "", &mut found);
+        match found.into_iter().find(Diagnostic::is_error) {
+            Some(error) => Err(serde::de::Error::custom(error.message)),
+            None => {
+                read.and_then(|mut codecs| codecs.pop()).ok_or_else(|| serde::de::Error::custom("no codec"))
+            }
+        }
+    }
 }
 
 impl CodecMetadata {

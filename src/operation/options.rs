@@ -5,6 +5,8 @@
 
 use std::num::NonZeroUsize;
 
+use serde::{Deserialize, Deserializer, Serialize};
+
 use crate::data_type::DataType;
 use crate::diagnostic::Code;
 use crate::element::NumberType;
@@ -39,8 +41,9 @@ impl CommonOptions {
 /// The bytes->bytes codecs of the innermost chain, in encode order, as `--compress` gives them; none: not compressed.
 ///
 /// A `blosc` that shuffles may lack its `typesize`, which is that of the elements it is given.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "kebab-case")]
 pub enum Compression {
     /// These.
     Codecs(Vec<CodecMetadata>),
@@ -49,8 +52,9 @@ pub enum Compression {
 }
 
 /// What `--compress auto` looks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "kebab-case")]
 pub enum CompressionGoal {
     /// Few bytes at a few hundred MB/s, by codecs that zarr-python reads by default.
     #[default]
@@ -80,8 +84,9 @@ impl CompressionGoal {
 }
 
 /// How the codes of a quantisation are written (`--as`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "kebab-case")]
 pub enum QuantizeForm {
     /// The float array, with `scale_offset` and `cast_value` in its chain.
     #[default]
@@ -93,8 +98,9 @@ pub enum QuantizeForm {
 }
 
 /// Values that count as NaN (`--missing`).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "kebab-case")]
 pub enum Missing {
     /// The attributes `_FillValue` and `missing_value`.
     Auto,
@@ -113,8 +119,9 @@ pub struct CfOptions {
 }
 
 /// `--quantize`, `--max-error`, `--step` and what belongs to them.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(default)]
 pub struct QuantizeOptions {
     /// TYPE; `None`: the first that has the codes for `max_error` or `step`.
     pub data_type: Option<NumberType>,
@@ -151,8 +158,9 @@ impl QuantizeOptions {
 }
 
 /// `--keep-bits`: how many explicit bits of their significand floats keep.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "kebab-case")]
 pub enum KeepBits {
     /// So many.
     Bits(u32),
@@ -163,8 +171,9 @@ pub enum KeepBits {
 }
 
 /// A shape as `--chunk-shape` gives it; a length of 0 is the whole axis.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "kebab-case")]
 pub enum ShapeRequest {
     /// A length for each dimension.
     Lengths(Vec<u64>),
@@ -182,8 +191,9 @@ impl ShapeRequest {
 }
 
 /// `--shard-shape`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "kebab-case")]
 pub enum ShardRequest {
     /// `none`: chunks without shards.
     None,
@@ -192,7 +202,7 @@ pub enum ShardRequest {
 }
 
 /// A part of one dimension, as `--select` gives it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     /// The name of the dimension; of an array where none has this name, its number.
     pub dimension: String,
@@ -203,8 +213,9 @@ pub struct Slice {
 }
 
 /// What becomes of an array: its codecs, grid, values and metadata.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(default)]
 pub struct ChangeOptions {
     /// `--codecs`: the whole chain.
     pub codecs: Option<Vec<Json>>,
@@ -219,6 +230,7 @@ pub struct ChangeOptions {
     /// `--data-type`.
     pub data_type: Option<DataType>,
     /// `--fill-value`.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub fill_value: Option<Json>,
     /// `--zarr-format`: 2 or 3; `None`: SOURCE's.
     pub zarr_format: Option<u64>,
@@ -239,6 +251,7 @@ pub struct ChangeOptions {
     /// `--out-of-range`; `None`: an error.
     pub out_of_range: Option<OutOfRange>,
     /// `--nan-value` with `--data-type`: what NaN becomes in an integer type.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub nan_value: Option<Json>,
     /// `--unpack`.
     pub unpack: bool,
@@ -248,6 +261,11 @@ pub struct ChangeOptions {
     pub no_fill_check: bool,
     /// `--write-empty-chunks`.
     pub write_empty_chunks: bool,
+}
+
+/// A value that may be `null`, which is no missing one.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
 }
 
 /// How a job runs, whatever it makes: what it may use, where it begins, and what is done beside it.

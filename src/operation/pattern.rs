@@ -3,12 +3,14 @@
 use std::fmt;
 
 use globset::{GlobBuilder, GlobMatcher};
+use serde::{Deserialize, Serialize};
 
 /// A pattern of paths inside a store, which have no leading slash.
 ///
 /// `*` and `?` stay within a name, `**` stands for any number of whole names; `[ab]` and `[!ab]` are one character of a name, and
 /// `{a,b}` is either. A backslash is a character like others: `[*]` is an asterisk.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct PathPattern {
     text: String,
     matcher: GlobMatcher,
@@ -67,6 +69,20 @@ fn negations_within_names(text: &str) -> String {
         }
     }
     pattern
+}
+
+impl From<PathPattern> for String {
+    fn from(pattern: PathPattern) -> Self {
+        pattern.text
+    }
+}
+
+impl TryFrom<String> for PathPattern {
+    type Error = PatternError;
+
+    fn try_from(text: String) -> Result<Self, PatternError> {
+        PathPattern::new(&text)
+    }
 }
 
 impl fmt::Display for PathPattern {

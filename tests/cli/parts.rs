@@ -309,10 +309,10 @@ fn plan_of_an_older_version_is_refused() {
     field(&test, "a");
     init(&test, &[], "2", "b");
     let plan = String::from_utf8(std::fs::read(test.path("b/.zarrcast/plan.json")).unwrap()).unwrap();
-    assert!(plan.contains("zarrcast.parts/2"));
-    test.write("b/.zarrcast/plan.json", plan.replace("zarrcast.parts/2", "zarrcast.parts/1"));
+    assert!(plan.contains("zarrcast.parts/3"));
+    test.write("b/.zarrcast/plan.json", plan.replace("zarrcast.parts/3", "zarrcast.parts/2"));
     for run in [part(&test, "b", 0), command(&test, "b", "--status"), command(&test, "b", "--finish")] {
-        run.fails(3, &["`schema`", "zarrcast.parts/2", "remove DEST, and begin again with `--init`"]);
+        run.fails(3, &["`schema`", "zarrcast.parts/3", "remove DEST, and begin again with `--init`"]);
     }
 }
 

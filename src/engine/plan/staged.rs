@@ -4,11 +4,13 @@
 //! destination from these. An intermediate subchunk is what a block of either pass has in common, so that neither reads
 //! a subchunk more than once: for `(1, Y, X)` to `(T, 1, 1)`, with room for `n` elements, `n / (Y * X)` by `n / T`.
 
+use serde::{Deserialize, Serialize};
+
 use super::{BudgetTooSmall, Costs, Grids, RechunkPlan};
 use crate::grid::gcd;
 
 /// The grid of intermediate data.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StagingShape {
     /// Elements of a subchunk along each dimension.
     pub subchunk: Vec<u64>,

@@ -1,6 +1,7 @@
 //! Writing: compact, or indented as Python's `json.dumps(indent=2)` does. Number literals stay as they are.
 
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -166,6 +167,23 @@ impl Serialize for Json {
             Json::String(string) => serializer.serialize_str(string),
             Json::Array(elements) => serializer.collect_seq(elements),
             Json::Object(object) => object.serialize(serializer),
+        }
+    }
+}
+
+/// From the text of a document that `serde_json` reads: literals stay as they are.
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Json::parse_str(raw.get()).map_err(D::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Json::deserialize(deserializer)? {
+            Json::Object(object) => Ok(object),
+            other => Err(D::Error::custom(format_args!("expected an object, found {}", other.excerpt()))),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a quantisation will do: codes, scaling, NaN, fill value (CLI.md, "Quantising").
 
+use serde::{Deserialize, Serialize};
+
 use super::range::{Codes, FloatType, RangeFinder, Scaling};
 use crate::codec::kinds::cast_value::BoundCastValue;
 use crate::codec::kinds::scale_offset::BoundScaleOffset;
@@ -18,7 +20,7 @@ use crate::operation::error::OperationError;
 use crate::operation::options::QuantizeForm;
 
 /// A quantisation whose every parameter is known.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::operation) struct Quantization {
     /// How the codes are written.
     pub form: QuantizeForm,
@@ -51,14 +53,22 @@ pub(in crate::operation) struct Quantization {
     /// Whether `max_error` is known to be kept for every value of the range, so that the data need not be measured.
     pub is_proved: bool,
     /// Whether the range is not known yet: a plan that reads no chunk.
+    #[serde(skip)]
     pub is_open: bool,
     /// Whether TYPE was given, or has been found by measuring.
+    #[serde(skip, default = "settled")]
     pub is_target_settled: bool,
     /// An entry of `scalar_map.encode` that is there for some readers alone: the encoded 0, bits of the float type, and
     /// a code. No element meets it.
     pub reader_workaround: Option<(u64, i64)>,
     /// What the user should know.
+    #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
+}
+
+/// A quantisation that was written down was settled before.
+fn settled() -> bool {
+    true
 }
 
 /// The value next to `decode(encode(fill))` that survives the cast and the whole chain bit for bit, and lies within

@@ -3,6 +3,8 @@
 //! Values of the array's type are held as `f64` here, which holds each exactly; what is computed is rounded to the
 //! type before it is used, and both ends are proved through the real kernel.
 
+use serde::{Deserialize, Serialize};
+
 use crate::codec::element_bits;
 use crate::element::{ElementType, NumberType};
 use crate::kernel::cast::{Cast, CastOptions};
@@ -10,7 +12,7 @@ use crate::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use crate::kernel::{OutOfRange, Rounding};
 
 /// What `scale_offset` gets; `None` is the identity, which is left out. And what `cast_value` gets with it.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(in crate::operation) struct Scaling {
     /// Subtracted first.
     pub offset: Option<f64>,
@@ -32,7 +34,7 @@ impl Scaling {
 }
 
 /// The codes that numbers may get, and the one that stands for NaN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::operation) struct Codes {
     /// The least.
     pub first: i64,

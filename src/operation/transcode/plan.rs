@@ -14,6 +14,8 @@ mod staging;
 pub(super) mod unpack;
 mod work;
 
+use serde::{Deserialize, Serialize};
+
 use self::described::Described;
 use self::keep_bits::BitRounding;
 use super::budget::{Memory, of_chunks, unit_bytes};
@@ -71,7 +73,7 @@ pub(super) struct Plan {
 }
 
 /// What a plan that was sealed says of an array, so that it is settled again without a pass over the data.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::operation) struct Settled {
     /// The quantisation, where its values are quantised.
     pub quantization: Option<Quantization>,
@@ -80,7 +82,7 @@ pub(in crate::operation) struct Settled {
 }
 
 /// How an array is cut where it is done block by block.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::operation) struct Blocks {
     /// Elements of a block along each dimension, for each pass.
     pub shapes: Vec<Vec<u64>>,

@@ -10,6 +10,8 @@ mod small_float;
 pub use float_format::{FloatFormat, SpecialValues};
 pub use small_float::SmallFloat;
 
+use serde::{Deserialize, Serialize};
+
 /// The one list of element types, in three groups: signed integers, unsigned integers, floats. Each row has the
 /// variant, the Rust type, the type of its bits, and what it is.
 ///
@@ -187,7 +189,8 @@ macro_rules! define_elements {
 elements!([define_elements] []);
 
 /// What the values of an array mean: a stored primitive and the bits of it that count, or a small float.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct NumberType {
     element: ElementType,
     /// At most 64: faults carry two types.
@@ -304,6 +307,27 @@ impl NumberType {
             "uint"
         };
         format!("{family}{}", self.bits)
+    }
+}
+
+impl From<NumberType> for String {
+    fn from(number: NumberType) -> Self {
+        number.name()
+    }
+}
+
+/// From a name that [`NumberType::name`] gives.
+impl TryFrom<String> for NumberType {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let small = SmallFloat::from_name(&name).map(NumberType::small);
+        let integers =
+            (1..=64).flat_map(|bits| [true, false].map(|signed| NumberType::integer(signed, bits)));
+        let mut all = ElementType::ALL.map(NumberType::of).into_iter().chain(integers.flatten());
+        small
+            .or_else(|| all.find(|number| number.name() == name))
+            .ok_or_else(|| format!("`{name}` is no type of numbers"))
     }
 }
 

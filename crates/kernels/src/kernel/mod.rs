@@ -40,8 +40,11 @@ mod tile;
 pub mod transpose;
 pub mod unpack;
 
+use serde::{Deserialize, Serialize};
+
 /// How a value between two representable ones is rounded (`cast_value`'s `rounding`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Rounding {
     /// To the nearest, ties to even.
     #[default]
@@ -64,7 +67,8 @@ impl Rounding {
 }
 
 /// What becomes of a value outside the target's range (`cast_value`'s `out_of_range`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum OutOfRange {
     /// An error: the member is absent.
     #[default]

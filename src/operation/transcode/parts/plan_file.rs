@@ -1,22 +1,19 @@
-//! The plan of a job in parts, as it lies in DEST: the sealed plan, and where its work is cut (`zarrcast.parts/2`).
+//! The plan of a job in parts, as it lies in DEST: the sealed plan, and where its work is cut (`zarrcast.parts/3`).
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
 
 use super::cut::Boundary;
 use super::pass::PassName;
 use crate::array::ChunkSet;
-use crate::codec::region::as_index;
 use crate::engine::journal::Fingerprint;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::quantize::survey::Survey;
 use crate::operation::transcode::planning::PlannedArray;
-use crate::operation::transcode::sealed::members::{
-    PlanFault, list, optional, put, put_switch, read_list, read_text, required, switch,
-};
-use crate::operation::transcode::sealed::{SealedPlan, seal_of};
+use crate::operation::transcode::sealed::{SealedPlan, document_of, read_document};
 use crate::operation::transcode::site::cannot_write;
 use crate::operation::transcode::tree::Source;
 use crate::store::Node;
@@ -24,10 +21,10 @@ use crate::store::Node;
 /// The key of the plan in DEST.
 const KEY: &str = ".zarrcast/plan.json";
 
-const SCHEMA: &str = "zarrcast.parts/2";
+const SCHEMA: &str = "zarrcast.parts/3";
 
 /// A job in parts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PartsPlan {
     /// Tells the job from any other that is planned in the same place, before or after it.
     pub id: String,
@@ -49,11 +46,12 @@ pub(super) struct PartsPlan {
     /// too scattered to be written down.
     pub present: Option<Vec<ChunkSet>>,
     /// All that decides what DEST will hold.
+    #[serde(rename = "plan")]
     pub sealed: SealedPlan,
 }
 
 /// Where a pass is cut.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PassPlan {
     pub name: PassName,
     /// One more than there are parts.
@@ -71,34 +69,10 @@ impl PassPlan {
         let index = usize::try_from(index).ok()?;
         Some((*self.boundaries.get(index)?, *self.boundaries.get(index + 1)?))
     }
-
-    fn write(&self) -> Json {
-        let boundary = |&(array, unit): &Boundary| list(&[array, unit]);
-        let boundaries = self.boundaries.iter().map(boundary).collect();
-        Object::new().with("name", self.name.name()).with("boundaries", Json::Array(boundaries)).into()
-    }
-
-    fn read(from: &Json) -> Option<Self> {
-        let boundary = |json: &Json| match read_list(json, Json::as_u64)?.as_slice() {
-            [array, unit] => Some((*array, *unit)),
-            _ => None,
-        };
-        let name = PassName::of(from.get("name")?.as_str()?)?;
-        let boundaries: Vec<Boundary> = read_list(from.get("boundaries")?, boundary)?;
-        let is_ascending = boundaries.len() > 1 && boundaries.windows(2).all(|pair| pair[0] <= pair[1]);
-        is_ascending.then_some(PassPlan { name, boundaries })
-    }
 }
 
 /// Pairs of numbers by which chunks that are there are written down, at most.
 const MOST_RUNS: usize = 50_000;
-
-fn read_run(json: &Json) -> Option<Range<u64>> {
-    match read_list(json, Json::as_u64)?.as_slice() {
-        [first, end] if first <= end => Some(*first..*end),
-        _ => None,
-    }
-}
 
 /// The chunks of arrays that are there, unless they are too scattered to be written down.
 pub(super) fn present_of(arrays: &[PlannedArray]) -> Option<Vec<ChunkSet>> {
@@ -176,37 +150,18 @@ impl PartsPlan {
             && self.sealed.fingerprint() == other.sealed.fingerprint()
     }
 
-    /// The plan as a document.
-    fn to_document(&self) -> Result<Vec<u8>, OperationError> {
-        let sealed = Json::parse_str(&String::from_utf8_lossy(&self.sealed.to_document()))
-            .map_err(|error| OperationError::environment("the plan cannot be written down").because(error))?;
-        let mut to = Object::new().with("schema", SCHEMA).with("id", self.id.as_str());
-        put_switch(&mut to, "verify", self.verifies);
-        to.insert("partitions", Json::from(self.partitions));
-        to.insert("budget_bytes", Json::from(self.budget_bytes));
-        to.insert("threads", Json::from(self.threads as u64));
-        to.insert("memory_bytes", Json::from(self.memory_bytes));
-        to.insert("bytes", Json::from(self.bytes));
-        put(&mut to, "present", self.present.as_ref(), |arrays| {
-            let run = |(first, end): (u64, u64)| list(&[first, end]);
-            let array = |present: &ChunkSet| Json::Array(present.runs().map(run).collect());
-            Json::Array(arrays.iter().map(array).collect())
-        });
-        to.insert("passes", Json::Array(self.passes.iter().map(PassPlan::write).collect()));
-        to.insert("plan", sealed);
-        let seal = seal_of(&to);
-        to.insert("seal", seal);
-        Ok(Json::Object(to).to_document())
+    fn to_document(&self) -> Vec<u8> {
+        Json::Object(document_of(SCHEMA, self)).to_document()
     }
 
     /// Writes the plan down in a node; false where another stands there, which may just have been made.
     pub(super) fn seal_in(&self, place: &Node) -> Result<bool, OperationError> {
-        place.publish_new(KEY, &self.to_document()?).map_err(cannot_write)
+        place.publish_new(KEY, &self.to_document()).map_err(cannot_write)
     }
 
     /// Writes the plan down in a node, with what its first pass found. Whoever comes second has the same, and leaves it.
     pub(super) fn settle_in(&self, place: &Node) -> Result<(), OperationError> {
-        place.publish_new(&self.settled(), &self.to_document()?).map(drop).map_err(cannot_write)
+        place.publish_new(&self.settled(), &self.to_document()).map(drop).map_err(cannot_write)
     }
 
     /// The plan that lies in a node; `None` where none does.
@@ -225,32 +180,22 @@ impl PartsPlan {
                 .with_help("remove DEST, and begin again with `--init`")
         };
         let Some(bytes) = place.read_document(key).map_err(cannot_write)? else { return Ok(None) };
-        let text = std::str::from_utf8(&bytes).map_err(|error| unreadable(&error))?;
-        let json = Json::parse_str(text).map_err(|error| unreadable(&error))?;
-        Self::read(&json).map(Some).map_err(|fault| unreadable(&fault))
+        let (plan, is_intact): (PartsPlan, bool) =
+            read_document(SCHEMA, &bytes).map_err(|fault| unreadable(&fault))?;
+        let fault = (!is_intact).then_some("it was changed after it was sealed").or(plan.fault());
+        fault.map_or(Ok(Some(plan)), |fault| Err(unreadable(&fault)))
     }
 
-    fn read(from: &Json) -> Result<Self, PlanFault> {
-        required(from, "schema", SCHEMA, |json| (json.as_str() == Some(SCHEMA)).then_some(()))?;
-        let is_sealed = |json: &Json| (Some(read_text(json)?) == from.as_object().map(seal_of)).then_some(());
-        required(from, "seal", "the digest of all other members: it was changed", is_sealed)?;
-        let is_name = |id: &String| !id.is_empty() && id.bytes().all(|letter| letter.is_ascii_alphanumeric());
-        Ok(PartsPlan {
-            id: required(from, "id", "letters and digits", |json| read_text(json).filter(is_name))?,
-            verifies: switch(from, "verify")?,
-            passes: required(from, "passes", "names with ascending boundaries", |json| {
-                read_list(json, PassPlan::read).filter(|passes| !passes.is_empty())
-            })?,
-            partitions: required(from, "partitions", "a number", Json::as_u64)?,
-            budget_bytes: required(from, "budget_bytes", "a number", Json::as_u64)?,
-            threads: required(from, "threads", "a number", |json| json.as_u64().map(as_index))?,
-            memory_bytes: required(from, "memory_bytes", "a number", Json::as_u64)?,
-            bytes: required(from, "bytes", "a number", Json::as_u64)?,
-            present: optional(from, "present", "lists of pairs of numbers", |json| {
-                read_list(json, |array| Some(ChunkSet::from_ranges(read_list(array, read_run)?)))
-            })?,
-            sealed: SealedPlan::read(required(from, "plan", "a plan", Some)?)
-                .map_err(|fault| fault.inside("plan"))?,
-        })
+    /// What whoever sealed it did not write.
+    fn fault(&self) -> Option<&'static str> {
+        let is_name = !self.id.is_empty() && self.id.bytes().all(|letter| letter.is_ascii_alphanumeric());
+        let ascends = |pass: &PassPlan| {
+            pass.boundaries.len() > 1 && pass.boundaries.windows(2).all(|pair| pair[0] <= pair[1])
+        };
+        if !is_name {
+            return Some("`id` should be of letters and digits");
+        }
+        let is_cut = !self.passes.is_empty() && self.passes.iter().all(ascends);
+        (!is_cut).then_some("`passes` should have ascending boundaries")
     }
 }

@@ -6,7 +6,7 @@ use super::{
 use crate::array::interrupt::Interrupt;
 use crate::element::{ElementType, NumberType};
 use crate::engine::progress::Silent;
-use crate::metadata::json::{Json, Number};
+use crate::metadata::json::{Json, Number, Object};
 use crate::operation::error::OperationError;
 use crate::operation::options::{Missing, QuantizeForm, QuantizeOptions, ShardRequest, TranscodeOptions};
 use crate::operation::transcode::sealed::seal_of;
@@ -183,22 +183,28 @@ fn two_passes() -> Sealed {
     sealed
 }
 
+/// An array of a plan with other blocks.
+fn with_blocks(array: Object, blocks: Json) -> Object {
+    let settled = array.get("settled").and_then(Json::as_object).unwrap().clone();
+    array.with("settled", settled.with("blocks", blocks))
+}
+
 #[test]
 fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
     let sealed = two_passes();
-    let blocks = sealed.plan.pointer("/arrays/0/blocks").unwrap().clone();
+    let blocks = sealed.plan.pointer("/arrays/0/settled/blocks").unwrap().clone();
     assert_eq!(blocks.get("shapes").and_then(Json::as_array).map(<[Json]>::len), Some(2), "two passes");
     let with = |blocks: Json| {
         let array = sealed.plan.pointer("/arrays/0").unwrap().as_object().unwrap().clone();
         let plan = sealed.plan.as_object().unwrap().clone();
-        let plan = plan.with("arrays", Json::Array(vec![array.with("blocks", blocks).into()]));
+        let plan = plan.with("arrays", Json::Array(vec![with_blocks(array, blocks).into()]));
         Json::Object(plan.clone().with("seal", seal_of(&plan)))
     };
     let check = |place: &str, blocks: Json| match sealed.carry_out(&with(blocks)) {
         Ok(found) => assert!(found == sealed.whole, "{place}"),
         Err(error) => {
             // What is no shape at all is found when it is read; shapes that fit make other pieces of work.
-            let names = ["`memory/a`", "`arrays/0/blocks`", "`/` is to be done by rechunk in"];
+            let names = ["`memory/a`", "line ", "`/` is to be done by rechunk in"];
             assert!(names.iter().any(|name| error.to_string().contains(name)), "{place}: {}", text(&error));
         }
     };
@@ -218,7 +224,7 @@ fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
     let array = copy.plan.pointer("/arrays/0").unwrap().as_object().unwrap().clone();
     let plan = copy.plan.as_object().unwrap().clone();
     let blocks = Json::parse_str(r#"{"shapes":[[4,4]]}"#).unwrap();
-    let plan = Json::Object(plan.with("arrays", Json::Array(vec![array.with("blocks", blocks).into()])));
+    let plan = Json::Object(plan.with("arrays", Json::Array(vec![with_blocks(array, blocks).into()])));
     let error = copy.carry_out(&plan).unwrap_err();
     assert!(error.to_string().contains("`memory/a` has blocks of [[4, 4]]"), "{}", text(&error));
 }

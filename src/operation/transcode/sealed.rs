@@ -1,4 +1,4 @@
-//! A plan as a value that can be written down and read again (`zarrcast.plan/1`): all that decides what DEST will hold,
+//! A plan as a value that can be written down and read again (`zarrcast.plan/2`): all that decides what DEST will hold,
 //! and how its chunks are cut into work.
 //!
 //! A run goes by its sealed plan: the journal is told apart by its identity, and what is published are its documents.
@@ -6,19 +6,16 @@
 //! and read again, perhaps on another machine, it is settled against SOURCE once more, without a pass over the data: the
 //! quantisations, and the shapes of blocks, are those of the plan. What comes of that must be the same plan.
 
-mod change;
-pub(super) mod members;
-mod quantization;
-
 use std::collections::{BTreeMap, HashSet};
 
-use self::members::{PlanFault, list, optional, put, put_switch, read_list, read_text, required, switch};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
 use super::plan::route::name_of;
 use super::plan::{Blocks, Settled};
 use super::planning::PlannedArray;
 use super::tree::Source;
 use crate::engine::journal::{Fingerprint, digest};
-use crate::engine::plan::StagingShape;
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ChangeOptions, TranscodeOptions};
@@ -27,10 +24,10 @@ use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::survey::Survey;
 use crate::store::Node;
 
-const SCHEMA: &str = "zarrcast.plan/1";
+const SCHEMA: &str = "zarrcast.plan/2";
 
 /// All that decides what DEST will hold, and how its chunks are cut into work.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SealedPlan {
     /// The version of zarrcast: another may write other bytes.
     program: String,
@@ -45,15 +42,17 @@ pub struct SealedPlan {
     /// `--no-consolidate`.
     no_consolidate: bool,
     /// DEST's documents as they will be published, the one that makes it a node last.
+    #[serde(with = "texts")]
     documents: Vec<(String, Vec<u8>)>,
     /// The arrays, in the order of their paths.
     arrays: Vec<SealedArray>,
     /// Whether it is as it was written down.
+    #[serde(skip, default = "intact")]
     is_intact: bool,
 }
 
 /// What is done with an array.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct SealedArray {
     /// With its leading slash; `/` for SOURCE itself.
     path: String,
@@ -117,16 +116,12 @@ impl SealedPlan {
     pub(super) fn fingerprint(&self) -> Fingerprint {
         let pair = |(key, digest): (&String, &String)| format!("{key}\n{digest}\n");
         let source: String = self.source.iter().map(pair).collect();
-        let mut changes = Object::new()
-            .with("zarr_format", self.zarr_format.map_or(Json::Null, Json::from))
-            .with("no_consolidate", self.no_consolidate);
-        let mut quantizations = Object::new();
-        for array in &self.arrays {
-            changes.push(array.path.as_str(), change::write(&array.change));
-            put(&mut quantizations, &array.path, array.settled.quantization.as_ref(), quantization::write);
-        }
-        let changes = Json::Object(changes).to_string_compact();
-        let quantizations = Json::Object(quantizations).to_string_compact();
+        let changes: BTreeMap<&str, _> =
+            self.arrays.iter().map(|array| (array.path.as_str(), &array.change)).collect();
+        let settled = self.arrays.iter().map(|array| (array.path.as_str(), &array.settled.quantization));
+        let quantizations: BTreeMap<&str, _> = settled.collect();
+        let changes = text_of(&(self.zarr_format, self.no_consolidate, changes));
+        let quantizations = text_of(&quantizations);
         let documents =
             self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_slice()]);
         Fingerprint::new([
@@ -139,75 +134,21 @@ impl SealedPlan {
 
     /// The plan as a document.
     pub fn to_document(&self) -> Vec<u8> {
-        let source: Object =
-            self.source.iter().map(|(key, digest)| (key.clone(), Json::from(digest.as_str()))).collect();
-        let documents = self.documents.iter().map(|(key, document)| {
-            let text = String::from_utf8_lossy(document);
-            Json::Array(vec![Json::from(key.as_str()), Json::from(text.as_ref())])
-        });
-        let mut to = Object::new()
-            .with("schema", SCHEMA)
-            .with("program", self.program.as_str())
-            .with("source", Object::new().with("store", self.store.as_str()).with("documents", source));
-        put(&mut to, "zarr_format", self.zarr_format.as_ref(), |format| Json::from(*format));
-        if !self.only.is_empty() {
-            let patterns = self.only.iter().map(|pattern| Json::from(pattern.to_string()));
-            to.insert("only", Json::Array(patterns.collect()));
+        let mut document = document_of(SCHEMA, self);
+        if !self.is_intact {
+            document.insert("seal", "");
         }
-        put_switch(&mut to, "no_consolidate", self.no_consolidate);
-        to.insert("documents", Json::Array(documents.collect()));
-        to.insert("arrays", Json::Array(self.arrays.iter().map(SealedArray::write).collect()));
-        let seal = if self.is_intact { seal_of(&to) } else { String::new() };
-        to.insert("seal", seal);
-        Json::Object(to).to_document()
+        Json::Object(document).to_document()
     }
 
     /// Reads a plan that was written down.
     pub fn from_document(bytes: &[u8]) -> Result<Self, OperationError> {
-        let refused = |error: &dyn std::fmt::Display| {
-            OperationError::data(format!("the document of a plan cannot be read: {error}"))
+        let read = read_document(SCHEMA, bytes);
+        let (plan, is_intact): (SealedPlan, bool) = read.map_err(|fault| {
+            OperationError::data(format!("the document of a plan cannot be read: {fault}"))
                 .with_help("seal the plan anew")
-        };
-        let text = std::str::from_utf8(bytes).map_err(|error| refused(&error))?;
-        let json = Json::parse_str(text).map_err(|error| refused(&error))?;
-        Self::read(&json).map_err(|fault| refused(&fault))
-    }
-
-    /// Reads a plan from its document.
-    pub(super) fn read(from: &Json) -> Result<Self, PlanFault> {
-        let is_known = |json: &Json| (json.as_str() == Some(SCHEMA)).then_some(());
-        required(from, "schema", SCHEMA, is_known)?;
-        let source = required(from, "source", "an object", |json| json.as_object().map(|_| json))?;
-        let texts = |json: &Json| {
-            let members = json.as_object()?;
-            members.iter().map(|(key, digest)| Some((key.to_owned(), read_text(digest)?))).collect()
-        };
-        let document = |json: &Json| match json.as_array()? {
-            [key, text] => Some((read_text(key)?, read_text(text)?.into_bytes())),
-            _ => None,
-        };
-        let arrays = required(from, "arrays", "a list", Json::as_array)?;
-        let array = |(index, json)| {
-            SealedArray::read(json).map_err(|fault: PlanFault| fault.inside(&format!("arrays/{index}")))
-        };
-        Ok(SealedPlan {
-            program: required(from, "program", "a version", read_text)?,
-            store: required(source, "store", "a path", read_text).map_err(|fault| fault.inside("source"))?,
-            source: required(source, "documents", "digests", texts)
-                .map_err(|fault| fault.inside("source"))?,
-            zarr_format: optional(from, "zarr_format", "2 or 3", Json::as_u64)?,
-            only: optional(from, "only", "a list of patterns", |json| {
-                read_list(json, |json| PathPattern::new(json.as_str()?).ok())
-            })?
-            .unwrap_or_default(),
-            no_consolidate: switch(from, "no_consolidate")?,
-            documents: required(from, "documents", "pairs of a key and a text", |json| {
-                read_list(json, document)
-            })?,
-            arrays: arrays.iter().enumerate().map(array).collect::<Result<_, _>>()?,
-            is_intact: optional(from, "seal", "a digest", read_text)?
-                .is_none_or(|seal| from.as_object().is_some_and(|members| seal == seal_of(members))),
-        })
+        })?;
+        Ok(SealedPlan { is_intact, ..plan })
     }
 
     /// The options of a run of the plan: where it goes and how it runs are the caller's.
@@ -327,39 +268,35 @@ impl SealedArray {
             units: plan.job.units(),
         }
     }
-
-    fn write(&self) -> Json {
-        let mut to = Object::new()
-            .with("path", self.path.as_str())
-            .with("change", change::write(&self.change))
-            .with("route", self.route.as_str());
-        put(&mut to, "quantization", self.settled.quantization.as_ref(), quantization::write);
-        put(&mut to, "blocks", self.settled.blocks.as_ref(), write_blocks);
-        to.insert("units", list(&self.units));
-        Json::Object(to)
-    }
-
-    fn read(from: &Json) -> Result<Self, PlanFault> {
-        let quantization = from
-            .get("quantization")
-            .map(|json| quantization::read(json).map_err(|fault| fault.inside("quantization")));
-        Ok(SealedArray {
-            path: required(from, "path", "a path", read_text)?,
-            change: change::read(required(from, "change", "an object", Some)?)
-                .map_err(|fault| fault.inside("change"))?,
-            settled: Settled {
-                quantization: quantization.transpose()?,
-                blocks: optional(from, "blocks", "the shapes of blocks", read_blocks)?,
-            },
-            route: required(from, "route", "a name", read_text)?,
-            units: required(from, "units", "a list of counts", |json| read_list(json, Json::as_u64))?,
-        })
-    }
 }
 
 /// SOURCE by its place, with links resolved and without what is secret.
 fn name_of_store(node: &Node) -> String {
     String::from_utf8_lossy(&node.identity()).into_owned()
+}
+
+/// A plan as a document: the version of its form, its members, and their seal.
+pub(super) fn document_of(schema: &str, plan: &impl Serialize) -> Object {
+    let mut document = Object::new().with("schema", schema);
+    if let Ok(Json::Object(members)) = Json::parse_str(&text_of(plan)) {
+        members.iter().for_each(|(name, value)| document.insert(name, value.clone()));
+    }
+    let seal = seal_of(&document);
+    document.with("seal", seal)
+}
+
+/// Reads a document that [`document_of`] made; also whether it is as it was sealed.
+pub(super) fn read_document<T: DeserializeOwned>(schema: &str, bytes: &[u8]) -> Result<(T, bool), String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let document = Json::parse_str(text).map_err(|error| error.to_string())?;
+    let found = document.get("schema");
+    if found.and_then(Json::as_str) != Some(schema) {
+        let found = found.map_or_else(|| "missing".to_owned(), Json::excerpt);
+        return Err(format!("`schema` is {found}, and should be \"{schema}\""));
+    }
+    let seal = document.get("seal").and_then(Json::as_str);
+    let is_intact = document.as_object().map(seal_of).as_deref() == seal;
+    Ok((serde_json::from_str(text).map_err(|error| error.to_string())?, is_intact))
 }
 
 /// The digest of all members of a plan but this, whatever white space is between them.
@@ -369,28 +306,32 @@ pub(super) fn seal_of(members: &Object) -> String {
     digest([Json::Object(members).to_string_compact().as_bytes()])
 }
 
-fn write_blocks(blocks: &Blocks) -> Json {
-    let mut to =
-        Object::new().with("shapes", blocks.shapes.iter().map(|shape| list(shape)).collect::<Vec<_>>());
-    put(&mut to, "staging", blocks.staging.as_ref(), |staging| {
-        Object::new()
-            .with("chunk_shape", list(&staging.subchunk))
-            .with("shard_shape", list(&staging.shard))
-            .into()
-    });
-    Json::Object(to)
+/// What can be written down as JSON always can.
+fn text_of(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
-fn read_blocks(json: &Json) -> Option<Blocks> {
-    let lengths = |json: &Json| read_list(json, Json::as_u64);
-    let staging = match json.get("staging") {
-        Some(staging) => Some(StagingShape {
-            subchunk: lengths(staging.get("chunk_shape")?)?,
-            shard: lengths(staging.get("shard_shape")?)?,
-        }),
-        None => None,
-    };
-    Some(Blocks { shapes: read_list(json.get("shapes")?, lengths)?, staging })
+/// Documents as pairs of a key and a text.
+mod texts {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        documents: &[(String, Vec<u8>)],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(documents.iter().map(|(key, document)| (key, String::from_utf8_lossy(document))))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<(String, Vec<u8>)>, D::Error> {
+        let pairs = Vec::<(String, String)>::deserialize(from)?;
+        Ok(pairs.into_iter().map(|(key, text)| (key, text.into_bytes())).collect())
+    }
+}
+
+fn intact() -> bool {
+    true
 }
 
 /// Digests of the documents of an array, by their keys.
