@@ -1,5 +1,5 @@
-//! `completions/` holds what the program generates, shell completions and manual pages, `docs/data-types.md` what each
-//! data type supports, `docs/codecs.md` which codecs there are, and `docs/rules.md` the guide's page of rules.
+//! `completions/` holds what the program generates, shell completions and manual pages, and `docs/rules.md` the guide's
+//! page of rules.
 //!
 //! `UPDATE_GENERATED=1 cargo test --test generated` rewrites it.
 
@@ -11,17 +11,6 @@ use std::fs;
 use std::path::Path;
 
 use zarrcast::diagnostic::code::{ALL, RETIRED};
-
-#[test]
-fn page_of_data_types_is_what_the_program_generates() {
-    let generated = zarrcast::operation::data_type_page::data_type_page();
-    expect_page("docs/data-types.md", &generated);
-}
-
-#[test]
-fn page_of_codecs_is_what_the_program_generates() {
-    expect_page("docs/codecs.md", &zarrcast::operation::codec_page::codec_page());
-}
 
 #[test]
 fn page_of_rules_has_all_of_them() {

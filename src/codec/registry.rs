@@ -325,6 +325,18 @@ mod tests {
     }
 
     #[test]
+    fn page_of_codecs_has_each() {
+        let page = include_str!("../../docs/codecs.md");
+        for entry in all() {
+            let runs = if entry.is_decoded { "| yes |\n" } else { "| no" };
+            let row = page
+                .lines()
+                .find(|row| row.starts_with(&format!("| `{}` | {} |", entry.name, entry.kind.name())));
+            assert!(row.is_some_and(|row| format!("{row}\n").contains(runs)), "{}", entry.name);
+        }
+    }
+
+    #[test]
     fn each_list_is_sorted() {
         for list in [ARRAY_TO_ARRAY, ARRAY_TO_BYTES, BYTES_TO_BYTES] {
             assert!(list.iter().is_sorted_by_key(|entry| entry.name));

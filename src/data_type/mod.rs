@@ -135,12 +135,6 @@ impl DataType {
             DataType::Other(metadata) => name_of(metadata).unwrap_or_default().to_owned(),
         }
     }
-
-    /// One of each kind: a type for every name of the core and the registry, and those that no registry has.
-    pub fn examples() -> impl Iterator<Item = DataType> {
-        registry::examples()
-    }
-
     /// What is written into metadata: the name, with a configuration where the type has one, or what was read.
     pub fn to_metadata(&self) -> Json {
         let length = |bytes: usize| Object::new().with("length_bytes", bytes as u64);

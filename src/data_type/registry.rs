@@ -1,9 +1,7 @@
 //! The names that the core specification and the zarr-extensions registry have (its `data-types` folder as of
 //! 2026-07-14).
 
-use super::DataType;
 use crate::diagnostic::spelling;
-use crate::metadata::json::Json;
 
 /// Sorted; `r` stands for `r8`, `r16`, and so on.
 pub(super) const REGISTERED: [&str; 51] = [
@@ -65,40 +63,6 @@ pub fn registered_types() -> impl Iterator<Item = &'static str> {
     REGISTERED.into_iter()
 }
 
-/// What the registry's names that need a configuration, or stand for a family, are shown with.
-const CONFIGURED: [(&str, &str); 6] = [
-    ("fixed_length_utf32", r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}"#),
-    ("numpy.datetime64", r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#),
-    ("numpy.timedelta64", r#"{"name":"numpy.timedelta64","configuration":{"unit":"ms","scale_factor":10}}"#),
-    ("r", r#""r24""#),
-    (
-        "struct",
-        r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},{"name":"b","data_type":"bool"}]}}"#,
-    ),
-    ("structured", r#"{"name":"structured","configuration":{"fields":[["a","int16"],["b","bool"]]}}"#),
-];
-
-/// What is read though no registry has it.
-const UNREGISTERED: [&str; 7] = [
-    r#""int12""#,
-    r#""uint10""#,
-    r#""float8_e4m3fn""#,
-    r#""complex_float8_e4m3fn""#,
-    r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#,
-    r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}"#,
-    r#""variable_length_bytes""#,
-];
-
-/// A type for every name of the core and the registry, in order, and those that no registry has.
-pub(super) fn examples() -> impl Iterator<Item = DataType> {
-    let configured =
-        |name: &str| CONFIGURED.iter().find(|entry| entry.0 == name).map(|entry| entry.1.to_owned());
-    let registered =
-        REGISTERED.into_iter().map(move |name| configured(name).unwrap_or_else(|| format!("\"{name}\"")));
-    let all = registered.chain(UNREGISTERED.map(str::to_owned));
-    all.filter_map(|text| DataType::from_metadata(&Json::parse_str(&text).ok()?).ok())
-}
-
 /// What is read by a name that no registry has; and the type strings of v2, without their byte order, by what v3 calls
 /// them.
 const OTHER_NAMES: [(&str, &str); 19] = [
@@ -145,6 +109,57 @@ pub(super) fn is_raw_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data_type::DataType;
+    use crate::metadata::json::Json;
+
+    /// What the registry's names that need a configuration, or stand for a family, are shown with.
+    const CONFIGURED: [(&str, &str); 6] = [
+        ("fixed_length_utf32", r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}"#),
+        ("numpy.datetime64", r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#),
+        (
+            "numpy.timedelta64",
+            r#"{"name":"numpy.timedelta64","configuration":{"unit":"ms","scale_factor":10}}"#,
+        ),
+        ("r", r#""r24""#),
+        (
+            "struct",
+            r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},{"name":"b","data_type":"bool"}]}}"#,
+        ),
+        ("structured", r#"{"name":"structured","configuration":{"fields":[["a","int16"],["b","bool"]]}}"#),
+    ];
+
+    /// What is read though no registry has it.
+    const UNREGISTERED: [&str; 7] = [
+        r#""int12""#,
+        r#""uint10""#,
+        r#""float8_e4m3fn""#,
+        r#""complex_float8_e4m3fn""#,
+        r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#,
+        r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}"#,
+        r#""variable_length_bytes""#,
+    ];
+
+    /// A type for every name of the core and the registry, in order, and those that no registry has.
+    fn examples() -> impl Iterator<Item = DataType> {
+        let configured =
+            |name: &str| CONFIGURED.iter().find(|entry| entry.0 == name).map(|entry| entry.1.to_owned());
+        let registered =
+            REGISTERED.into_iter().map(move |name| configured(name).unwrap_or_else(|| format!("\"{name}\"")));
+        let all = registered.chain(UNREGISTERED.map(str::to_owned));
+        all.filter_map(|text| DataType::from_metadata(&Json::parse_str(&text).ok()?).ok())
+    }
+
+    #[test]
+    fn page_of_data_types_has_each() {
+        let page = include_str!("../../docs/data-types.md");
+        for data_type in examples() {
+            let name = match data_type.to_metadata() {
+                Json::String(name) => name.to_string(),
+                metadata => metadata.to_string_compact(),
+            };
+            assert!(page.contains(&format!("\n| `{name}` | ")), "{name}");
+        }
+    }
 
     #[test]
     fn every_name_has_an_example() {

@@ -3,11 +3,13 @@
 //! The header is a Python literal; it is parsed, never evaluated. Read in either order of dimensions and bytes;
 //! written in version 1.0, little endian and C order. Elements here are in C order and the byte order of this machine.
 
-mod header;
+use serde::Deserialize;
 
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
-use header::Header;
+use crate::grid::num_elements;
+use crate::kernel::swap::swap;
+use crate::kernel::transpose::Transpose;
 
 /// What every file begins with.
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -37,7 +39,7 @@ pub enum NpyError {
     Truncated,
     /// The header is not the literal that it must be.
     #[error("the .npy header is malformed: {0}")]
-    Header(&'static str),
+    Header(String),
     /// An element type that no Zarr array has.
     #[error("the .npy element type {0:?} is not supported")]
     Descriptor(String),
@@ -62,21 +64,23 @@ pub fn is_npy(bytes: &[u8]) -> bool {
 /// Reads a file.
 pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
     let (header, elements) = split(file)?;
-    let Header { descriptor, fortran_order, shape } = header::parse(header)?;
-    let layout = Layout::of_descriptor(&descriptor).ok_or(NpyError::Descriptor(descriptor))?;
+    let Header { descr, fortran_order, shape } = Header::read(header)?;
+    let layout = Layout::of_descriptor(&descr).ok_or(NpyError::Descriptor(descr))?;
     let found = elements.len() as u64;
     let count = num_elements(&shape);
     let expected = count.and_then(|count| count.checked_mul(layout.size as u64));
     if expected != Some(found) {
         return Err(NpyError::Size { expected: expected.unwrap_or(u64::MAX), found });
     }
-    let mut elements = if fortran_order && shape.len() > 1 {
-        c_order(elements, &shape, layout.size)
-    } else {
-        elements.to_vec()
-    };
+    let mut elements = elements.to_vec();
+    if fortran_order {
+        let order: Vec<usize> = (0..shape.len()).rev().collect();
+        let transposed = Transpose::new(&shape, &order, layout.size);
+        let decoded = transposed.and_then(|transpose| transpose.decode(&elements.clone(), &mut elements));
+        decoded.map_err(|error| NpyError::Header(error.to_string()))?;
+    }
     if layout.big_endian != cfg!(target_endian = "big") {
-        reverse_components(&mut elements, layout.component);
+        swap(&elements.clone(), &mut elements, layout.component);
     }
     Ok(NpyArray { data_type: layout.data_type, shape, elements })
 }
@@ -96,15 +100,17 @@ pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec
     let padding = (prefix + header.len() + 1).next_multiple_of(64) - prefix - header.len() - 1;
     header.extend(std::iter::repeat_n(' ', padding));
     header.push('\n');
-    let length = u16::try_from(header.len()).map_err(|_| NpyError::Header("it is too long to be written"))?;
+    let length = u16::try_from(header.len())
+        .map_err(|_| NpyError::Header("it is too long to be written".to_owned()))?;
     let mut file = Vec::with_capacity(prefix + header.len() + elements.len());
     file.extend_from_slice(MAGIC);
     file.extend_from_slice(&[1, 0]);
     file.extend_from_slice(&length.to_le_bytes());
     file.extend_from_slice(header.as_bytes());
+    let begin = file.len();
     file.extend_from_slice(elements);
     if cfg!(target_endian = "big") {
-        reverse_components(&mut file[prefix + header.len()..], component);
+        swap(elements, &mut file[begin..], component);
     }
     Ok(file)
 }
@@ -125,6 +131,46 @@ fn split(file: &[u8]) -> Result<(&[u8], &[u8]), NpyError> {
         _ => return Err(NpyError::Version(major, minor)),
     };
     rest.split_at_checked(length).ok_or(NpyError::Truncated)
+}
+
+/// numpy's own limit is 64.
+const MAX_RANK: usize = 64;
+
+/// The members of a header.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    descr: String,
+    fortran_order: bool,
+    shape: Vec<u64>,
+}
+
+impl Header {
+    /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`: JSON but for quotes, brackets, capitals, commas
+    /// after the last element, and the L behind long integers of Python 2.
+    fn read(literal: &[u8]) -> Result<Self, NpyError> {
+        let mut text: String =
+            literal.iter().filter(|byte| !byte.is_ascii_whitespace()).copied().map(char::from).collect();
+        for (python, json) in [
+            ("'", "\""),
+            ("(", "["),
+            (")", "]"),
+            ("True", "true"),
+            ("False", "false"),
+            ("L,", ","),
+            ("L]", "]"),
+            (",}", "}"),
+            (",]", "]"),
+        ] {
+            text = text.replace(python, json);
+        }
+        let header: Header =
+            serde_json::from_str(&text).map_err(|error| NpyError::Header(error.to_string()))?;
+        if header.shape.len() > MAX_RANK {
+            return Err(NpyError::Header("the shape has more than 64 dimensions".to_owned()));
+        }
+        Ok(header)
+    }
 }
 
 /// How elements lie in a file.
@@ -201,55 +247,6 @@ fn describe(data_type: &DataType) -> Option<(String, usize)> {
         DataType::Raw(size) => (format!("|V{size}"), 1),
         _ => return None,
     })
-}
-
-/// `None` where the product overflows; 0 where any length is.
-fn num_elements(shape: &[u64]) -> Option<u64> {
-    if shape.contains(&0) {
-        return Some(0);
-    }
-    shape.iter().try_fold(1_u64, |product, length| product.checked_mul(*length))
-}
-
-fn reverse_components(elements: &mut [u8], component: usize) {
-    if component > 1 {
-        for component in elements.chunks_exact_mut(component) {
-            component.reverse();
-        }
-    }
-}
-
-/// Elements in Fortran order to C order. Their number is that of the shape.
-fn c_order(elements: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
-    let mut ordered = Vec::with_capacity(elements.len());
-    // The file holds the elements, so each length and stride fits a usize, unless there is no element at all.
-    let lengths: Vec<usize> = shape.iter().map(|length| usize::try_from(*length).unwrap_or(0)).collect();
-    if elements.is_empty() {
-        return ordered;
-    }
-    let mut strides = vec![size; lengths.len()];
-    for dimension in 1..lengths.len() {
-        strides[dimension] = strides[dimension - 1] * lengths[dimension - 1];
-    }
-    let mut indices = vec![0; lengths.len()];
-    let mut start = 0;
-    loop {
-        ordered.extend_from_slice(&elements[start..start + size]);
-        let mut dimension = lengths.len();
-        loop {
-            if dimension == 0 {
-                return ordered;
-            }
-            dimension -= 1;
-            indices[dimension] += 1;
-            start += strides[dimension];
-            if indices[dimension] < lengths[dimension] {
-                break;
-            }
-            start -= strides[dimension] * lengths[dimension];
-            indices[dimension] = 0;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -57,8 +57,8 @@ fn big_endian_and_fortran_order_are_turned() {
 #[test]
 fn fortran_order_of_three_dimensions_is_turned() {
     let elements = [0, 12, 4, 16, 8, 20, 1, 13, 5, 17, 9, 21, 2, 14, 6, 18, 10, 22, 3, 15, 7, 19, 11, 23];
-    let ordered = c_order(&elements, &[2, 3, 4], 1);
-    assert_eq!(ordered, (0..24).collect::<Vec<u8>>());
+    let header = "{'descr': '|u1', 'fortran_order': True, 'shape': (2L, 3L, 4L,)}";
+    assert_eq!(read(&file(1, header, &elements)).unwrap().elements, (0..24).collect::<Vec<u8>>());
 }
 
 #[test]
