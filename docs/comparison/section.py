@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the tables of "Beside other compressors" in quantising.md from results.json: `section.py [--check]`.
+"""Write the tables of compressors.md from results.json: `section.py [--check]`.
 
 Each table stands between `<!-- begin: comparison of NAME -->` and `<!-- end -->`; what is around them is written by
 hand. `--check` writes nothing, and fails where a table is not what the results give. Wants Python 3.11 alone.
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-CHAPTER = HERE.parent / "quantising.md"
+CHAPTER = HERE.parent / "compressors.md"
 # The ways, as tables head them.
 WAYS = {
     "lossless": "exact",
