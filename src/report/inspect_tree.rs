@@ -12,7 +12,7 @@ use crate::metadata::json::Json;
 use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult, WaysResult};
 
 /// The columns of the tree.
-pub(super) const COLUMNS: [(&str, Align); 8] = [
+const COLUMNS: [(&str, Align); 8] = [
     ("node", Align::Left),
     ("shape", Align::Left),
     ("type", Align::Left),
@@ -36,14 +36,7 @@ pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::
         return Ok(());
     }
     writeln!(output)?;
-    let mut table = Table::new(&COLUMNS);
-    result.nodes.iter().for_each(|node| table.push(row(node, &result.path), None));
-    if result.totals.arrays > 1 {
-        let mut cells = vec!["total".to_owned()];
-        cells.resize(5, String::new());
-        cells.extend(sizes(Some(result.totals.bytes_logical), result.totals.bytes_stored));
-        table.push(cells, None);
-    }
+    let mut table = tree(result, usize::MAX);
     // What `inspect` of the array shows goes first.
     table.leave_out(&["codecs", "chunks", "ratio"], style);
     table.write(style, output)?;
@@ -53,6 +46,36 @@ pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::
         ways_text::write(ways, style, output)?;
     }
     Ok(())
+}
+
+/// The nodes, at most so many; more have one row together. Bars are of stored bytes, of decoded ones where none are known.
+pub(super) fn tree(result: &GroupResult, most: usize) -> Table {
+    let mut table = Table::new(&COLUMNS);
+    let (shown, rest) = result.nodes.split_at(result.nodes.len().min(most));
+    for node in shown {
+        let size = node.bytes_stored.or(node.bytes_logical.filter(|_| result.totals.bytes_stored.is_none()));
+        table.push_sizes(row(node, &result.path), size.into_iter().collect());
+    }
+    let sum = |name: String, logical, stored| {
+        let mut cells = vec![name];
+        cells.resize(5, String::new());
+        cells.extend(sizes(logical, stored));
+        cells
+    };
+    if !rest.is_empty() {
+        let all =
+            |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(bytes).reduce(u64::saturating_add);
+        let stored = all(|node| node.bytes_stored);
+        let name = format!("... and {} more", quantity::counted(rest.len() as u64, "node"));
+        table.push_sizes(sum(name, all(|node| node.bytes_logical), stored), stored.into_iter().collect());
+    }
+    if result.totals.arrays > 1 {
+        table.push(
+            sum("total".to_owned(), Some(result.totals.bytes_logical), result.totals.bytes_stored),
+            None,
+        );
+    }
+    table
 }
 
 /// The ways of each array that has some, by its path from the group.
@@ -121,7 +144,7 @@ fn below<'a>(path: &'a str, root: &str) -> &'a str {
 }
 
 /// A node's row: its name, shape, type, chunks and codecs; decoded and stored bytes, and their ratio.
-pub(super) fn row(node: &NodeResult, root: &str) -> Vec<String> {
+fn row(node: &NodeResult, root: &str) -> Vec<String> {
     let below = below(&node.path, root);
     let depth = below.matches('/').count().saturating_sub(1);
     let name = below.rsplit('/').next().unwrap_or_default();
@@ -152,7 +175,7 @@ pub(super) fn row(node: &NodeResult, root: &str) -> Vec<String> {
 }
 
 /// Bytes decoded and stored, and how many times smaller they are stored.
-pub(super) fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
+fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
     #[expect(clippy::cast_precision_loss, reason = "a ratio of three digits")]
     let ratio = |decoded: u64, stored: u64| format!("{:.2}", decoded as f64 / stored as f64);
     let ratio =

@@ -82,10 +82,12 @@ fn edges(histogram: &HistogramResult) -> Vec<String> {
 }
 
 /// Each bin by its edges, with its count.
-pub(super) fn bins(histogram: &HistogramResult) -> Vec<(String, String)> {
-    let edges = edges(histogram);
-    let bins = edges.windows(2).zip(&histogram.counts);
-    bins.map(|(edges, part)| (format!("{} to {}", edges[0], edges[1]), count(*part))).collect()
+pub(super) fn bins(histogram: &HistogramResult) -> Table {
+    let mut table = Table::new(&[("bin", Align::Left), ("values", Align::Right)]);
+    for (edges, part) in edges(histogram).windows(2).zip(&histogram.counts) {
+        table.push(vec![format!("{} to {}", edges[0], edges[1]), count(*part)], None);
+    }
+    table
 }
 
 /// A bar for each bin, as long as its count against the greatest.

@@ -35,10 +35,12 @@ pub struct Table {
 }
 
 #[derive(Debug)]
-struct Row {
-    cells: Vec<String>,
-    note: Option<String>,
-    is_heading: bool,
+pub(super) struct Row {
+    pub(super) cells: Vec<String>,
+    /// On lines of its own below the row.
+    pub(super) note: Option<String>,
+    /// Drawn as bars on pages.
+    pub(super) sizes: Vec<u64>,
 }
 
 impl Table {
@@ -47,7 +49,7 @@ impl Table {
         let cells = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
         Table {
             sides: columns.iter().map(|(_, side)| *side).collect(),
-            rows: vec![Row { cells, note: None, is_heading: true }],
+            rows: vec![Row { cells, note: None, sizes: Vec::new() }],
         }
     }
 
@@ -55,7 +57,15 @@ impl Table {
     pub fn push(&mut self, cells: Vec<String>, note: Option<String>) {
         let line = |text: String| one_line(&text).into_owned();
         let (cells, note) = (cells.into_iter().map(line).collect(), note.map(line));
-        self.rows.push(Row { cells, note, is_heading: false });
+        self.rows.push(Row { cells, note, sizes: Vec::new() });
+    }
+
+    /// Adds a row with sizes, which pages draw as bars.
+    pub fn push_sizes(&mut self, cells: Vec<String>, sizes: Vec<u64>) {
+        self.push(cells, None);
+        if let Some(row) = self.rows.last_mut() {
+            row.sizes = sizes;
+        }
     }
 
     /// The names of the columns, each with the side on which its text stands.
@@ -69,9 +79,9 @@ impl Table {
         &self.sides
     }
 
-    /// The rows below the heading, each with its note.
-    pub(super) fn body(&self) -> impl ExactSizeIterator<Item = (&[String], Option<&str>)> {
-        self.rows.iter().skip(1).map(|row| (row.cells.as_slice(), row.note.as_deref()))
+    /// The rows below the heading.
+    pub(super) fn body(&self) -> &[Row] {
+        self.rows.get(1..).unwrap_or_default()
     }
 
     /// Leaves out columns, by their names in this order, while the terminal has no room for what can be read of all.
@@ -94,7 +104,7 @@ impl Table {
     /// Writes it, two columns of space before each line and between two columns. What is wider than the terminal is cut.
     pub fn write(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
         let widths = self.widths(style.width());
-        for row in &self.rows {
+        for (number, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             for ((cell, side), columns) in row.cells.iter().zip(&self.sides).zip(&widths) {
                 let cell = if style.width().is_some() { cut(cell, *columns) } else { cell.clone() };
@@ -107,7 +117,7 @@ impl Table {
             // Where the columns of numbers alone are wider than the terminal, the line ends there.
             let line = style.width().map_or_else(|| line.clone(), |columns| cut(line.trim_end(), columns));
             let line = line.trim_end();
-            if row.is_heading {
+            if number == 0 {
                 writeln!(output, "{}", style.paint(Role::Faint, line))?;
             } else {
                 writeln!(output, "{line}")?;

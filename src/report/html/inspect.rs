@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::bars::{Row, bars};
 use super::chart;
 use super::findings::findings;
 use super::level::{self, Drawn};
@@ -13,9 +12,7 @@ use super::scale::Scale;
 use super::text;
 use crate::metadata::json::Json;
 use crate::operation::drawing::finite_range;
-use crate::operation::inspect_result::{
-    ArrayResult, GroupResult, HistogramResult, InspectResult, NodeResult, PreviewResult, WaysResult,
-};
+use crate::operation::inspect_result::{ArrayResult, GroupResult, InspectResult, PreviewResult, WaysResult};
 use crate::report::{
     inspect_information, inspect_preview, inspect_text, inspect_tree, inspect_values, quantity, ways_text,
 };
@@ -207,7 +204,12 @@ fn values(array: &ArrayResult, depth: u8, ids: &mut Ids) -> Markup {
                 }
             }
         }
-        @if let Some(histogram) = &array.histogram { (bins(histogram, ids)) }
+        @if let Some(histogram) = &array.histogram {
+            details {
+                summary { "The histogram in numbers" }
+                (parts::table("Values in each bin", &inspect_values::bins(histogram), ids))
+            }
+        }
     }
 }
 
@@ -221,23 +223,6 @@ fn slice(preview: &PreviewResult) -> Markup {
     html! {
         (picture(Pixels { values: &values, columns }, scale, &text(&words), &html! { bdi { (text(&words)) } "." }))
         (colour_bar(scale, "value", values.iter().any(|value| value.is_nan())))
-    }
-}
-
-/// The counts of a histogram that was asked for.
-fn bins(histogram: &HistogramResult, ids: &mut Ids) -> Markup {
-    let rows: Vec<(String, String)> = inspect_values::bins(histogram);
-    let shown = rows.len().min(MOST_NODES);
-    let table = html! {
-        thead { tr { th scope="col" { "bin" } th.number scope="col" { "values" } } }
-        tbody { @for (bin, count) in &rows[..shown] { tr { th scope="row" { (bin) } td.number { (count) } } } }
-    };
-    html! {
-        details {
-            summary { "The histogram in numbers" }
-            (parts::scrolling("Values in each bin", "", &table, ids))
-            @if rows.len() > shown { p { "... and " (quantity::counted((rows.len() - shown) as u64, "bin")) " more, which --json has." } }
-        }
     }
 }
 
@@ -271,29 +256,11 @@ fn ways(tried: &WaysResult, ids: &mut Ids) -> Markup {
 }
 
 fn group_body(group: &GroupResult, depth: u8, ids: &mut Ids) -> Markup {
-    let shown = &group.nodes[..group.nodes.len().min(MOST_NODES)];
-    let row = |node: &NodeResult| {
-        let mut cells = inspect_tree::row(node, &group.path);
-        let name = text(&cells.remove(0));
-        let sizes = node.bytes_stored.or(node.bytes_logical.filter(|_| group.totals.bytes_stored.is_none()));
-        // The mark of an absent size keeps the bars of the others.
-        Row { name, cells: cells.iter().map(|cell| text(cell)).collect(), sizes: sizes.into_iter().collect() }
-    };
-    let mut rows: Vec<Row> = shown.iter().map(row).collect();
-    let rest = &group.nodes[shown.len()..];
-    if !rest.is_empty() {
-        rows.push(sum_row(format!("... and {} more", quantity::counted(rest.len() as u64, "node")), rest));
-    }
-    if group.totals.arrays > 1 {
-        let mut cells = vec![String::new(); 4];
-        cells.extend(inspect_tree::sizes(Some(group.totals.bytes_logical), group.totals.bytes_stored));
-        rows.push(Row { name: "total".to_owned(), cells, sizes: Vec::new() });
-    }
     let of = if group.totals.bytes_stored.is_some() { "stored" } else { "decoded" };
     html! {
-        @if !rows.is_empty() {
+        @if !group.nodes.is_empty() {
             (heading(depth, "Tree"))
-            (bars(&format!("The nodes; bars are as long as arrays are large {of}"), &inspect_tree::COLUMNS, &rows, ids))
+            (parts::table(&format!("The nodes; bars are as long as arrays are large {of}"), &inspect_tree::tree(group, MOST_NODES), ids))
         }
         @if let Some(stats) = inspect_tree::stats(group) {
             (heading(depth, "Values"))
@@ -307,14 +274,4 @@ fn group_body(group: &GroupResult, depth: u8, ids: &mut Ids) -> Markup {
         (members(&[("documents", inspect_tree::consolidated(group).to_owned())]))
         (attributes(Some(&group.attributes), depth))
     }
-}
-
-/// What nodes without a row have in sum.
-fn sum_row(name: String, nodes: &[NodeResult]) -> Row {
-    let sum =
-        |bytes: fn(&NodeResult) -> Option<u64>| nodes.iter().filter_map(bytes).reduce(u64::saturating_add);
-    let (logical, stored) = (sum(|node| node.bytes_logical), sum(|node| node.bytes_stored));
-    let mut cells = vec![String::new(); 4];
-    cells.extend(inspect_tree::sizes(logical, stored));
-    Row { name, cells, sizes: stored.into_iter().collect() }
 }

@@ -2,7 +2,6 @@
 //!
 //! Names and texts of a store are hostile: the macro escapes what HTML acts on, and [`text`] what writing acts on.
 
-mod bars;
 mod chart;
 mod comparison;
 mod findings;

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::text;
+use crate::report::quantity::counted;
 use crate::report::table::{Align, Table};
 
 /// Numbers that tell the elements of one page apart.
@@ -58,49 +59,60 @@ pub(super) fn figures(figures: &[(&str, String, String)]) -> Markup {
 }
 
 /// The class of cells on a side.
-pub(super) fn class(side: Align) -> Option<&'static str> {
+fn class(side: Align) -> Option<&'static str> {
     (side == Align::Right).then_some("number")
 }
 
-/// A table as text has it, which scrolls by itself where it is wider than the page. The first cell names its row.
-pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
-    let rows = html! {
-        thead {
-            tr { @for (name, side) in table.columns() {
-                @if name.is_empty() { td {} } @else { th scope="col" class=[class(side)] { (name) } }
-            } }
-        }
-        tbody {
-            @for (cells, note) in table.body() {
-                tr { @for (place, (cell, side)) in cells.iter().zip(table.sides()).enumerate() {
-                    @if place == 0 { th scope="row" { (indented(cell)) } } @else { td class=[class(*side)] { bdi { (text(cell)) } } }
-                } }
-                @if let Some(note) = note {
-                    tr { td.note colspan=(table.sides().len()) { (indented_as(cells.first().map_or("", String::as_str), note)) } }
-                }
-            }
-        }
-    };
-    scrolling(caption, "", &rows, ids)
-}
+/// Rows of a table that are written: 2,000 nodes, and the sums below them. Of more, how many there are is said.
+const MOST_ROWS: usize = 2002;
 
-/// A table in a region of its own that keys can scroll.
-pub(super) fn scrolling(caption: &str, class: &str, rows: &Markup, ids: &mut Ids) -> Markup {
+/// A table as text has it, which scrolls by itself where it is wider than the page. The first cell names its row. Sizes are
+/// bars in a last column, longest for the greatest of all.
+pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
+    let shown = &table.body()[..table.body().len().min(MOST_ROWS)];
+    let more = table.body().len() - shown.len();
+    let sizes = || shown.iter().flat_map(|row| &row.sizes);
+    let greatest = sizes().copied().max().unwrap_or(0).max(1);
+    let has_bars = sizes().next().is_some();
     let id = ids.next();
     html! {
         p.caption id=(id) { (text(caption)) }
         div.scroll role="group" aria-labelledby=(id) tabindex="0" {
-            table aria-labelledby=(id) class=[(!class.is_empty()).then_some(class)] { (rows) }
+            table aria-labelledby=(id) class=[has_bars.then_some("bars")] {
+                thead { tr {
+                    @for (name, side) in table.columns() {
+                        @if name.is_empty() { td {} } @else { th scope="col" class=[class(side)] { (name) } }
+                    }
+                    @if has_bars { td {} }
+                } }
+                tbody { @for row in shown {
+                    tr {
+                        @for (place, (cell, side)) in row.cells.iter().zip(table.sides()).enumerate() {
+                            @if place == 0 { th scope="row" { (indented(cell, cell.trim_start())) } }
+                            @else { td class=[class(*side)] { bdi { (text(cell)) } } }
+                        }
+                        @if has_bars { td.bar { @for (place, size) in row.sizes.iter().enumerate() {
+                            span class=(if place == 0 { "stripe" } else { "stripe after" }) style=(width(*size, greatest)) {}
+                        } } }
+                    }
+                    @if let Some(note) = &row.note {
+                        tr { td.note colspan=(table.sides().len()) { (indented(row.cells.first().map_or("", String::as_str), note)) } }
+                    }
+                } }
+            }
         }
+        @if more > 0 { p { "... and " (counted(more as u64, "row")) " more, which --json has." } }
     }
 }
 
-/// A name behind as much space as two letters each stand for.
-pub(super) fn indented(cell: &str) -> Markup {
-    indented_as(cell, cell.trim_start())
+/// A share of the cell, in tenths of a per cent.
+fn width(size: u64, greatest: u64) -> String {
+    let tenths = u128::from(size) * 1000 / u128::from(greatest);
+    format!("width:{}.{}%", tenths / 10, tenths % 10)
 }
 
-fn indented_as(cell: &str, words: &str) -> Markup {
+/// Words behind as much space as the name of their row has.
+fn indented(cell: &str, words: &str) -> Markup {
     let depth = (cell.len() - cell.trim_start().len()) / 2;
     html! {
         @if depth == 0 { bdi { (text(words)) } }

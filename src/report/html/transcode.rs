@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::bars::{Row, bars};
 use super::comparison;
 use super::findings::findings;
 use super::page::{Header, page};
@@ -11,7 +10,7 @@ use super::text;
 use crate::operation::drawing::ComparedArray;
 use crate::operation::transcode_result::{NodeResult, TranscodeResult};
 use crate::report::quantity::{self, bytes, figure};
-use crate::report::table::Align;
+use crate::report::table::{Align, Table};
 use crate::report::transcode_text as words;
 
 /// Arrays that have a row; of more, the sums are said.
@@ -133,49 +132,37 @@ fn verify(node: &NodeResult) -> Markup {
 
 /// Stored bytes of each array before and after, as numbers and as bars.
 fn sizes(arrays: &[&NodeResult], ids: &mut Ids) -> Markup {
-    let shown = &arrays[..arrays.len().min(MOST_ARRAYS)];
-    let table = words::rows(shown);
-    let body: Vec<Vec<String>> = table.body().map(|(cells, _)| cells.to_vec()).collect();
-    let row = |(node, cells): (&&NodeResult, &Vec<String>)| {
-        let before = node.counts.bytes_source;
-        let after = node.counts.bytes_written;
-        let size = |size: Option<u64>| size.map_or_else(|| "not known".to_owned(), bytes);
-        let ratio = before.zip(after).and_then(|(before, after)| quantity::ratio(before, after));
-        let route = cells.get(1).cloned().unwrap_or_default();
-        let change = cells.get(2).cloned().unwrap_or_default();
-        let name =
-            if node.path == "/" { "the array".to_owned() } else { text(node.path.trim_start_matches('/')) };
-        Row {
-            name,
-            cells: vec![route, change, size(before), size(after), ratio.unwrap_or_default()],
-            // Where the first is not known, the second would have its colour.
-            sizes: vec![before.unwrap_or(0), after.unwrap_or(0)],
-        }
-    };
-    let mut rows: Vec<Row> = shown.iter().zip(&body).map(row).collect();
-    let rest = &arrays[shown.len()..];
-    if !rest.is_empty() {
-        let sum =
-            |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(|node| bytes(node)).sum::<u64>();
-        let (before, after) = (sum(|node| node.counts.bytes_source), sum(|node| node.counts.bytes_written));
-        rows.push(Row {
-            name: format!("... and {} more", quantity::counted(rest.len() as u64, "array")),
-            cells: vec![String::new(), String::new(), bytes(before), bytes(after), String::new()],
-            sizes: vec![before, after],
-        });
-    }
-    let columns = [
+    let mut table = Table::new(&[
         ("array", Align::Left),
         ("route", Align::Left),
         ("type", Align::Left),
         ("before", Align::Right),
         ("after", Align::Right),
         ("ratio", Align::Right),
-    ];
+    ]);
+    let (shown, rest) = arrays.split_at(arrays.len().min(MOST_ARRAYS));
+    for (node, words) in shown.iter().zip(words::rows(shown).body()) {
+        let (before, after) = (node.counts.bytes_source, node.counts.bytes_written);
+        let size = |size: Option<u64>| size.map_or_else(|| "not known".to_owned(), bytes);
+        let ratio = before.zip(after).and_then(|(before, after)| quantity::ratio(before, after));
+        let name = if node.path == "/" { "the array" } else { node.path.trim_start_matches('/') };
+        let [_, route, change, ..] = words.cells.as_slice() else { continue };
+        let cells = [name, route, change, &size(before), &size(after), &ratio.unwrap_or_default()];
+        // Where the first is not known, the second would have its colour.
+        table.push_sizes(cells.map(str::to_owned).to_vec(), vec![before.unwrap_or(0), after.unwrap_or(0)]);
+    }
+    if !rest.is_empty() {
+        let sum =
+            |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(|node| bytes(node)).sum::<u64>();
+        let (before, after) = (sum(|node| node.counts.bytes_source), sum(|node| node.counts.bytes_written));
+        let name = format!("... and {} more", quantity::counted(rest.len() as u64, "array"));
+        let cells = [&name, "", "", &bytes(before), &bytes(after), ""];
+        table.push_sizes(cells.map(str::to_owned).to_vec(), vec![before, after]);
+    }
     html! {
-        @if !rows.is_empty() {
+        @if !arrays.is_empty() {
             (heading(2, "Sizes"))
-            (bars("Stored chunks: the upper bar is before, the lower after", &columns, &rows, ids))
+            (parts::table("Stored chunks: the upper bar is before, the lower after", &table, ids))
         }
     }
 }

@@ -6,14 +6,15 @@ use maud::{Markup, html};
 
 use super::findings::findings;
 use super::page::{Header, page};
-use super::parts::{self, Ids, heading, members, scrolling};
+use super::parts::{self, Ids, heading, members};
 use super::text;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::operation::validate_result::{AgainstResult, ValidateResult};
 use crate::report::quantity::{count, counted};
+use crate::report::table::{Align, Table};
 use crate::report::validate_text::{node_of, summary};
 
-/// Nodes, codes or ranges that have a row.
+/// Ranges or reasons that are written.
 const MOST_ROWS: usize = 500;
 
 /// The page.
@@ -59,40 +60,27 @@ pub fn validate(result: &ValidateResult) -> String {
     page(&header, &main)
 }
 
-fn failures(result: &ValidateResult, ids: &mut Ids) -> Markup {
-    let shown = result.failures.iter().take(MOST_ROWS);
-    let rows = html! {
-        thead { tr { th scope="col" { "what" } th scope="col" { "why it was not read" } } }
-        tbody { @for failure in shown {
-            tr {
-                th scope="row" { bdi { (node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref()).trim_end_matches(": ")) } }
-                td.text { bdi { (text(&failure.message)) } }
-            }
-        } }
-    };
-    let more = result.failures.len().saturating_sub(MOST_ROWS);
-    html! {
-        (heading(2, "Not read"))
-        (scrolling("What could not be read, and so was not checked", "", &rows, ids))
-        @if more > 0 { p { "... and " (count(more as u64)) " more, which --json has." } }
-    }
+/// A table of text columns, then of numbers.
+fn columns(text: &[&str], numbers: &[&str]) -> Table {
+    let text = text.iter().map(|name| (*name, Align::Left));
+    let all: Vec<(&str, Align)> = text.chain(numbers.iter().map(|name| (*name, Align::Right))).collect();
+    Table::new(&all)
 }
 
-/// How many findings of each severity something has.
-#[derive(Debug, Default, Clone, Copy)]
-struct Counts([u64; 3]);
+/// A node by its store and path.
+fn named(store: Option<&str>, node: Option<&str>, key: Option<&str>) -> String {
+    node_of(store, node, key).trim_end_matches(": ").to_owned()
+}
 
-impl Counts {
-    fn add(&mut self, severity: Severity) {
-        self.0[match severity {
-            Severity::Error => 0,
-            Severity::Warning => 1,
-            Severity::Info => 2,
-        }] += 1;
+fn failures(result: &ValidateResult, ids: &mut Ids) -> Markup {
+    let mut table = columns(&["what", "why it was not read"], &[]);
+    for failure in &result.failures {
+        let what = named(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
+        table.push(vec![what, failure.message.clone()], None);
     }
-
-    fn all(self) -> u64 {
-        self.0.iter().sum()
+    html! {
+        (heading(2, "Not read"))
+        (parts::table("What could not be read, and so was not checked", &table, ids))
     }
 }
 
@@ -101,115 +89,68 @@ fn by_code(found: &[Diagnostic], ids: &mut Ids) -> Markup {
     for finding in found {
         codes.entry(finding.code).or_insert((finding, 0)).1 += 1;
     }
-    let most = codes.values().map(|(_, number)| *number).max().unwrap_or(1);
-    let rows = html! {
-        thead { tr { th scope="col" { "code" } th scope="col" { "name" } th scope="col" { "severity" } th.number scope="col" { "findings" } td {} } }
-        tbody { @for (code, (finding, number)) in &codes {
-            tr {
-                th scope="row" { code { (code) } }
-                td { (finding.name) }
-                td class=(finding.severity.name()) { (finding.severity.name()) }
-                td.number { (count(*number)) }
-                td.bar { span.stripe style=(share(*number, most)) {} }
-            }
-        } }
-    };
-    scrolling(
+    let mut table = columns(&["code", "name", "severity"], &["findings"]);
+    for (code, (finding, number)) in codes {
+        let cells = [code, finding.name, finding.severity.name(), &count(number)];
+        table.push_sizes(cells.map(str::to_owned).to_vec(), vec![number]);
+    }
+    parts::table(
         "How often each code was found; zarrcast validate --explain CODE says what it means",
-        "bars",
-        &rows,
+        &table,
         ids,
     )
 }
 
 fn by_node(found: &[Diagnostic], ids: &mut Ids) -> Markup {
-    let mut nodes: BTreeMap<String, Counts> = BTreeMap::new();
-    for finding in found {
-        let location = &finding.location;
-        let name = node_of(location.store.as_deref(), location.node.as_deref(), None);
-        nodes.entry(name.trim_end_matches(": ").to_owned()).or_default().add(finding.severity);
+    const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Info];
+    let mut nodes: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+    for Diagnostic { location, severity, .. } in found {
+        let counts =
+            nodes.entry(named(location.store.as_deref(), location.node.as_deref(), None)).or_default();
+        for (number, _) in counts.iter_mut().zip(SEVERITIES).filter(|(_, other)| other == severity) {
+            *number += 1;
+        }
     }
-    let most = nodes.values().map(|counts| counts.all()).max().unwrap_or(1);
-    let rows = html! {
-        thead { tr {
-            th scope="col" { "node" }
-            @for name in ["errors", "warnings", "infos"] { th.number scope="col" { (name) } }
-            td {}
-        } }
-        tbody { @for (node, counts) in nodes.iter().take(MOST_ROWS) {
-            tr {
-                th scope="row" { bdi { (node) } }
-                @for number in counts.0 { td.number { (count(number)) } }
-                td.bar { span.stripe style=(share(counts.all(), most)) {} }
-            }
-        } }
-    };
-    let more = nodes.len().saturating_sub(MOST_ROWS);
-    html! {
-        (scrolling("Findings of each node by severity; bars are as long as there are findings", "bars", &rows, ids))
-        @if more > 0 { p { "... and " (counted(more as u64, "node")) " more." } }
+    let mut table = columns(&["node"], &["errors", "warnings", "infos"]);
+    for (node, counts) in nodes {
+        table.push_sizes(std::iter::once(node).chain(counts.map(count)).collect(), vec![counts.iter().sum()]);
     }
-}
-
-/// What share of the most a number is, as the width of a bar.
-fn share(number: u64, most: u64) -> String {
-    super::bars::width(number, most)
+    parts::table("Findings of each node by severity; bars are as long as there are findings", &table, ids)
 }
 
 fn comparison(against: &AgainstResult, ids: &mut Ids) -> Markup {
     let (class, word) = if against.equal { ("good", "Equal to") } else { ("error", "Differs from") };
-    let rows = html! {
-        thead { tr {
-            th scope="col" { "array" } th scope="col" { "equal" } th.number scope="col" { "elements" }
-            th.number scope="col" { "differing" } th scope="col" { "what was found" }
-        } }
-        tbody { @for node in against.nodes.iter().take(MOST_ROWS) {
-            tr {
-                th scope="row" { bdi { (text(&node.path)) } }
-                td { @if node.equal { "yes" } @else { strong.error { "no" } } }
-                td.number { (count(node.elements)) }
-                td.number { (count(node.differing)) }
-                td.text { bdi { (text(&node.comparison().join("; "))) } }
-            }
-        } }
-    };
-    let more = against.nodes.len().saturating_sub(MOST_ROWS);
+    let mut table = columns(&["array", "equal", "what was found"], &["elements", "differing"]);
+    for node in &against.nodes {
+        let equal = if node.equal { "yes" } else { "no" }.to_owned();
+        let found = node.comparison().join("; ");
+        table.push(vec![node.path.clone(), equal, found, count(node.elements), count(node.differing)], None);
+    }
     html! {
         (heading(2, "Comparison"))
         p { strong class=(class) { (word) } " " bdi { (text(&against.other)) } }
-        (scrolling("Arrays paired by path", "", &rows, ids))
-        @if more > 0 { p { "... and " (counted(more as u64, "array")) " more, which --json has." } }
+        (parts::table("Arrays paired by path", &table, ids))
     }
 }
 
 /// What was looked at, what was not, and what is absent.
 fn looked_at(result: &ValidateResult, ids: &mut Ids) -> Markup {
-    let rows = html! {
-        thead { tr {
-            th scope="col" { "store" } th scope="col" { "level" } th.number scope="col" { "nodes" }
-            th.number scope="col" { "objects" }
-        } }
-        tbody { @for store in result.checked.iter().take(MOST_ROWS) {
-            tr {
-                th scope="row" { bdi { (text(&store.store)) } }
-                td { (store.level) }
-                td.number { (count(store.nodes.len() as u64)) }
-                td.number { (count(store.objects)) }
-            }
-        } }
-    };
+    let mut table = columns(&["store", "level"], &["nodes", "objects"]);
+    for store in &result.checked {
+        let cells = [&store.store, store.level, &count(store.nodes.len() as u64), &count(store.objects)];
+        table.push(cells.map(str::to_owned).to_vec(), None);
+    }
     let range =
         |[first, last]: &[u64; 2]| if first == last { first.to_string() } else { format!("{first}-{last}") };
     let absent = result.absent.iter().take(MOST_ROWS).map(|absent| {
         let ranges: Vec<String> = absent.ranges.iter().map(range).collect();
-        let node = node_of(Some(&absent.store), Some(&absent.node), None);
-        (node.trim_end_matches(": ").to_owned(), format!("chunks {}", ranges.join(", ")))
+        (named(Some(&absent.store), Some(&absent.node), None), format!("chunks {}", ranges.join(", ")))
     });
     let absent: Vec<(String, String)> = absent.collect();
     html! {
         @if !result.checked.is_empty() {
             (heading(2, "What was looked at"))
-            (scrolling("Stores and how deep they were looked into", "", &rows, ids))
+            (parts::table("Stores and how deep they were looked into", &table, ids))
         }
         @if !result.unchecked.is_empty() {
             (heading(2, "What was not looked at"))
