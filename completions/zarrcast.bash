@@ -65,7 +65,7 @@ _zarrcast() {
 
     case "${cmd}" in
         zarrcast)
-            opts="-h -V --help --version inspect validate transcode apply-codec completions man help"
+            opts="-h -V --help --version inspect validate apply-codec completions man transcode help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -175,7 +175,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__help)
-            opts="inspect validate transcode apply-codec completions man help"
+            opts="inspect validate apply-codec completions man transcode help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -398,14 +398,46 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-c -s -d -f -q -v -h -V --node --codecs --compress --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --only --include --exclude --rule --no-consolidate --verify --quality --require --dry-run --estimate --overwrite --resume --init --partitions --partition --pass --first-index --status --finish --print-script --report --json --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --help --version"
+            opts="-c -s -d -f -q -v -h -V --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --codecs --compress --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --only --include --exclude --rule --no-consolidate --verify --quality --require --dry-run --estimate --overwrite --resume --init --partitions --partition --pass --first-index --status --finish --print-script --node --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --json --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --node)
+                --quantize)
+                    COMPREPLY=($(compgen -W "int16 int2 int32 int4 int64 int8 uint16 uint2 uint32 uint4 uint64 uint8" -- "${cur}"))
+                    return 0
+                    ;;
+                --max-error)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --step)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep-bits)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -W "codecs cf plain" -- "${cur}"))
+                    return 0
+                    ;;
+                --range)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scale)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --offset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --missing)
+                    COMPREPLY=($(compgen -W "auto" -- "${cur}"))
                     return 0
                     ;;
                 --codecs)
@@ -472,42 +504,6 @@ _zarrcast() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --quantize)
-                    COMPREPLY=($(compgen -W "int16 int2 int32 int4 int64 int8 uint16 uint2 uint32 uint4 uint64 uint8" -- "${cur}"))
-                    return 0
-                    ;;
-                --max-error)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --step)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --keep-bits)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --as)
-                    COMPREPLY=($(compgen -W "codecs cf plain" -- "${cur}"))
-                    return 0
-                    ;;
-                --range)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --scale)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --offset)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --missing)
-                    COMPREPLY=($(compgen -W "auto" -- "${cur}"))
-                    return 0
-                    ;;
                 --nan-value)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -560,19 +556,8 @@ _zarrcast() {
                     COMPREPLY=($(compgen -W "slurm kubernetes dask snakemake" -- "${cur}"))
                     return 0
                     ;;
-                --report)
-                    local oldifs
-                    if [ -n "${IFS+x}" ]; then
-                        oldifs="$IFS"
-                    fi
-                    IFS=$'\n'
+                --node)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    if [ -n "${oldifs+x}" ]; then
-                        IFS="$oldifs"
-                    fi
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o filenames
-                    fi
                     return 0
                     ;;
                 --threads)
@@ -601,6 +586,21 @@ _zarrcast() {
                     ;;
                 --missing-status)
                     COMPREPLY=($(compgen -W "403" -- "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 *)

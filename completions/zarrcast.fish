@@ -28,18 +28,18 @@ complete -c zarrcast -n "__fish_zarrcast_needs_command" -s h -l help -d 'Print h
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write an array or a hierarchy anew: codecs, chunks, shards, data type, fill value, quantised'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write a copy of an array or group: smaller, in other chunks or another format'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l node -d 'The path of a node inside each store' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage -d 'Count what is stored: chunks, shards, bytes, and keys that belong to no chunk' -r -f -a "auto\t'On stores that list quickly: local ones'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l node -d 'Path of a node inside each store' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage -d 'Count stored chunks, bytes and unknown keys' -r -f -a "auto\t'On stores that list quickly: local ones'
 always\t'On every store'
 never\t'The metadata alone'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l depth -d 'Of a group, show nodes at most this far below it' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l histogram -d 'Count the values in bins of equal width; from the least to the greatest, unless a range is given' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l suggest -d 'Try ways to store floats smaller; or suggest scale_offset and cast_value for integers of this type' -r -f -a "int16\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l depth -d 'Show nodes at most N levels below a group' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l histogram -d 'Count the values in bins of equal width' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l suggest -d 'Try ways to store floats smaller, with commands' -r -f -a "int16\t''
 int2\t''
 int32\t''
 int4\t''
@@ -51,41 +51,41 @@ uint32\t''
 uint4\t''
 uint64\t''
 uint8\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l sample -d 'Let --suggest try the ways on about this many chunks' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l chunk -d 'Decode one object of the stored grid, codec by codec, with sizes, times and checksums' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview -d 'Draw a slice: of the last two dimensions, at index 0 of the others, or where AXIS=INDEX says' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing, which no figure is over; `auto`: those that are declared' -r -f -a "auto\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l sample -d 'Chunks that --suggest tries, about' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l chunk -d 'Decode one chunk, codec by codec' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview -d 'Draw a slice of the last two dimensions' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing; `auto`: those that attributes declare' -r -f -a "auto\t''
 none\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-png -d 'Draw the slice of --preview into a PNG file of at most 1024 x 1024 pixels' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l report -d 'Write the result as a page with pictures, too: one HTML file that needs nothing from elsewhere' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l threads -d 'Worker threads' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-png -d 'Draw the slice into a PNG file, at most 1024 x 1024' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l report -d 'Write an HTML page with pictures' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l threads -d 'Worker threads [default: all cores]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage-option -d 'A setting of the store, by the name that the cloud\'s own tools have for it (repeatable)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l requests -d 'The most requests in flight [default: 64]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing-status -d 'Take chunks that the store refuses for absent' -r -f -a "403\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l stats -d 'Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, missing, the fill value'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l information -d 'Find the bitwise real information along each dimension, and the bits that keep 99 and 99.9 % of it'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l requests -d 'Requests in flight at most [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l stats -d 'Minimum, maximum, mean, deviation, NaN count'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l information -d 'Bitwise real information of each bit'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chunk -d 'Let --chunk count inner chunks of shards'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l cf -d 'Apply the attributes scale_factor, add_offset and _Unsigned first, as CF readers do'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as one JSON document'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l cf -d 'Apply scale_factor, add_offset and _Unsigned first'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Print details and times on stderr'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l anonymous -d 'Sign no requests: for public data'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'The path of a node inside each store, OTHER included' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'How deep to look [default: keys; of a store that does not list, such as a web server: metadata]' -r -f -a "metadata\t'The documents'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'Path of a node inside each store, OTHER included' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'How deep: metadata, keys, index or data [default: keys]' -r -f -a "metadata\t'The documents'
 keys\t'And the keys: unknown, out of the grid, truncated, absent'
 index\t'And the shard indexes'
 data\t'And every chunk, decoded whole, its checksums verified'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l deny -d 'Take a code, or all warnings, as errors (repeatable)' -r -f -a "warnings\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l deny -d 'Take a code, or all warnings, as errors' -r -f -a "warnings\t''
 ZC101\t'codecs-empty'
 ZC102\t'codec-order'
 ZC103\t'codec-unknown'
@@ -227,7 +227,7 @@ ZX103\t'chunk-value'
 ZX104\t'not-checked'
 ZX105\t'no-checksum'
 ZX201\t'no-statistics'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l allow -d 'Leave the findings of a code out (repeatable)' -r -f -a "ZC101\t'codecs-empty'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l allow -d 'Leave out the findings of a code' -r -f -a "ZC101\t'codecs-empty'
 ZC102\t'codec-order'
 ZC103\t'codec-unknown'
 ZC104\t'codec-unregistered'
@@ -369,19 +369,19 @@ ZX104\t'not-checked'
 ZX105\t'no-checksum'
 ZX201\t'no-statistics'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-findings -d 'Show the first N findings; 0 shows all' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l format -d 'In what form to report' -r -f -a "text\t'For people'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l format -d 'Form: text, json, github, junit or sarif' -r -f -a "text\t'For people'
 json\t'One document, the same as --json'
 github\t'Workflow commands of GitHub Actions: annotations'
 junit\t'JUnit XML: a test suite for each store, a test case for each node'
 sarif\t'SARIF 2.1.0'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l partition -d 'Of the stored chunks and shards, look at the I-th of N shares only; I from 0, or `auto` for a scheduler\'s number' -r -f -a "auto\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l first-index -d 'What the scheduler counts shares from [default: 1 for SGE and LSF, else 0]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l against -d 'Compare the values with those of OTHER, whatever its chunks, codecs and data types' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l rtol -d 'The tolerance relative to OTHER\'s value [default: 0]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l atol -d 'The absolute tolerance [default: 0]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l expect -d 'What must hold: a document of --write-expect or of `inspect --json`, or members of it' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l partition -d 'Check the I-th of N shares of the chunks; I from 0, or auto/N' -r -f -a "auto\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l first-index -d 'First number of the scheduler [default: 1 for SGE and LSF, else 0]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l against -d 'Compare the values with those of OTHER' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l rtol -d 'Tolerance relative to OTHER\'s value [default: 0]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l atol -d 'Absolute tolerance [default: 0]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l expect -d 'Require the members of a JSON document' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l write-expect -d 'Write what --expect takes, for STORE as it is' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l explain -d 'Show what a code means, why it matters and what to do' -r -f -a "ZC101\t'codecs-empty'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l explain -d 'Show what a code means and what to do' -r -f -a "ZC101\t'codecs-empty'
 ZC102\t'codec-order'
 ZC103\t'codec-unknown'
 ZC104\t'codec-unregistered'
@@ -522,43 +522,33 @@ ZX103\t'chunk-value'
 ZX104\t'not-checked'
 ZX105\t'no-checksum'
 ZX201\t'no-statistics'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l report -d 'Write the result as a page with pictures, too: one HTML file that needs nothing from elsewhere' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l threads -d 'Worker threads' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l report -d 'Write an HTML page with pictures' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l threads -d 'Worker threads [default: all cores]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l storage-option -d 'A setting of the store, by the name that the cloud\'s own tools have for it (repeatable)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l requests -d 'The most requests in flight [default: 64]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l missing-status -d 'Take chunks that the store refuses for absent' -r -f -a "403\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l cf -d 'Compare the values as CF readers see both sides'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l requests -d 'Requests in flight at most [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l cf -d 'Compare what CF readers see of both sides'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l list-rules -d 'List every code with its severity'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l json -d 'Print the result as one JSON document'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s v -l verbose -d 'Print details and times on stderr'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l anonymous -d 'Sign no requests: for public data'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l node -d 'The path of the node of SOURCE to read' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'The whole codec chain: JSON, @FILE, or the words of --compress (`bytes` is put in front of them)' -r -f -a "zstd\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l codecs -d 'Codec chain: JSON, @FILE, or words: zstd:5,crc32c' -r -f -a "zstd\t''
 gzip\t''
 blosc\t''
 crc32c\t''
 bytes\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l compress -d 'The whole list of bytes->bytes codecs of the innermost chain' -r -f -a "zstd\t''
-gzip\t''
-blosc\t''
-crc32c\t''
-none\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'The chunk shape; of a sharded array that of the inner chunks' -r -f -a "auto\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'The shard shape: chunks are put into shards, or into other ones; `none` takes them out' -r -f -a "auto\t''
-none\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l select -d 'A part of the array, by dimensions: `time=0:100,lat=20:`; of a hierarchy, of every array that has them' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'The data type; values are converted' -r -f -a "bfloat16\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s d -l data-type -d 'Data type of the decoded array' -r -f -a "bfloat16\t''
 bool\t''
 complex128\t''
 complex64\t''
@@ -601,163 +591,30 @@ uint32\t''
 uint4\t''
 uint64\t''
 uint8\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s f -l fill-value -d 'The fill value, as JSON; values are kept' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l zarr-format -d 'The version of the Zarr format; chunks are copied where they can stay' -r -f -a "2\t'`.zarray` and `.zattrs`'
-3\t'`zarr.json`'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l separator -d 'What stands between the indices in chunk keys' -r -f -a ".\t'All chunks in one folder'
-/\t'A folder for each index but the last'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'All attributes, as JSON or @FILE' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Attributes that are added or replaced, as JSON or @FILE' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'The names of the dimensions' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quantize -d 'Store floats as integers of this type, by scale_offset and cast_value' -r -f -a "int16\t''
-int2\t''
-int32\t''
-int4\t''
-int64\t''
-int8\t''
-uint16\t''
-uint2\t''
-uint32\t''
-uint4\t''
-uint64\t''
-uint8\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'The greatest error that is allowed; quantises in the widest step that keeps it' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l step -d 'The step between codes; quantises to multiples of it' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l keep-bits -d 'Keep N bits of the significand of floats, or as many as keep P (0.99) of their information; they stay floats' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'How the codes are written' -r -f -a "codecs\t'The float array, with scale_offset and cast_value in its codec chain'
-cf\t'An integer array with the CF attributes scale_factor and add_offset'
-plain\t'An integer array, attributes as they are'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l range -d 'The values of the first and the last code; default: the least and the greatest finite value' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l scale -d 'The codec\'s own scale, in (x - offset) * scale' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l offset -d 'The codec\'s own offset' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing -d 'Values that count as NaN; `auto`: the attributes _FillValue and missing_value' -r -f -a "auto\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l nan-value -d 'What NaN becomes: the code that stands for it (with --quantize), or a value (with --data-type)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rounding -d 'How a value between two representable ones is rounded; default: nearest-even' -r -f -a "nearest-even\t'To the nearest, ties to even'
-nearest-away\t'To the nearest, ties away from zero'
-towards-zero\t'Towards zero'
-towards-positive\t'Towards positive infinity'
-towards-negative\t'Towards negative infinity'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d 'What becomes of a value out of range; default: an error' -r -f -a "clamp\t'The nearest bound'
-wrap\t'Modulo 2^N; integer targets only'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l only -d 'Write only the arrays whose path matches' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include -d 'Change only the arrays whose path matches; the others are copied' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 'Options for the arrays whose path matches; of several rules the later ones win' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l require -d 'What each quantised array has to keep, else DEST is not published and the exit status is 1' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'In how many parts the job is cut; fewer where there are fewer stored objects' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Do a part of the planned job: its number, from 0, or `auto` for that of a scheduler\'s array job' -r -f -a "auto\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'The pass of which a part is done; the first that is not complete' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l first-index -d 'What the scheduler counts parts from [default: 1 for SGE and LSF, else 0]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l print-script -d 'Print a script that does all of the planned job: its parts, the finish, and again what is missing' -r -f -a "slurm\t''
-kubernetes\t''
-dask\t''
-snakemake\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l report -d 'Write the result as a page with pictures, too: one HTML file that needs nothing from elsewhere' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l threads -d 'Worker threads' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l shape -d 'Shape of the decoded array; `scalar` for 0-D' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s f -l fill-value -d 'Fill value of the decoded array, as JSON' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l like -d 'Take chain, data type and chunk shape of this array' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l node -d 'Path of the node of --like' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l chunk -d 'Decode this stored chunk instead of INPUT' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l repeat -d 'Run N times, report the median rate of each codec' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l threads -d 'Worker threads [default: all cores]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t'On a terminal'
 always\t'In any case'
 never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l storage-option -d 'A setting of the store, by the name that the cloud\'s own tools have for it (repeatable)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l requests -d 'The most requests in flight [default: 64]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing-status -d 'Take chunks that the store refuses for absent' -r -f -a "403\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Plain floats: drop scale_offset and cast_value, or apply the CF attributes'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l write-empty-chunks -d 'Write chunks that hold only the fill value'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-workarounds -d 'Leave out what is only there for readers that do not open what is valid'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lossy-cast -d 'Write a cast from integers to floats that can lose bits'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codec chain does not bring back'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-consolidate -d 'Leave consolidated metadata out'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -d 'Read DEST back and compare'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quality -d 'Measure what quantising did to the values, by what is read back of DEST'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan, reading no chunk but for an estimate'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l estimate -d 'Let the plan say how large DEST will be and how long it takes, from a sample of the chunks that is encoded'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l overwrite -d 'Replace DEST: an array, a group, an unfinished run or an empty folder'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l resume -d 'Go on with an unfinished run of the same command; with no DEST, start'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l init -d 'Plan the job once, and seal the plan in DEST; needs --partitions'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l status -d 'Say which parts of the planned job are done, by pass; nothing is changed'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l finish -d 'Prove that all parts are there, and publish DEST'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l json -d 'Print the result as one JSON document'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l anonymous -d 'Sign no requests: for public data'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l codecs -d 'The codec chain: JSON, @FILE, or words as in `transcode --compress`, such as zstd:5,crc32c' -r -f -a "zstd\t''
-gzip\t''
-blosc\t''
-crc32c\t''
-bytes\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s d -l data-type -d 'The data type of the decoded array' -r -f -a "bfloat16\t''
-bool\t''
-complex128\t''
-complex64\t''
-complex_bfloat16\t''
-complex_float16\t''
-complex_float32\t''
-complex_float4_e2m1fn\t''
-complex_float64\t''
-complex_float6_e2m3fn\t''
-complex_float6_e3m2fn\t''
-complex_float8_e3m4\t''
-complex_float8_e4m3\t''
-complex_float8_e4m3b11fnuz\t''
-complex_float8_e4m3fnuz\t''
-complex_float8_e5m2\t''
-complex_float8_e5m2fnuz\t''
-complex_float8_e8m0fnu\t''
-float16\t''
-float32\t''
-float4_e2m1fn\t''
-float64\t''
-float6_e2m3fn\t''
-float6_e3m2fn\t''
-float8_e3m4\t''
-float8_e4m3\t''
-float8_e4m3b11fnuz\t''
-float8_e4m3fnuz\t''
-float8_e5m2\t''
-float8_e5m2fnuz\t''
-float8_e8m0fnu\t''
-int16\t''
-int2\t''
-int32\t''
-int4\t''
-int64\t''
-int8\t''
-uint16\t''
-uint2\t''
-uint32\t''
-uint4\t''
-uint64\t''
-uint8\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l shape -d 'The shape of the decoded array; `scalar` for 0-D' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s f -l fill-value -d 'The fill value of the decoded array, as JSON; without it none is checked or transformed' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l like -d 'Take the chain, the data type and the chunk shape of this array' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l node -d 'The path of the node of --like' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l chunk -d 'Decode this stored chunk of the array instead of INPUT' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l repeat -d 'Run N times and report the median throughput of each codec' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l threads -d 'Worker threads' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l max-memory -d 'Bytes of chunk data in flight, such as 512MiB or 2GB' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l progress -d 'When to show progress, on stderr' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l storage-option -d 'A setting of the store, by the name that the cloud\'s own tools have for it (repeatable)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l requests -d 'The most requests in flight [default: 64]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l missing-status -d 'Take chunks that the store refuses for absent' -r -f -a "403\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l requests -d 'Requests in flight at most [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l decode -d 'Run the chain backwards'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l no-fill-check -d 'Accept a fill value that the chain does not bring back'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l stages -d 'Print a row for each codec on stderr: type, shape, fill value, bytes, time'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l stages -d 'Print a row for each codec on stderr'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l round-trip -d 'Encode, decode and compare'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l json -d 'Print the result as one JSON document'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s v -l verbose -d 'Say on stderr what was done, and how long it took'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s v -l verbose -d 'Print details and times on stderr'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l anonymous -d 'Sign no requests: for public data'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -766,10 +623,153 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s h -l h
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s h -l help -d 'Print help'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "transcode" -d 'Write an array or a hierarchy anew: codecs, chunks, shards, data type, fill value, quantised'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "completions" -d 'Print the completions for a shell'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "man" -d 'Write the manual pages into a directory'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate transcode apply-codec completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quantize -d 'Store floats as this integer type' -r -f -a "int16\t''
+int2\t''
+int32\t''
+int4\t''
+int64\t''
+int8\t''
+uint16\t''
+uint2\t''
+uint32\t''
+uint4\t''
+uint64\t''
+uint8\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'Store floats as integers, each within E' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l step -d 'Store floats as integer multiples of S' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l keep-bits -d 'Round floats to N significant bits' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'Form of the codes: codecs, cf or plain' -r -f -a "codecs\t'The float array, with scale_offset and cast_value in its codec chain'
+cf\t'An integer array with the CF attributes scale_factor and add_offset'
+plain\t'An integer array, attributes as they are'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l range -d 'Values of the first and the last code [default: minimum and maximum]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l scale -d 'Scale of the codec, in (x - offset) * scale' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l offset -d 'Offset of the codec' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing -d 'Values that count as NaN; `auto`: _FillValue and missing_value' -r -f -a "auto\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l codecs -d 'Replace the whole codec chain' -r -f -a "zstd\t''
+gzip\t''
+blosc\t''
+crc32c\t''
+bytes\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l compress -d 'Replace the compressor: zstd:5, none or auto' -r -f -a "zstd\t''
+gzip\t''
+blosc\t''
+crc32c\t''
+none\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'Chunk shape: 64,256 or time=1,lat=0 or auto' -r -f -a "auto\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'Shard shape, auto, or none' -r -f -a "auto\t''
+none\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l select -d 'Take a part: time=0:100,lat=20:' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'Convert the values to this data type' -r -f -a "bfloat16\t''
+bool\t''
+complex128\t''
+complex64\t''
+complex_bfloat16\t''
+complex_float16\t''
+complex_float32\t''
+complex_float4_e2m1fn\t''
+complex_float64\t''
+complex_float6_e2m3fn\t''
+complex_float6_e3m2fn\t''
+complex_float8_e3m4\t''
+complex_float8_e4m3\t''
+complex_float8_e4m3b11fnuz\t''
+complex_float8_e4m3fnuz\t''
+complex_float8_e5m2\t''
+complex_float8_e5m2fnuz\t''
+complex_float8_e8m0fnu\t''
+float16\t''
+float32\t''
+float4_e2m1fn\t''
+float64\t''
+float6_e2m3fn\t''
+float6_e3m2fn\t''
+float8_e3m4\t''
+float8_e4m3\t''
+float8_e4m3b11fnuz\t''
+float8_e4m3fnuz\t''
+float8_e5m2\t''
+float8_e5m2fnuz\t''
+float8_e8m0fnu\t''
+int16\t''
+int2\t''
+int32\t''
+int4\t''
+int64\t''
+int8\t''
+uint16\t''
+uint2\t''
+uint32\t''
+uint4\t''
+uint64\t''
+uint8\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s f -l fill-value -d 'Fill value, as JSON; values are kept' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l zarr-format -d 'Write this version of the Zarr format: 2 or 3' -r -f -a "2\t'`.zarray` and `.zattrs`'
+3\t'`zarr.json`'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l separator -d 'Separator of the indices in chunk keys: `.` or `/`' -r -f -a ".\t'All chunks in one folder'
+/\t'A folder for each index but the last'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'All attributes, as JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Attributes to add or replace, as JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'Names of the dimensions' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l nan-value -d 'Code of NaN (with --quantize), or its value (with --data-type)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rounding -d 'Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative' -r -f -a "nearest-even\t'To the nearest, ties to even'
+nearest-away\t'To the nearest, ties away from zero'
+towards-zero\t'Towards zero'
+towards-positive\t'Towards positive infinity'
+towards-negative\t'Towards negative infinity'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d 'Take values out of range: `clamp` to the nearest bound, or `wrap` modulo 2^N [default: an error]' -r -f -a "clamp\t'The nearest bound'
+wrap\t'Modulo 2^N; integer targets only'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l only -d 'Write only the arrays whose path matches, with their coordinates' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include -d 'Change only the arrays whose path matches' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 'Options for some arrays: \'GLOB: OPTIONS\'' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l require -d 'Write only if quality measures hold' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'How many parts the job is cut into' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Do one part: its number from 0, or `auto` in a scheduler\'s array job' -r -f -a "auto\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'Pass of the part [default: the first that is not complete]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l first-index -d 'First number of the scheduler [default: 1 for SGE and LSF, else 0]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l print-script -d 'Print a script for the whole job: slurm, kubernetes, dask or snakemake' -r -f -a "slurm\t''
+kubernetes\t''
+dask\t''
+snakemake\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l node -d 'Path of the node of SOURCE to read' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l threads -d 'Worker threads [default: all cores]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t'On a terminal'
+always\t'In any case'
+never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l requests -d 'Requests in flight at most [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l report -d 'Write an HTML page with pictures' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-workarounds -d 'Do not add the entry that zarr-python 3.4.1 and 3.4.2 need'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Undo quantising or CF packing: plain floats'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l write-empty-chunks -d 'Write chunks that hold only the fill value'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lossy-cast -d 'Allow a cast from integers to floats that can lose bits'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codecs do not bring back'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-consolidate -d 'Leave consolidated metadata out'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -d 'Read DEST back and compare'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quality -d 'Measure what quantising did to the values'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan and write nothing'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l estimate -d 'Estimate size and time from a sample (with --dry-run)'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l overwrite -d 'Replace DEST'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l resume -d 'Continue an unfinished run of the same command'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l init -d 'Plan the job and write the plan into DEST (with --partitions)'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l status -d 'Show which parts are done'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l finish -d 'Check that all parts are there, and publish DEST'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l quiet -d 'Print no warnings and no progress'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Print details and times on stderr'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l anonymous -d 'Sign no requests: for public data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l json -d 'Print the result as JSON'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s V -l version -d 'Print version'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "completions" -d 'Print the completions for a shell'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "transcode" -d 'Write a copy of an array or group: smaller, in other chunks or another format'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -15,7 +15,13 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{ApplyCodecOptions, Stream};
 use crate::report::apply_codec_text;
 
-const EXAMPLES: &str = r#"Examples:
+const EXAMPLES: &str = r"Examples (more: zarrcast apply-codec --help):
+  zarrcast apply-codec --codecs zstd:5 --stages --repeat 5 values.npy
+  zarrcast apply-codec --like temperature.zarr --round-trip chunk.npy
+  zarrcast apply-codec --like temperature.zarr --chunk 0,3 chunk.npy
+  zarrcast apply-codec --codecs @codecs.json values.npy codes.npy";
+
+const MORE_EXAMPLES: &str = r#"Examples:
   Four floats to bytes: (x - 5) * 10, rounded:
     zarrcast apply-codec --data-type float32 --shape 4 \
       --codecs '[
@@ -46,64 +52,66 @@ const EXAMPLES: &str = r#"Examples:
 /// Raw data are little-endian elements in C order; a .npy file carries its type and shape. The chain may stop at
 /// array->array codecs, or go on to bytes. `-` is stdin or stdout. OUTPUT appears only after success.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ApplyCodecArguments {
-    /// The data to run the chain over: a file or `-` (none with --chunk)
+    /// Data to read: a file or `-` (none with --chunk)
     #[arg(value_name = "INPUT")]
     first: Option<PathBuf>,
 
-    /// Where the result goes: a file or `-` (may be left out with --stages, --round-trip and --repeat)
+    /// Where to write the result: a file or `-`
+    ///
+    /// May be left out with --stages, --round-trip and --repeat.
     #[arg(value_name = "OUTPUT")]
     second: Option<PathBuf>,
 
-    /// The codec chain: JSON, @FILE, or words as in `transcode --compress`, such as zstd:5,crc32c
-    #[arg(long, value_name = "WORDS|JSON|@FILE", value_parser = value::codecs, required_unless_present = "like",
-          conflicts_with = "like")]
+    /// Codec chain: JSON, @FILE, or words: zstd:5,crc32c
+    #[arg(long, value_name = "CODECS", value_parser = value::codecs, required_unless_present = "like",
+          conflicts_with = "like", help_heading = "Codecs")]
     codecs: Option<Document>,
 
     /// Run the chain backwards
-    #[arg(long)]
+    #[arg(long, help_heading = "Codecs")]
     decode: bool,
 
-    /// The data type of the decoded array
-    #[arg(short, long, value_name = "TYPE", value_parser = value::data_type, conflicts_with = "like")]
+    /// Data type of the decoded array
+    #[arg(short, long, value_name = "TYPE", value_parser = value::data_type, conflicts_with = "like", help_heading = "Data")]
     data_type: Option<DataType>,
 
-    /// The shape of the decoded array; `scalar` for 0-D
-    #[arg(long, value_name = "A,B,...", value_parser = value::extents, allow_hyphen_values = true, conflicts_with = "like")]
+    /// Shape of the decoded array; `scalar` for 0-D
+    #[arg(long, value_name = "A,B,...", value_parser = value::extents, allow_hyphen_values = true, conflicts_with = "like", help_heading = "Data")]
     shape: Option<Extents>,
 
-    /// The fill value of the decoded array, as JSON; without it none is checked or transformed
-    #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true)]
+    /// Fill value of the decoded array, as JSON
+    #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true, help_heading = "Data", hide_short_help = true)]
     fill_value: Option<Json>,
 
     /// Accept a fill value that the chain does not bring back
-    #[arg(long)]
+    #[arg(long, help_heading = "Data", hide_short_help = true)]
     no_fill_check: bool,
 
-    /// Take the chain, the data type and the chunk shape of this array
-    #[arg(long, value_name = "STORE")]
+    /// Take chain, data type and chunk shape of this array
+    #[arg(long, value_name = "STORE", help_heading = "Codecs")]
     like: Option<PathBuf>,
 
-    /// The path of the node of --like
-    #[arg(long, value_name = "PATH", requires = "like")]
+    /// Path of the node of --like
+    #[arg(long, value_name = "PATH", requires = "like", help_heading = "Codecs", hide_short_help = true)]
     node: Option<String>,
 
-    /// Decode this stored chunk of the array instead of INPUT
-    #[arg(long, value_name = "I,J,...", value_parser = value::extents, allow_hyphen_values = true, requires = "like")]
+    /// Decode this stored chunk instead of INPUT
+    #[arg(long, value_name = "I,J", value_parser = value::extents, allow_hyphen_values = true, requires = "like", help_heading = "Data")]
     chunk: Option<Extents>,
 
-    /// Print a row for each codec on stderr: type, shape, fill value, bytes, time
-    #[arg(long)]
+    /// Print a row for each codec on stderr
+    #[arg(long, help_heading = "Measure")]
     stages: bool,
 
     /// Encode, decode and compare
-    #[arg(long, conflicts_with = "decode")]
+    #[arg(long, conflicts_with = "decode", help_heading = "Measure")]
     round_trip: bool,
 
-    /// Run N times and report the median throughput of each codec
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
+    /// Run N times, report the median rate of each codec
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true, help_heading = "Measure")]
     repeat: Option<u32>,
 
     #[command(flatten)]

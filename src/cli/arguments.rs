@@ -25,40 +25,53 @@ pub(super) enum When {
 
 /// What every command takes.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Common options")]
 pub(super) struct CommonArguments {
-    /// Print the result as one JSON document
-    #[arg(long)]
+    /// Print the result as JSON
+    #[arg(long, help_heading = "Output")]
     pub(super) json: bool,
 
-    /// Worker threads
-    ///
-    /// Default: the cores available to the process.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Run")]
     threads: Option<NonZeroUsize>,
 
-    /// Bytes of chunk data in flight, such as 512MiB or 2GB
+    /// Memory for chunks, such as 512MiB or 2GB
     ///
-    /// Codec contexts are included. Default: a quarter of the memory available to the process.
-    #[arg(long, value_name = "SIZE", value_parser = value::size, allow_negative_numbers = true)]
+    /// Default: a quarter of the memory available to the process.
+    #[arg(long, value_name = "SIZE", value_parser = value::size, allow_negative_numbers = true, help_heading = "Run")]
     max_memory: Option<u64>,
 
     /// Print no warnings and no progress
-    #[arg(short, long, conflicts_with = "verbose")]
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Run")]
     pub(super) quiet: bool,
 
-    /// Say on stderr what was done, and how long it took
-    #[arg(short, long, action = ArgAction::Count)]
+    /// Print details and times on stderr
+    #[arg(short, long, action = ArgAction::Count, help_heading = "Run", hide_short_help = true)]
     pub(super) verbose: u8,
 
-    /// When to colour the output
-    ///
-    /// `auto` honours `NO_COLOR`.
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", hide_possible_values = false)]
+    /// Colour the output: auto, always or never (`auto` honours NO_COLOR)
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        hide_default_value = true,
+        help_heading = "Run",
+        hide_short_help = true
+    )]
     color: When,
 
-    /// When to show progress, on stderr
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    /// Show progress on stderr: auto, always or never
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        hide_default_value = true,
+        help_heading = "Run",
+        hide_short_help = true
+    )]
     progress: When,
 
     #[command(flatten)]
@@ -67,35 +80,33 @@ pub(super) struct CommonArguments {
 
 /// How stores behind a network are reached.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Stores elsewhere")]
 struct RemoteArguments {
-    /// A setting of the store, by the name that the cloud's own tools have for it (repeatable)
+    /// Setting of the store, by the cloud's own name (repeatable)
     ///
-    /// Such as `aws_region=eu-central-1` or `endpoint=http://localhost:9000`. It comes before the environment (AWS_*,
-    /// GOOGLE_*, AZURE_*) and the files in ~/.aws.
-    #[arg(long = "storage-option", value_name = "KEY=VALUE", value_parser = value::setting)]
+    /// Such as `aws_region=eu-central-1`. It overrides AWS_*, GOOGLE_*, AZURE_* and ~/.aws.
+    #[arg(long = "storage-option", value_name = "KEY=VALUE", value_parser = value::setting, help_heading = "Remote stores", hide_short_help = true)]
     storage_options: Vec<(String, String)>,
 
     /// Sign no requests: for public data
-    #[arg(long)]
+    #[arg(long, help_heading = "Remote stores")]
     anonymous: bool,
 
-    /// The most requests in flight [default: 64]
-    ///
-    /// Fewer while the store answers that there are too many.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Requests in flight at most [default: 64]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        help_heading = "Remote stores",
+        hide_short_help = true
+    )]
     requests: Option<NonZeroUsize>,
 
-    /// Take chunks that the store refuses for absent
-    ///
-    /// Some stores answer 403 for what is not there.
-    #[arg(long, value_name = "403", value_parser = value::missing_status)]
+    /// Treat refused chunks (403) as missing
+    #[arg(long, value_name = "403", value_parser = value::missing_status, help_heading = "Remote stores", hide_short_help = true)]
     missing_status: Option<u16>,
 
     /// Let a reference file point at local files outside its folder
-    ///
-    /// Who made the file chose which these are.
-    #[arg(long)]
+    #[arg(long, help_heading = "Remote stores", hide_short_help = true)]
     allow_file_references: bool,
 }
 

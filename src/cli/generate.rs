@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use super::{Arguments, ExitStatus, NAME, session, suggested};
+use super::{ExitStatus, NAME, session, suggested};
 use crate::operation::error::OperationError;
 use crate::store::file;
 
@@ -55,14 +55,14 @@ impl ManArguments {
 
 fn completions(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    let mut command = suggested::with_values(Arguments::command());
+    let mut command = suggested::with_values(super::command());
     clap_complete::generate(shell, &mut command, NAME, &mut text);
     text
 }
 
 /// The manual pages, by file name.
 fn manual_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
-    let mut program = Arguments::command().disable_help_subcommand(true);
+    let mut program = super::command().disable_help_subcommand(true);
     program.build();
     let mut pages = vec![page(&program, NAME)?];
     for command in program.get_subcommands() {

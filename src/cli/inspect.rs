@@ -25,7 +25,13 @@ use crate::report::terminal::Style;
 use crate::report::{inspect_preview, inspect_text, inspect_tree, json, terminal};
 use crate::store::{Location, file};
 
-const EXAMPLES: &str = r"Examples:
+const EXAMPLES: &str = r"Examples (more: zarrcast inspect --help):
+  zarrcast inspect --depth 1 ocean.zarr
+  zarrcast inspect --stats --histogram 20 temperature.zarr
+  zarrcast inspect --suggest temperature.zarr
+  zarrcast inspect --preview time=3 temperature.zarr";
+
+const MORE_EXAMPLES: &str = r"Examples:
   What is in an array, and what each codec makes of a chunk:
     zarrcast inspect temperature.zarr
 
@@ -74,22 +80,24 @@ const OTHER_LINES: u64 = 5;
 /// a chunk after it, also inside a shard. A group is shown as a tree, with a line for each array; a narrow terminal
 /// leaves out codecs, then chunks, then the ratio, and a pipe has all. What is damaged shows what it can, and exits with 1.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>...")]
+#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>...")]
 pub(super) struct InspectArguments {
-    /// The arrays or groups: local folders, zip files, URLs (http://, s3://, gs://, az://) or kerchunk reference files; a path may go on inside a hierarchy
+    /// Arrays or groups to show
+    ///
+    /// Local folders, zip files, URLs (http://, s3://, gs://, az://) or kerchunk reference files. A path may continue inside a group.
     #[arg(value_name = "STORE", required_unless_present_any = ["preview", "suggest"])]
     stores: Vec<PathBuf>,
 
-    /// The path of a node inside each store
-    #[arg(long, value_name = "PATH")]
+    /// Path of a node inside each store
+    #[arg(long, value_name = "PATH", help_heading = "Metadata", hide_short_help = true)]
     node: Option<String>,
 
-    /// Count what is stored: chunks, shards, bytes, and keys that belong to no chunk
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Storage::Auto)]
+    /// Count stored chunks, bytes and unknown keys
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Storage::Auto, help_heading = "Metadata", hide_short_help = true)]
     storage: Storage,
 
-    /// Of a group, show nodes at most this far below it
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Show nodes at most N levels below a group
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Metadata")]
     depth: Option<u64>,
 
     #[command(flatten)]
@@ -104,69 +112,62 @@ pub(super) struct InspectArguments {
 
 /// What is read of the chunks.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Values")]
 struct ValueArguments {
-    /// Read all values: least, greatest, mean, standard deviation, and how many are NaN, infinite, missing, the fill value
+    /// Minimum, maximum, mean, deviation, NaN count
     ///
-    /// Absent chunks count as the fill value. Of a group, there is a row for each array.
-    #[arg(long)]
+    /// Missing chunks count as the fill value. Of a group: a row for each array.
+    #[arg(long, help_heading = "Values")]
     stats: bool,
 
-    /// Count the values in bins of equal width; from the least to the greatest, unless a range is given
+    /// Count the values in bins of equal width
     ///
-    /// The last bin has its upper edge.
-    #[arg(long, value_name = "BINS[,MIN,MAX]", value_parser = value::histogram, allow_hyphen_values = true)]
+    /// From the minimum to the maximum unless a range is given. The last bin includes its upper edge.
+    #[arg(long, value_name = "BINS", value_parser = value::histogram, allow_hyphen_values = true, help_heading = "Values")]
     histogram: Option<HistogramOptions>,
 
-    /// Try ways to store floats smaller; or suggest scale_offset and cast_value for integers of this type
+    /// Try ways to store floats smaller, with commands
     ///
-    /// Without TYPE: a table of ways with their greatest error, the size that each would come to, and its command, from
-    /// a sample of the chunks: at least 16, at most 1 % of a large array. Of a group, of each array of floats that
-    /// `transcode --quantize` takes. With TYPE, of an array: the codecs, the step and the greatest error over all values.
-    #[arg(long, value_name = "TYPE", num_args = 0..=1, default_missing_value = "")]
+    /// Errors and sizes are from a sample: at least 16 chunks, at most 1 % of a large array. With TYPE: the codecs, the step and the maximum error over all values.
+    #[arg(long, value_name = "TYPE", num_args = 0..=1, default_missing_value = "", help_heading = "Values")]
     suggest: Option<String>,
 
-    /// Let --suggest try the ways on about this many chunks
-    #[arg(long, value_name = "N", requires = "suggest", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Chunks that --suggest tries, about
+    #[arg(long, value_name = "N", requires = "suggest", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Values", hide_short_help = true)]
     sample: Option<u64>,
 
-    /// Find the bitwise real information along each dimension, and the bits that keep 99 and 99.9 % of it
+    /// Bitwise real information of each bit
     ///
-    /// After Klöwer et al. 2021. Of a quantised array it is that of the codes. All values are read.
-    #[arg(long)]
+    /// Along each dimension, after Klöwer et al. 2021, with the bits that keep 99 and 99.9 % of it. All values are read.
+    #[arg(long, help_heading = "Values")]
     information: bool,
 
-    /// Decode one object of the stored grid, codec by codec, with sizes, times and checksums
-    #[arg(long, value_name = "I,J,...", value_parser = value::extents, allow_hyphen_values = true)]
+    /// Decode one chunk, codec by codec
+    #[arg(long, value_name = "I,J", value_parser = value::extents, allow_hyphen_values = true, help_heading = "Values")]
     chunk: Option<value::Extents>,
 
     /// Let --chunk count inner chunks of shards
-    #[arg(long, requires = "chunk")]
+    #[arg(long, requires = "chunk", help_heading = "Values", hide_short_help = true)]
     inner_chunk: bool,
 
-    /// Draw a slice: of the last two dimensions, at index 0 of the others, or where AXIS=INDEX says
+    /// Draw a slice of the last two dimensions
     ///
-    /// AXIS is a dimension's number or name. Slices of more than 64 Mi elements are drawn from their nearest values,
-    /// others from means.
-    #[arg(long, value_name = "AXIS=INDEX,...", num_args = 0..=1, default_missing_value = "")]
+    /// At index 0 of the others, or at AXIS=INDEX,... by number or name.
+    #[arg(long, value_name = "AT", num_args = 0..=1, default_missing_value = "", help_heading = "Values")]
     preview: Option<String>,
 
-    /// Values that count as missing, which no figure is over; `auto`: those that are declared
-    ///
-    /// The attributes _FillValue and missing_value declare them, and in Zarr v2 the fill value of an array with
-    /// _ARRAY_DIMENSIONS, as xarray has it.
+    /// Values that count as missing; `auto`: those that attributes declare
     #[arg(
         long, value_name = "VALUE,...|auto|none", value_parser = value::missing_or_none, default_value = "auto",
-        allow_hyphen_values = true
+        allow_hyphen_values = true, help_heading = "Values", hide_short_help = true
     )]
     missing: value::MissingOrNone,
 
-    /// Apply the attributes scale_factor, add_offset and _Unsigned first, as CF readers do
-    #[arg(long)]
+    /// Apply scale_factor, add_offset and _Unsigned first
+    #[arg(long, help_heading = "Values")]
     cf: bool,
 
-    /// Draw the slice of --preview into a PNG file of at most 1024 x 1024 pixels
-    #[arg(long, value_name = "FILE")]
+    /// Draw the slice into a PNG file, at most 1024 x 1024
+    #[arg(long, value_name = "FILE", help_heading = "Values", hide_short_help = true)]
     preview_png: Option<PathBuf>,
 }
 

@@ -74,12 +74,28 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     })
 }
 
+/// The command line. What `transcode` prints stands with what it checks.
+fn command() -> clap::Command {
+    let check = |argument: clap::Arg| argument.help_heading("Check");
+    Arguments::command()
+        .mut_subcommands(|command| command.mut_args(one_paragraph))
+        .mut_subcommand("transcode", |transcode| transcode.mut_arg("json", check).mut_arg("report", check))
+}
+
+/// Long help without a blank line behind its first sentence.
+fn one_paragraph(argument: clap::Arg) -> clap::Arg {
+    match argument.get_long_help().map(ToString::to_string) {
+        Some(help) => argument.long_help(help.replace("\n\n", ". ")),
+        None => argument,
+    }
+}
+
 /// Parses the arguments. On a terminal of few columns help keeps this width: the examples in it are not broken, and
 /// what the terminal itself wraps is pasted as it was.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok();
     let columns = terminal::size().map(|(columns, _)| columns).or_else(of_environment);
-    let mut command = Arguments::command();
+    let mut command = command();
     if columns.is_some_and(|columns| columns < LEAST_COLUMNS) {
         command = command.term_width(LEAST_COLUMNS.into());
     }
@@ -117,5 +133,46 @@ fn require(met: bool, options: &[(&str, bool)], needed: &str) -> anyhow::Result<
             .with_help(format!("add {needed}, or leave --{option} out"))
             .into()),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    const HEADINGS: [&str; 17] = [
+        "Check",
+        "Chunks",
+        "Codecs",
+        "Compare",
+        "Compress",
+        "Data",
+        "Data type, format, metadata",
+        "Groups of arrays",
+        "Measure",
+        "Metadata",
+        "Output",
+        "Quantise",
+        "Remote stores",
+        "Rules",
+        "Run",
+        "Several machines",
+        "Values",
+        "Values",
+    ];
+
+    #[test]
+    fn each_argument_has_a_heading() {
+        for command in
+            super::command().get_subcommands().filter(|command| command.get_arguments().count() > 5)
+        {
+            for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
+                let heading = argument.get_help_heading().unwrap_or_default();
+                assert!(
+                    HEADINGS.contains(&heading),
+                    "{} of {}: {heading:?}",
+                    argument.get_id(),
+                    command.get_name()
+                );
+            }
+        }
     }
 }

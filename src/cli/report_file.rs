@@ -10,11 +10,10 @@ use crate::store::{Location, file};
 /// The option of the commands that have a report.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ReportArguments {
-    /// Write the result as a page with pictures, too: one HTML file that needs nothing from elsewhere
+    /// Write an HTML page with pictures
     ///
-    /// It says what the text says. Pictures are drawn from a bounded number of chunks, which it names; figures are of all. A file of
-    /// this name is replaced.
-    #[arg(long, value_name = "FILE.html", value_hint = clap::ValueHint::FilePath)]
+    /// One file that loads nothing. A file of this name is replaced.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
     pub(super) report: Option<PathBuf>,
 }
 

@@ -26,95 +26,66 @@ use crate::operation::transcode_result::TranscodeResult;
 use crate::report::{html, transcode_text};
 use arguments::{ChangeArguments, ConversionArguments, Format, HierarchyArguments, QuantizeArguments};
 
-const EXAMPLES: &str = r"Examples:
-  Floats as 8 bits over the range of the values; readers
-  still see floats:
-    zarrcast transcode --quantize uint8 \
+const EXAMPLES: &str = r"Examples (all options and more examples: zarrcast transcode --help):
+  zarrcast transcode --max-error 0.005 --compress zstd:5 t.zarr small.zarr
+  zarrcast transcode --zarr-format 3 old.zarr new.zarr
+  zarrcast transcode -c time=64,lat=64 -s auto maps.zarr sharded.zarr
+  zarrcast transcode --resume --compress zstd:9 big.zarr small.zarr";
+
+const MORE_EXAMPLES: &str = r"Examples:
+  Integers that keep every value within 0.005, checked:
+    zarrcast transcode --max-error 0.005 --verify \
       temperature.zarr small.zarr
 
-  The narrowest integers that keep every value within
-  0.005, compressed anew, checked by reading back:
-    zarrcast transcode --max-error 0.005 \
-      --compress zstd:5 --verify \
-      temperature.zarr small.zarr
-
-  Steps of 0.1 from 0, so that decimals come back as they
-  were, and other stores of the collection are alike:
-    zarrcast transcode --step 0.1 --compress zstd:5 \
-      temperature.zarr small.zarr
-
-  Only if nobody sees it: a contract of measures, else
-  nothing is written:
+  Write nothing unless the measures hold:
     zarrcast transcode --max-error 0.005 \
       --require 'pearson>=0.99999,dssim>=0.995' \
       temperature.zarr small.zarr
 
-  16-bit integers with CF attributes, -9999 being NaN:
+  16-bit integers with CF attributes; -9999 is NaN:
     zarrcast transcode --quantize int16 --as cf \
       --missing -9999 temperature.zarr packed.zarr
 
-  Other chunks, by dimension name, in shards:
-    zarrcast transcode -c time=64,lat=64,lon=64 \
-      -s 512,512,512 a.zarr b.zarr
-
-  Another compressor, with a checksum behind it:
-    zarrcast transcode --compress zstd:9,crc32c \
-      a.zarr b.zarr
-
-  A whole hierarchy: one variable quantised, the others
-  compressed anew, station data as they are:
+  A group: one variable quantised, stations copied:
     zarrcast transcode --compress zstd:5 \
       --exclude 'stations/**' \
       --rule '**/temperature: --max-error 0.05' \
       climate.zarr small.zarr
 
-  What became of the values, as a page with pictures:
-    zarrcast transcode --quantize uint8 \
-      --report small.html temperature.zarr small.zarr
+  From Zarr v2 to v3:
+    zarrcast transcode --zarr-format 3 old.zarr new.zarr
 
-  Go on after an interruption or a full disk:
+  Continue after an interruption or a full disk:
     zarrcast transcode --compress zstd:9 --resume \
       big.zarr small.zarr
 
-  In parts, by many machines: planned, done, proved:
+  Several machines: plan, parts, publish:
     zarrcast transcode --compress zstd:9 \
       big.zarr small.zarr --init --partitions 100
-    zarrcast transcode big.zarr small.zarr \
-      --print-script slurm > job.sh
     zarrcast transcode big.zarr small.zarr --partition 7
-    zarrcast transcode big.zarr small.zarr --status
     zarrcast transcode big.zarr small.zarr --finish
-
-  From Zarr v2 to v3, chunks copied as they are:
-    zarrcast transcode --zarr-format 3 old.zarr new.zarr
-
-  What would be done, without doing it:
-    zarrcast transcode --data-type float32 --dry-run \
-      values.zarr narrow.zarr
 
   Plain floats again:
     zarrcast transcode --unpack small.zarr plain.zarr";
 
-/// Write an array or a hierarchy anew: codecs, chunks, shards, data type, fill value, quantised
+/// Write a copy of an array or group: smaller, in other chunks or another format
 ///
-/// With no option it copies: same format, chunks, codecs and attributes, the encoded chunks byte for byte. Each
-/// option changes just its part. Of a group all that lies below it is written, in one run; coordinate variables are
-/// not quantised unless a pattern names them. Nothing is written before the whole plan has been validated, and the metadata are
-/// written last: a DEST that opens is complete.
+/// Without options it copies. Each option changes just its part. The whole plan is validated before anything is written.
+/// Metadata is written last: a DEST that opens is complete.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub(super) struct TranscodeArguments {
-    /// The array or group to read: a local folder, a zip file, a URL (http://, s3://, gs://, az://) or a kerchunk reference file
+    /// Array or group to read
+    ///
+    /// A local folder, a zip file, a URL (http://, s3://, gs://, az://) or a kerchunk reference file.
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
 
-    /// The array or group to write: a local folder, a .zip file or a URL (s3://, gs://, az://) where nothing is, unless --overwrite or --resume is given
+    /// Where to write it
+    ///
+    /// A local folder, a .zip file or a URL (s3://, gs://, az://). Nothing may be there, unless --overwrite or --resume is given.
     #[arg(value_name = "DEST")]
     destination: PathBuf,
-
-    /// The path of the node of SOURCE to read
-    #[arg(long, value_name = "PATH")]
-    node: Option<String>,
 
     #[command(flatten)]
     changes: Changes,
@@ -124,53 +95,54 @@ pub(super) struct TranscodeArguments {
 
     /// Read DEST back and compare
     ///
-    /// Under quantisation: compare the error with its bound, and count the codes.
-    #[arg(long)]
+    /// A quantised array is compared within its bound.
+    #[arg(long, help_heading = "Check")]
     verify: bool,
 
-    /// Measure what quantising did to the values, by what is read back of DEST
+    /// Measure what quantising did to the values
     ///
-    /// Bias, PSNR, Pearson's r, the share of points with a relative error above 1e-4, the p-value of the
-    /// Kolmogorov-Smirnov test, the least DSSIM of all 2-D levels (the last two dimensions), zeros and signs kept: the measures of
-    /// Baker et al. for lossy compression of climate data.
-    #[arg(long)]
+    /// Bias, PSNR, Pearson's r, share of relative errors above 1e-4, Kolmogorov-Smirnov test, minimum DSSIM, zeros and signs kept (Baker et al.).
+    #[arg(long, help_heading = "Check", hide_short_help = true)]
     quality: bool,
 
-    /// What each quantised array has to keep, else DEST is not published and the exit status is 1
+    /// Write only if quality measures hold
     ///
-    /// A measure, a relation (>=, <=, >, <, ==) and a number; several with commas. The measures: bias, psnr, pearson,
-    /// relative_error_share, ks_p, dssim, zeros_kept, signs_kept, max_abs_error, rms_error. One that is not
-    /// defined (dssim of an array without levels) is not kept. Implies --quality.
-    #[arg(long, value_name = "MEASURE>=NUMBER,...", value_delimiter = ',')]
+    /// Such as `pearson>=0.99999,dssim>=0.995`. Measures: bias, psnr, pearson, relative_error_share, ks_p, dssim, zeros_kept, signs_kept, max_abs_error, rms_error. Implies --quality.
+    #[arg(
+        long,
+        value_name = "EXPR,...",
+        value_delimiter = ',',
+        help_heading = "Check",
+        hide_short_help = true
+    )]
     require: Vec<Requirement>,
 
-    /// Print the plan, reading no chunk but for an estimate
-    #[arg(long)]
+    /// Print the plan and write nothing
+    #[arg(long, help_heading = "Check")]
     dry_run: bool,
 
-    /// Let the plan say how large DEST will be and how long it takes, from a sample of the chunks that is encoded
-    ///
-    /// Of a large array no more than a hundredth is read, and 16 chunks at least: the same ones each time. What a first pass
-    /// would find is found in the sample.
-    #[arg(long, requires = "dry_run")]
+    /// Estimate size and time from a sample (with --dry-run)
+    #[arg(long, requires = "dry_run", help_heading = "Check", hide_short_help = true)]
     estimate: bool,
 
-    /// Replace DEST: an array, a group, an unfinished run or an empty folder
+    /// Replace DEST
     ///
-    /// The old one stays whole and readable until the new one is complete; both need room until then. Object stores exchange
-    /// nothing at once: there the old one is removed first, and nothing opens until the new one is complete.
-    #[arg(long)]
+    /// The old one stays readable until the new one is complete. In object stores it is removed first.
+    #[arg(long, help_heading = "Run")]
     overwrite: bool,
 
-    /// Go on with an unfinished run of the same command; with no DEST, start
+    /// Continue an unfinished run of the same command
     ///
-    /// The result is the same as that of a run that was not interrupted. The number of threads and the memory may
-    /// be others. Of an unfinished zip file nothing is kept: it is begun anew.
-    #[arg(long)]
+    /// Starts where there is no DEST. An unfinished zip file is begun again.
+    #[arg(long, help_heading = "Run")]
     resume: bool,
 
     #[command(flatten)]
     parts: parts::PartsArguments,
+
+    /// Path of the node of SOURCE to read
+    #[arg(long, value_name = "PATH", help_heading = "Remote stores", hide_short_help = true)]
+    node: Option<String>,
 
     #[command(flatten)]
     report: ReportArguments,
@@ -290,10 +262,10 @@ fn write_report(
 #[derive(Debug, Args)]
 struct Changes {
     #[command(flatten)]
-    change: ChangeArguments,
+    quantize: QuantizeArguments,
 
     #[command(flatten)]
-    quantize: QuantizeArguments,
+    change: ChangeArguments,
 
     #[command(flatten)]
     conversion: ConversionArguments,

@@ -25,6 +25,19 @@ fn help_of_a_command_has_an_example_and_fits_100_columns() {
 }
 
 #[test]
+fn help_is_short_with_h_and_bounded_with_help() {
+    for command in ["inspect", "validate", "transcode", "apply-codec"] {
+        for (option, most) in [("-h", 60), ("--help", 300)] {
+            let run = CliTest::new().run_with([command, option], &[("COLUMNS", "80")]).succeeds();
+            let lines = run.text().lines().count();
+            assert!(lines <= most, "{command} {option}: {lines} lines");
+            let examples = run.text().split("\nExamples").nth(1).unwrap_or_default();
+            assert!(examples.matches("zarrcast ").count() >= 4, "{command} {option}");
+        }
+    }
+}
+
+#[test]
 fn version_names_the_program() {
     let run = CliTest::new().run(["--version"]).succeeds();
     assert_eq!(run.text(), format!("zarrcast {}\n", env!("CARGO_PKG_VERSION")));

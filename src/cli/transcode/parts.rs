@@ -15,50 +15,42 @@ use crate::report::{parts_text, transcode_text};
 
 /// One job over many machines.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "In parts")]
 pub(super) struct PartsArguments {
-    /// Plan the job once, and seal the plan in DEST; needs --partitions
-    ///
-    /// Nothing else is written. The same again changes nothing.
-    #[arg(long, requires = "partitions", conflicts_with_all = ["overwrite", "resume", "dry_run", "partition", "status", "finish"])]
+    /// Plan the job and write the plan into DEST (with --partitions)
+    #[arg(long, requires = "partitions", conflicts_with_all = ["overwrite", "resume", "dry_run", "partition", "status", "finish"], help_heading = "Several machines", hide_short_help = true)]
     init: bool,
 
-    /// In how many parts the job is cut; fewer where there are fewer stored objects
+    /// How many parts the job is cut into
     #[arg(long, value_name = "N", requires = "init", value_parser = clap::value_parser!(u64).range(1..),
-        conflicts_with_all = ["partition", "status", "finish", "print_script"])]
+        conflicts_with_all = ["partition", "status", "finish", "print_script"], help_heading = "Several machines", hide_short_help = true)]
     partitions: Option<u64>,
 
-    /// Do a part of the planned job: its number, from 0, or `auto` for that of a scheduler's array job
+    /// Do one part: its number from 0, or `auto` in a scheduler's array job
     ///
-    /// No other option of the job is taken: the plan has them. A part that is done is not done again, one that was
-    /// stopped goes on where it was. `auto` reads SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX,
-    /// BATCH_TASK_INDEX, SGE_TASK_ID, PBS_ARRAY_INDEX or LSB_JOBINDEX.
-    #[arg(long, value_name = "I|auto", conflicts_with_all = ["status", "finish"])]
+    /// `auto` reads SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX, BATCH_TASK_INDEX, SGE_TASK_ID, PBS_ARRAY_INDEX or LSB_JOBINDEX.
+    #[arg(long, value_name = "I|auto", conflicts_with_all = ["status", "finish"], help_heading = "Several machines", hide_short_help = true)]
     partition: Option<PartNumber>,
 
-    /// The pass of which a part is done; the first that is not complete
-    ///
-    /// Exit status 4 where an earlier pass is not complete.
-    #[arg(long, value_name = "NAME", requires = "partition", value_parser = pass)]
+    /// Pass of the part [default: the first that is not complete]
+    #[arg(long, value_name = "NAME", requires = "partition", value_parser = pass, help_heading = "Several machines", hide_short_help = true)]
     pass: Option<PassName>,
 
-    /// What the scheduler counts parts from [default: 1 for SGE and LSF, else 0]
-    #[arg(long, value_name = "N")]
+    /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
+    #[arg(long, value_name = "N", help_heading = "Several machines", hide_short_help = true)]
     first_index: Option<u64>,
 
-    /// Say which parts of the planned job are done, by pass; nothing is changed
-    #[arg(long, conflicts_with = "finish")]
+    /// Show which parts are done
+    #[arg(long, conflicts_with = "finish", help_heading = "Several machines", hide_short_help = true)]
     status: bool,
 
-    /// Prove that all parts are there, and publish DEST
-    #[arg(long)]
+    /// Check that all parts are there, and publish DEST
+    #[arg(long, help_heading = "Several machines", hide_short_help = true)]
     finish: bool,
 
-    /// Print a script that does all of the planned job: its parts, the finish, and again what is missing
+    /// Print a script for the whole job: slurm, kubernetes, dask or snakemake
     ///
-    /// What `--storage-option`, `--anonymous`, `--requests`, `--missing-status`, `--threads` and `--max-memory` say here is said
-    /// to the parts. Secrets are refused: set them in the environment of the parts, by the names that the cloud's own tools have.
-    #[arg(long, value_enum, value_name = "ENGINE", conflicts_with_all = ["init", "partition", "status", "finish"])]
+    /// Options of stores, --threads and --max-memory are passed on. Secrets are refused: set them in the environment.
+    #[arg(long, value_enum, value_name = "ENGINE", hide_possible_values = true, conflicts_with_all = ["init", "partition", "status", "finish"], help_heading = "Several machines", hide_short_help = true)]
     print_script: Option<ScriptEngine>,
 }
 

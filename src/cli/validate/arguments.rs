@@ -17,7 +17,13 @@ use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
 use crate::operation::validate_result::Partition;
 use crate::store::Location;
 
-const EXAMPLES: &str = r"Examples:
+const EXAMPLES: &str = r"Examples (more: zarrcast validate --help):
+  zarrcast validate climate.zarr
+  zarrcast validate --level data --deny warnings climate.zarr
+  zarrcast validate copy.zarr --against climate.zarr --atol 0.005
+  zarrcast validate --explain ZC201";
+
+const MORE_EXAMPLES: &str = r"Examples:
   Documents and keys of every node of a hierarchy:
     zarrcast validate climate.zarr
 
@@ -40,90 +46,106 @@ const EXAMPLES: &str = r"Examples:
 /// Reports all findings, each with a stable code, for arrays and for groups with every node below them. Exits with 1
 /// where one is an error.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub(in crate::cli) struct ValidateArguments {
-    /// The arrays or groups to check: local folders, zip files, URLs (http://, s3://, gs://, az://) or kerchunk reference files; a path may go on inside a hierarchy
+    /// Arrays or groups to check
+    ///
+    /// Local folders, zip files, URLs (http://, s3://, gs://, az://) or kerchunk reference files. A path may continue inside a group.
     #[arg(value_name = "STORE", required_unless_present_any = ["explain", "list_rules"])]
     stores: Vec<PathBuf>,
 
-    /// The path of a node inside each store, OTHER included
-    #[arg(long, value_name = "PATH")]
+    /// Path of a node inside each store, OTHER included
+    #[arg(long, value_name = "PATH", help_heading = "Check", hide_short_help = true)]
     node: Option<String>,
 
-    /// How deep to look [default: keys; of a store that does not list, such as a web server: metadata]
-    #[arg(long, value_name = "LEVEL", value_enum)]
+    /// How deep: metadata, keys, index or data [default: keys]
+    ///
+    /// Of a store that does not list, such as a web server, the default is metadata.
+    #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_enum, help_heading = "Check")]
     level: Option<Level>,
 
-    /// Take a code, or all warnings, as errors (repeatable)
-    #[arg(long, value_name = "CODE|warnings", value_parser = denied)]
+    /// Take a code, or all warnings, as errors
+    #[arg(long, value_name = "CODE", value_parser = denied, help_heading = "Check")]
     deny: Vec<Denied>,
 
-    /// Leave the findings of a code out (repeatable)
-    #[arg(long, value_name = "CODE", value_parser = code)]
+    /// Leave out the findings of a code
+    #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Check")]
     allow: Vec<Code>,
 
     /// Show the first N findings; 0 shows all
-    ///
-    /// The counts are those of all findings.
-    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1000,
+        allow_negative_numbers = true,
+        help_heading = "Output",
+        hide_short_help = true
+    )]
     max_findings: usize,
 
-    /// In what form to report
-    #[arg(long, value_name = "FORMAT", value_enum)]
+    /// Form: text, json, github, junit or sarif
+    ///
+    /// `github` are annotations of GitHub Actions, `junit` a test suite for each store, `sarif` version 2.1.0.
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true, value_enum, help_heading = "Output")]
     format: Option<Format>,
 
-    /// Of the stored chunks and shards, look at the I-th of N shares only; I from 0, or `auto` for a scheduler's number
+    /// Check the I-th of N shares of the chunks; I from 0, or auto/N
     ///
-    /// Many machines check one store so: all N shares together look at each object once. Metadata and keys are checked
-    /// with each share. `auto` reads SLURM_ARRAY_TASK_ID and others as `transcode --partition auto` does. Needs --level
-    /// data or index.
-    #[arg(long, value_name = "I/N|auto/N", conflicts_with = "against", allow_hyphen_values = true)]
+    /// Needs --level data or index. `auto` reads SLURM_ARRAY_TASK_ID and others as `transcode --partition auto`.
+    #[arg(
+        long,
+        value_name = "I/N|auto/N",
+        conflicts_with = "against",
+        allow_hyphen_values = true,
+        help_heading = "Several machines",
+        hide_short_help = true
+    )]
     partition: Option<Share>,
 
-    /// What the scheduler counts shares from [default: 1 for SGE and LSF, else 0]
-    #[arg(long, value_name = "N", requires = "partition")]
+    /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "partition",
+        help_heading = "Several machines",
+        hide_short_help = true
+    )]
     first_index: Option<u64>,
 
-    /// Compare the values with those of OTHER, whatever its chunks, codecs and data types
+    /// Compare the values with those of OTHER
     ///
-    /// Equal is |a-b| <= atol + rtol*|b|, b from OTHER; a NaN equals a NaN. Groups are paired by path. A difference
-    /// exits with 1.
-    #[arg(long, value_name = "OTHER")]
+    /// Equal is |a-b| <= atol + rtol*|b|, b from OTHER; a NaN equals a NaN. Groups are paired by path.
+    #[arg(long, value_name = "OTHER", help_heading = "Compare")]
     against: Option<PathBuf>,
 
-    /// The tolerance relative to OTHER's value [default: 0]
-    #[arg(long, value_name = "X", value_parser = value::max_error, allow_negative_numbers = true)]
+    /// Tolerance relative to OTHER's value [default: 0]
+    #[arg(long, value_name = "X", value_parser = value::max_error, allow_negative_numbers = true, help_heading = "Compare")]
     rtol: Option<f64>,
 
-    /// The absolute tolerance [default: 0]
-    #[arg(long, value_name = "Y", value_parser = value::max_error, allow_negative_numbers = true)]
+    /// Absolute tolerance [default: 0]
+    #[arg(long, value_name = "Y", value_parser = value::max_error, allow_negative_numbers = true, help_heading = "Compare")]
     atol: Option<f64>,
 
-    /// Compare the values as CF readers see both sides
-    ///
-    /// The attributes scale_factor, add_offset and _Unsigned are applied; declared missing values (_FillValue,
-    /// missing_value; in Zarr v2 the fill value of an array with _ARRAY_DIMENSIONS) are NaN.
-    #[arg(long)]
+    /// Compare what CF readers see of both sides
+    #[arg(long, help_heading = "Compare")]
     cf: bool,
 
-    /// What must hold: a document of --write-expect or of `inspect --json`, or members of it
+    /// Require the members of a JSON document
     ///
-    /// Each member given must be equal; of `attributes` each attribute given.
-    #[arg(long, value_name = "FILE")]
+    /// Of --write-expect or of `inspect --json`. Each member given must be equal; of `attributes` each attribute given.
+    #[arg(long, value_name = "FILE", help_heading = "Compare")]
     expect: Option<PathBuf>,
 
     /// Write what --expect takes, for STORE as it is
-    ///
-    /// Its metadata, and those of every node below it by path.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Compare", hide_short_help = true)]
     pub(super) write_expect: Option<PathBuf>,
 
-    /// Show what a code means, why it matters and what to do
-    #[arg(long, value_name = "CODE", value_parser = code, conflicts_with_all = ["stores", "list_rules"])]
+    /// Show what a code means and what to do
+    #[arg(long, value_name = "CODE", value_parser = code, conflicts_with_all = ["stores", "list_rules"], help_heading = "Rules")]
     explain: Option<Code>,
 
     /// List every code with its severity
-    #[arg(long, conflicts_with = "stores")]
+    #[arg(long, conflicts_with = "stores", help_heading = "Rules")]
     list_rules: bool,
 
     #[command(flatten)]
