@@ -138,7 +138,7 @@ fn require(met: bool, options: &[(&str, bool)], needed: &str) -> anyhow::Result<
 
 #[cfg(test)]
 mod tests {
-    const HEADINGS: [&str; 17] = [
+    const HEADINGS: [&str; 18] = [
         "Check",
         "Chunks",
         "Codecs",
