@@ -26,6 +26,12 @@ pub struct Field {
 }
 
 impl StructType {
+    /// A `struct` of fields of fixed sizes, no two of one name.
+    pub(crate) fn new(fields: Vec<Field>) -> Self {
+        let size = fields.iter().filter_map(|field| field.data_type.size()).sum();
+        StructType { fields, size, is_legacy: false }
+    }
+
     /// The fields, in the order of their bytes.
     pub fn fields(&self) -> &[Field] {
         &self.fields

@@ -76,7 +76,7 @@ pub(super) fn read_chunk_grid(
             return Some(ChunkGrid::Other(json.clone()));
         }
     }
-    for name in configuration.names().filter(|name| *name != "chunk_shape").take(MAX_FAULTS) {
+    for name in configuration.unknown_names(&["chunk_shape"]).take(MAX_FAULTS) {
         let message = format!("the regular grid has no member {}", Json::from(name).excerpt());
         diagnostics.add(code::GRID_CONFIGURATION, "/chunk_grid/configuration", message);
     }

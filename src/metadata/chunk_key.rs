@@ -170,7 +170,7 @@ impl ChunkKeyEncoding {
                 diagnostics.refuse(code::KEY_SEPARATOR, format!("{pointer}/separator"), message)
             }
         };
-        if let Some(unknown) = configuration.names().find(|name| *name != "separator") {
+        if let Some(unknown) = configuration.unknown_names(&["separator"]).next() {
             let unknown = Json::from(unknown).excerpt();
             let message = format!("the chunk key encoding {name:?} has no member {unknown}");
             return diagnostics.refuse(code::KEY_ENCODING_CONFIGURATION, pointer, message);

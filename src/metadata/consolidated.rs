@@ -27,7 +27,7 @@ impl Consolidated {
             return diagnostics.unexpected(code::CONSOLIDATED_FORM, member, "an object", pointer);
         };
         if object.get("kind").and_then(Json::as_str) != Some("inline") {
-            let found = object.get("kind").map_or_else(|| "nothing".to_owned(), Json::excerpt);
+            let found = object.excerpt("kind");
             let message = format!("expected the kind \"inline\" of consolidated metadata, found {found}");
             diagnostics.add(code::CONSOLIDATED_FORM, pointer, message);
         }
@@ -45,8 +45,7 @@ impl Consolidated {
             return diagnostics.unexpected(code::CONSOLIDATED_FORM, document, "an object", "");
         };
         if object.get("zarr_consolidated_format").and_then(Json::as_u64) != Some(1) {
-            let found =
-                object.get("zarr_consolidated_format").map_or_else(|| "nothing".to_owned(), Json::excerpt);
+            let found = object.excerpt("zarr_consolidated_format");
             let message = format!("`zarr_consolidated_format`: expected 1, found {found}");
             diagnostics.add(code::CONSOLIDATED_FORM, "", message);
         }
@@ -61,7 +60,7 @@ impl Consolidated {
 
 fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnostic>) -> Option<Consolidated> {
     let Some(Json::Object(metadata)) = object.get("metadata") else {
-        let found = object.get("metadata").map_or_else(|| "nothing".to_owned(), Json::excerpt);
+        let found = object.excerpt("metadata");
         let message = format!("`metadata`: expected an object of the copies, found {found}");
         return diagnostics.refuse(code::CONSOLIDATED_FORM, pointer, message);
     };

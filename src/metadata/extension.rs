@@ -20,8 +20,6 @@ pub struct CodecMetadata {
     pub configuration: Option<Object>,
     /// False only where the document says so.
     pub must_understand: bool,
-    /// Whether it was written as its name alone.
-    pub shorthand: bool,
     /// Where it is, as an RFC 6901 pointer into the document.
     pub pointer: String,
     /// How a codec of v2 takes the bytes of an element, where v3 has no word for that.
@@ -65,10 +63,15 @@ impl CodecMetadata {
             name: name.into(),
             configuration,
             must_understand: true,
-            shorthand: false,
             pointer: String::new(),
             view: None,
         }
+    }
+
+    /// The same, where it is at `pointer`.
+    pub(super) fn at(mut self, pointer: &str) -> Self {
+        pointer.clone_into(&mut self.pointer);
+        self
     }
 
     /// The object form; `configuration` is left out where it is absent.
@@ -138,8 +141,7 @@ pub(super) fn read_extension(
         let message = format!("{name:?} is written as its name alone, which most readers reject");
         let found = Diagnostic::new(code::EXTENSION_STRING, message).at_pointer(pointer);
         diagnostics.push(found.with_help(format!("write {{\"name\": {}}}", Json::from(name))));
-        let pointer = pointer.to_owned();
-        return Some(CodecMetadata { shorthand: true, pointer, ..CodecMetadata::new(name, None) });
+        return Some(CodecMetadata::new(name, None).at(pointer));
     }
     let Some(object) = json.as_object() else {
         return diagnostics.wrong_type(json, "an object with a name", pointer);
@@ -161,13 +163,12 @@ pub(super) fn read_extension(
         Some(other) => diagnostics.wrong_type(other, "a boolean", &format!("{pointer}/must_understand")),
     };
     let must_understand = must_understand.unwrap_or(true);
-    let pointer = pointer.to_owned();
-    Some(CodecMetadata { must_understand, pointer, ..CodecMetadata::new(name?, configuration?) })
+    Some(CodecMetadata { must_understand, ..CodecMetadata::new(name?, configuration?).at(pointer) })
 }
 
 /// A fault for each member that is not among `known`.
 fn unknown_members(object: &Object, known: &[&str], pointer: &str, diagnostics: &mut Vec<Diagnostic>) {
-    for name in object.names().filter(|name| !known.contains(name)).take(MAX_FAULTS) {
+    for name in object.unknown_names(known).take(MAX_FAULTS) {
         let message = format!("unknown member {}", Json::from(name).excerpt());
         let found = Diagnostic::new(code::MEMBER_UNKNOWN, message);
         let found = found.at_pointer(member_pointer(pointer, name));
@@ -227,7 +228,7 @@ mod tests {
         let (codecs, found) = read(text);
         let codecs = codecs.unwrap();
         assert_eq!(found, [("ZM111", "/codecs/0".to_owned())]);
-        assert!(codecs[0].shorthand && !codecs[1].shorthand && !codecs[2].must_understand);
+        assert!(codecs[1].must_understand && !codecs[2].must_understand);
         assert_eq!(codecs[1].member("endian").and_then(Json::as_str), Some("little"));
         assert_eq!(codecs[1].member_pointer("endian"), "/codecs/1/configuration/endian");
         assert_eq!(

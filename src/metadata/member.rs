@@ -4,8 +4,6 @@ use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object, member_pointer};
 use crate::diagnostic::{Diagnostic, code};
 
-const REPEATED_ATTRIBUTE: &str = "a name is repeated in the attributes: readers keep only the last";
-
 /// `zarr_format` and `node_type`.
 pub(super) fn read_head(object: &Object, node_type: &str, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(json) = required(object, "zarr_format", diagnostics)
@@ -51,25 +49,18 @@ pub(super) fn read_unknown(document: &Json, known: &[&str], diagnostics: &mut Ve
         let help = "what may be ignored is an object with \"must_understand\": false; attributes go into `attributes`";
         diagnostics.push(Diagnostic::new(code::MEMBER_UNKNOWN, message).with_help(help).at_pointer(pointer));
     }
-    read_repeated(document, diagnostics);
+    read_repeated(document, false, diagnostics);
     unknown
 }
 
-/// Names that are given more than once in a document that is attributes.
-pub(super) fn read_repeated_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
-    for pointer in document.duplicates().into_iter().take(MAX_FAULTS) {
-        diagnostics.add(code::ATTRIBUTE_REPEATED, pointer, REPEATED_ATTRIBUTE);
-    }
-}
-
-/// Names that are given more than once, anywhere in the document.
-pub(super) fn read_repeated(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
-    for pointer in document.duplicates().into_iter().take(MAX_FAULTS) {
-        if pointer.starts_with("/attributes/") {
-            diagnostics.add(code::ATTRIBUTE_REPEATED, pointer, REPEATED_ATTRIBUTE);
+/// Names that are given more than once, anywhere in a document, which may be attributes alone.
+pub(super) fn read_repeated(document: &Json, is_attributes: bool, diagnostics: &mut Vec<Diagnostic>) {
+    for pointer in document.duplicates(MAX_FAULTS) {
+        let (code, message) = if is_attributes || pointer.starts_with("/attributes/") {
+            (code::ATTRIBUTE_REPEATED, "a name is repeated in the attributes: readers keep only the last")
         } else {
-            let message = "a member is given more than once: the last is taken";
-            diagnostics.add(code::MEMBER_REPEATED, pointer, message);
-        }
+            (code::MEMBER_REPEATED, "a member is given more than once: the last is taken")
+        };
+        diagnostics.add(code, pointer, message);
     }
 }

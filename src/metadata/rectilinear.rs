@@ -48,20 +48,18 @@ pub(super) fn read(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Vec<EdgeLengths>> {
     let mut reader = Reader { diagnostics, is_valid: true };
-    for name in configuration.names().filter(|name| !["kind", "chunk_shapes"].contains(name)).take(MAX_FAULTS)
-    {
+    for name in configuration.unknown_names(&["kind", "chunk_shapes"]).take(MAX_FAULTS) {
         let message = format!("the rectilinear grid has no member {}", Json::from(name).excerpt());
         reader.fault::<()>(code::GRID_CONFIGURATION, POINTER, message);
     }
-    let found = |member| configuration.get(member).map_or_else(|| "nothing".to_owned(), Json::excerpt);
     if configuration.get("kind").and_then(Json::as_str) != Some("inline") {
-        let message = format!("expected \"inline\" as `kind`, found {}", found("kind"));
+        let message = format!("expected \"inline\" as `kind`, found {}", configuration.excerpt("kind"));
         reader.fault::<()>(code::GRID_CONFIGURATION, &format!("{POINTER}/kind"), message);
     }
     let pointer = format!("{POINTER}/chunk_shapes");
     let Some(dimensions) = configuration.get("chunk_shapes").and_then(Json::as_array) else {
-        let message = "expected the lengths of each dimension as `chunk_shapes`";
-        let message = format!("{message}, found {}", found("chunk_shapes"));
+        let found = configuration.excerpt("chunk_shapes");
+        let message = format!("expected the lengths of each dimension as `chunk_shapes`, found {found}");
         return reader.fault(code::GRID_CONFIGURATION, &pointer, message);
     };
     let rank = shape.map_or(dimensions.len(), <[u64]>::len);

@@ -1,7 +1,7 @@
 //! Whether two documents of a node say the same, however much of it they spell out: zarr-python writes the copies of
 //! consolidated metadata in its own form, whatever form the document has (SEMANTICS D4).
 
-use super::array::ArrayDocument;
+use super::array::{ArrayDocument, ChunkGrid};
 use super::extension::{CodecMetadata, read_codecs};
 use super::group::{GroupDocument, NodeKind, node_kind};
 use super::json::{Json, Object};
@@ -39,118 +39,83 @@ pub fn without_copies(document: &Json) -> Json {
 
 fn says_the_same(a: &Json, b: &Json) -> bool {
     // Mostly they are spelt alike, too.
-    if a.same_value(b) {
-        return true;
-    }
-    let format = |json: &Json| json.get("zarr_format").and_then(Json::as_u64);
-    match (format(a), format(b)) {
-        (Some(2), Some(2)) if [a, b].iter().all(|json| json.get("chunks").is_some()) => {
-            is_same_array(&v2::read_array(a), &v2::read_array(b))
+    a.same_value(b) || meaning(a).zip(meaning(b)).is_some_and(|(a, b)| a.same_value(&b))
+}
+
+/// What a document says, in one form for all that say the same; `None` of one that cannot be read.
+fn meaning(document: &Json) -> Option<Json> {
+    match (document.get("zarr_format")?.as_u64()?, node_kind(document)) {
+        (2, _) if document.get("chunks").is_some() => meaning_of_array(v2::read_array(document), 2),
+        (3, NodeKind::Array) => meaning_of_array(ArrayDocument::read(document), 3),
+        (3, NodeKind::Group) => {
+            let GroupDocument { attributes, unknown, diagnostics, .. } = GroupDocument::read(document);
+            let meaning =
+                Object::new().with("attributes", attributes.unwrap_or_default()).with("unknown", unknown);
+            (!diagnostics.iter().any(Diagnostic::is_error)).then(|| meaning.into())
         }
-        (Some(3), Some(3)) => match (node_kind(a), node_kind(b)) {
-            (NodeKind::Array, NodeKind::Array) => {
-                is_same_array(&ArrayDocument::read(a), &ArrayDocument::read(b))
-            }
-            (NodeKind::Group, NodeKind::Group) => {
-                is_same_group(&GroupDocument::read(a), &GroupDocument::read(b))
-            }
-            _ => false,
-        },
-        _ => false,
+        _ => None,
     }
 }
 
-fn is_same_group(a: &GroupDocument, b: &GroupDocument) -> bool {
-    let is_sound = |group: &GroupDocument| !group.diagnostics.iter().any(Diagnostic::is_error);
-    is_sound(a)
-        && is_sound(b)
-        && is_same_object(a.attributes.as_ref(), b.attributes.as_ref())
-        && a.unknown.same_value(&b.unknown)
-}
-
-/// Of what cannot be read nobody knows what it means.
-fn is_same_array(a: &ArrayDocument, b: &ArrayDocument) -> bool {
-    let same_transformers = || {
-        let (a, b) = (&a.storage_transformers, &b.storage_transformers);
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
-    };
+fn meaning_of_array(array: ArrayDocument, zarr_format: u64) -> Option<Json> {
+    if array.has_errors() {
+        return None;
+    }
     // Who reads the copy alone may refuse a chunk length of 0.
-    let has_empty_chunks =
-        |array: &ArrayDocument| array.diagnostics.iter().any(|found| found.is(code::CHUNK_SHAPE_ZERO_EMPTY));
-    has_empty_chunks(a) == has_empty_chunks(b)
-        && !a.has_errors()
-        && !b.has_errors()
-        && a.shape == b.shape
-        && a.chunk_grid == b.chunk_grid
-        && a.chunk_key_encoding == b.chunk_key_encoding
-        && is_same_element(a, b)
-        && is_same_chain(a.codecs.as_deref().unwrap_or_default(), b.codecs.as_deref().unwrap_or_default())
-        && is_same_object(a.attributes.as_ref(), b.attributes.as_ref())
-        && names(a) == names(b)
-        && same_transformers()
-        && a.unknown.same_value(&b.unknown)
-}
-
-/// Whether data type and fill value are the same.
-fn is_same_element(a: &ArrayDocument, b: &ArrayDocument) -> bool {
-    let (Some(a_type), Some(b_type)) = (&a.data_type, &b.data_type) else { return false };
-    let (Some(a_fill), Some(b_fill)) = (&a.fill_value, &b.fill_value) else { return false };
-    match (DataType::from_metadata(a_type), DataType::from_metadata(b_type)) {
-        (Ok(a_type), Ok(b_type)) if a_type == b_type => {
-            let bits = |json| a_type.fill_value_from_json(json).ok().map(|read| read.value);
-            a_fill.same_value(b_fill) || bits(a_fill).is_some_and(|value| bits(b_fill) == Some(value))
-        }
-        (Err(_), Err(_)) => a_type.same_value(b_type) && a_fill.same_value(b_fill),
-        _ => false,
-    }
-}
-
-/// No attributes are none.
-fn is_same_object(a: Option<&Object>, b: Option<&Object>) -> bool {
-    let empty = Object::new();
-    a.unwrap_or(&empty).same_value(b.unwrap_or(&empty))
-}
-
-/// The names of the dimensions; none where no dimension has one.
-fn names(array: &ArrayDocument) -> Option<&Vec<Option<String>>> {
-    array.dimension_names.as_ref().filter(|names| names.iter().any(Option::is_some))
-}
-
-fn is_same_chain(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_codec(a, b))
-}
-
-fn is_same_codec(a: &CodecMetadata, b: &CodecMetadata) -> bool {
-    if a.same_value(b) && a.must_understand == b.must_understand {
-        return true;
-    }
-    let (mut a_own, mut b_own) = (without_defaults(a), without_defaults(b));
-    let chains = ["codecs", "index_codecs"].map(|member| [a_own.remove(member), b_own.remove(member)]);
-    let is_same_list = |lists: [Option<Json>; 2]| match lists {
-        [Some(a), Some(b)] => {
-            let read = |json: &Json| read_codecs(json, "", &mut Vec::new());
-            read(&a).zip(read(&b)).is_some_and(|(a, b)| is_same_chain(&a, &b))
-        }
-        [a, b] => a.is_none() && b.is_none(),
+    let has_empty_chunks = array.diagnostics.iter().any(|found| found.is(code::CHUNK_SHAPE_ZERO_EMPTY));
+    let chunk_grid = match array.chunk_grid? {
+        ChunkGrid::Other(json) => json,
+        known => Json::from(format!("{known:?}")),
     };
-    a.name == b.name
-        && a.view == b.view
-        && a.must_understand == b.must_understand
-        && a_own.same_value(&b_own)
-        && chains.into_iter().all(is_same_list)
+    let (mut data_type, mut fill_value) = (array.data_type?, array.fill_value?);
+    if let Ok(known) = DataType::from_metadata(&data_type) {
+        let read = known.fill_value_from_json(&fill_value);
+        fill_value = read.and_then(|read| known.fill_value_to_json(&read.value)).unwrap_or(fill_value);
+        data_type = known.to_metadata();
+    }
+    // No dimension has a name where all are null.
+    let names = array.dimension_names.filter(|names| names.iter().any(Option::is_some));
+    let meaning = Object::new()
+        .with("zarr_format", zarr_format)
+        .with("shape", array.shape?)
+        .with("chunk_grid", chunk_grid)
+        .with("has_empty_chunks", has_empty_chunks)
+        .with("chunk_key_encoding", array.chunk_key_encoding?.to_json())
+        .with("data_type", data_type)
+        .with("fill_value", fill_value)
+        .with("codecs", meaning_of_chain(&array.codecs?))
+        .with("attributes", array.attributes.unwrap_or_default())
+        .with("dimension_names", names)
+        .with("storage_transformers", array.storage_transformers)
+        .with("unknown", array.unknown);
+    Some(meaning.into())
 }
 
-/// The configuration without the members that say what their absence says.
-fn without_defaults(codec: &CodecMetadata) -> Object {
+fn meaning_of_chain(codecs: &[CodecMetadata]) -> Json {
+    Json::Array(codecs.iter().map(meaning_of_codec).collect())
+}
+
+/// A codec without the members that say what their absence says, also in the chains that it holds.
+fn meaning_of_codec(codec: &CodecMetadata) -> Json {
     let mut configuration = codec.configuration.clone().unwrap_or_default();
-    let defaults = registry::find(&codec.name).map_or(&[][..], |entry| entry.defaults);
-    for (member, value) in defaults {
+    for (member, value) in registry::find(&codec.name).map_or(&[][..], |entry| entry.defaults) {
         let is_default = |json: &Json| Json::parse_str(value).is_ok_and(|value| value.same_value(json));
         if configuration.get(member).is_some_and(is_default) {
             configuration.remove(member);
         }
     }
-    configuration
+    for member in ["codecs", "index_codecs"] {
+        if let Some(chain) = configuration.get(member).and_then(|json| read_codecs(json, "", &mut Vec::new()))
+        {
+            configuration.insert(member, meaning_of_chain(&chain));
+        }
+    }
+    Object::new()
+        .with("name", codec.name.as_str())
+        .with("configuration", configuration)
+        .with("must_understand", codec.must_understand)
+        .with("view", format!("{:?}", codec.view))
+        .into()
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn codec((name, configuration): (&str, &str)) -> BytesCodec {
-    let json = Json::from(&serde_json::from_str::<serde_json::Value>(configuration).unwrap());
+    let json = Json::parse_str(configuration).unwrap();
     BytesCodec::new(name, json.as_object()).unwrap()
 }
 
@@ -277,7 +277,7 @@ fn configurations_that_are_wrong_are_errors() {
         ("numcodecs.shuffle", r#"{"elementsize": 0}"#, "elementsize"),
         ("no such codec", "{}", "no such codec"),
     ] {
-        let json = Json::from(&serde_json::from_str::<serde_json::Value>(configuration).unwrap());
+        let json = Json::parse_str(configuration).unwrap();
         let error = BytesCodec::new(name, json.as_object()).unwrap_err().to_string();
         assert!(error.contains(part), "{name} {configuration}: {error}");
     }

@@ -50,7 +50,7 @@ fn register_codec<T: CodecTraitsV3 + 'static>(name: &'static str) {
 
 /// A configuration of zarrs as this crate has it.
 fn members(configuration: Option<&zarrs::metadata::Configuration>) -> Option<Object> {
-    let json = |value: &serde_json::Value| Json::from(value);
+    let json = |value: &serde_json::Value| Json::parse_str(&value.to_string()).unwrap_or(Json::Null);
     configuration.map(|members| members.iter().map(|(name, value)| (name.clone(), json(value))).collect())
 }
 

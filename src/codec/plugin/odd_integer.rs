@@ -99,8 +99,9 @@ impl DataTypeTraits for OddIntegerDataType {
         fill_value_metadata: &FillValueMetadata,
         _version: ZarrVersion,
     ) -> Result<ZarrsFillValue, DataTypeFillValueMetadataError> {
-        let json = serde_json::to_value(fill_value_metadata).map_err(|_| DataTypeFillValueMetadataError)?;
-        let read = value_from_json(self.number_type, &Json::from(&json));
+        let text = serde_json::to_string(fill_value_metadata).map_err(|_| DataTypeFillValueMetadataError)?;
+        let json = Json::parse_str(&text).map_err(|_| DataTypeFillValueMetadataError)?;
+        let read = value_from_json(self.number_type, &json);
         let bits = read.map_err(|_| DataTypeFillValueMetadataError)?.value;
         Ok(ZarrsFillValue::new(FillValue::from_bits(self.number_type, bits).0))
     }

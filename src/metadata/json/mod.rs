@@ -5,7 +5,6 @@ mod object;
 mod parse;
 mod write;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 pub use number::Number;
@@ -138,31 +137,28 @@ impl Json {
         text
     }
 
-    /// RFC 6901 pointers to the members whose name is given more than once in their object, each once.
-    pub fn duplicates(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        // Mostly there are none, and no pointer is needed.
-        if self.has_duplicates() {
-            let _ = self.visit(&mut String::new(), &mut |json, pointer| {
-                let names = json.as_object().map(Object::duplicates).unwrap_or_default();
-                found.extend(names.into_iter().map(|name| member_pointer(pointer, name)));
-                Ok::<(), Infallible>(())
-            });
-        }
+    /// RFC 6901 pointers to the members whose name is given more than once in their object, each once; the first `most` of
+    /// them, and fewer where they are long: names that hold much are part of each.
+    pub fn duplicates(&self, most: usize) -> Vec<String> {
+        const MOST_BYTES: usize = 1 << 20;
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        // Breaks off by an error.
+        let _ = self.visit(&mut String::new(), &mut |json, pointer| {
+            for name in json.as_object().map(Object::duplicates).unwrap_or_default() {
+                if found.len() >= most || bytes > MOST_BYTES {
+                    return Err(());
+                }
+                let pointer = member_pointer(pointer, name);
+                bytes += pointer.len();
+                found.push(pointer);
+            }
+            Ok(())
+        });
         found
     }
 
-    fn has_duplicates(&self) -> bool {
-        match self {
-            Json::Array(elements) => elements.iter().any(Json::has_duplicates),
-            Json::Object(object) => {
-                object.has_duplicates() || object.iter().any(|(_, it)| it.has_duplicates())
-            }
-            _ => false,
-        }
-    }
-
-    /// Visits this value and what it holds, each with its RFC 6901 pointer, in the order of the text.
+    /// Visits this value and the arrays, objects and bare words that it holds, each with its RFC 6901 pointer, in the order
+    /// of the text.
     fn visit<E>(
         &self,
         pointer: &mut String,
@@ -170,6 +166,8 @@ impl Json {
     ) -> Result<(), E> {
         visitor(self, pointer)?;
         let length = pointer.len();
+        // Of other values nobody wants the pointer, and there are many.
+        let is_visited = |json: &Json| matches!(json, Json::Array(_) | Json::Object(_) | Json::NotFinite(_));
         let mut below = |name: &str, json: &Json| {
             push_token(pointer, name);
             json.visit(pointer, visitor)?;
@@ -178,9 +176,13 @@ impl Json {
         };
         match self {
             Json::Array(elements) => {
-                elements.iter().enumerate().try_for_each(|(index, json)| below(&index.to_string(), json))
+                let mut visited = elements.iter().enumerate().filter(|(_, json)| is_visited(json));
+                visited.try_for_each(|(index, json)| below(&index.to_string(), json))
             }
-            Json::Object(object) => object.iter().try_for_each(|(name, json)| below(name, json)),
+            Json::Object(object) => {
+                let mut visited = object.iter().filter(|(_, json)| is_visited(json));
+                visited.try_for_each(|(name, json)| below(name, json))
+            }
             _ => Ok(()),
         }
     }

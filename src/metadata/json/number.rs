@@ -116,7 +116,10 @@ impl Decimal {
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
         let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let mut digits: Vec<u8> = integer.bytes().chain(fraction.bytes()).collect();
-        let mut exponent = parse_exponent(exponent) - length(fraction.len());
+        // Digits and a sign are left, so it fails by size alone.
+        let most = if exponent.starts_with('-') { -EXPONENT_LIMIT } else { EXPONENT_LIMIT };
+        let exponent: i128 = exponent.parse().unwrap_or(most);
+        let mut exponent = exponent.clamp(-EXPONENT_LIMIT, EXPONENT_LIMIT) - fraction.len() as i128;
         while digits.last() == Some(&b'0') {
             digits.pop();
             exponent += 1;
@@ -164,25 +167,8 @@ impl Decimal {
 
     /// The place of the first digit: 1 for units, 2 for tens.
     fn magnitude(&self) -> i128 {
-        self.exponent + length(self.digits.len())
+        self.exponent + self.digits.len() as i128
     }
-}
-
-/// A length, which always fits.
-fn length(length: usize) -> i128 {
-    i128::try_from(length).unwrap_or(EXPONENT_LIMIT)
-}
-
-/// The exponent, limited to ±[`EXPONENT_LIMIT`].
-fn parse_exponent(text: &str) -> i128 {
-    let (negative, digits) = match text.as_bytes().first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
-        _ => (false, text),
-    };
-    // Only digits are left, so it fails by size alone.
-    let value = digits.parse::<i128>().unwrap_or(EXPONENT_LIMIT).min(EXPONENT_LIMIT);
-    if negative { -value } else { value }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Objects: members in their order, repeated names included.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Json;
@@ -60,6 +60,16 @@ impl Object {
         Some(&mut self.members_mut()[last].1)
     }
 
+    /// A member for messages; "nothing" where there is none of this name.
+    pub(in crate::metadata) fn excerpt(&self, name: &str) -> String {
+        self.get(name).map_or_else(|| "nothing".to_owned(), Json::excerpt)
+    }
+
+    /// The names that are not among `known`, repeated ones included.
+    pub(in crate::metadata) fn unknown_names(&self, known: &[&str]) -> impl Iterator<Item = &str> {
+        self.names().filter(|name| !known.contains(name))
+    }
+
     /// Whether there is a member of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.get(name).is_some()
@@ -98,18 +108,14 @@ impl Object {
         Some(removed)
     }
 
-    /// Whether a name is given more than once.
-    pub(super) fn has_duplicates(&self) -> bool {
+    /// The names that are given more than once, each once, in their order.
+    pub fn duplicates(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.names().collect();
         names.sort_unstable();
-        names.windows(2).any(|pair| pair[0] == pair[1])
-    }
-
-    /// The names that are given more than once, each once.
-    pub fn duplicates(&self) -> Vec<&str> {
-        let mut seen = HashSet::new();
-        let mut reported = HashSet::new();
-        self.names().filter(|name| !seen.insert(*name) && reported.insert(*name)).collect()
+        let mut repeated: Vec<&str> =
+            names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        repeated.dedup();
+        repeated
     }
 
     /// Whether two objects mean the same: see [`Json::same_value`].

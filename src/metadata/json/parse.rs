@@ -8,20 +8,12 @@ use std::borrow::Cow;
 use super::{Json, Number, Object};
 use crate::diagnostic::{Diagnostic, code};
 
-/// What a document may claim of this program.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    /// Bytes of the text.
-    pub(super) bytes: usize,
-    /// Arrays and objects within each other.
-    pub(super) depth: usize,
-    /// Values of any kind: two bytes of text (`0,`) are more than fifty in memory, eight (`{"":0},`) two hundred.
-    pub(super) values: usize,
-}
-
-impl Limits {
-    pub(super) const DEFAULT: Limits = Limits { bytes: 64 << 20, depth: 128, values: 1 << 20 };
-}
+/// The most bytes of a document.
+const MAX_BYTES: usize = 64 << 20;
+/// The most arrays and objects within each other.
+const MAX_DEPTH: usize = 128;
+/// The most values of any kind: two bytes of text (`0,`) are more than fifty in memory, eight (`{"":0},`) two hundred.
+const MAX_VALUES: usize = 1 << 20;
 
 /// Why a text is no JSON document, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +36,7 @@ impl JsonError {
         Diagnostic::new(code, self.to_string())
     }
 
-    fn new(text: &[u8], Fault { offset, is_limit, message }: Fault) -> Self {
+    fn new(text: &[u8], offset: usize, is_limit: bool, message: impl Into<Cow<'static, str>>) -> Self {
         let before = &text[..offset.min(text.len())];
         let line = before.rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
         // Continuation bytes of UTF-8 count with the byte that they continue.
@@ -54,8 +46,18 @@ impl JsonError {
             line: before.split(|&byte| byte == b'\n').count(),
             column: 1 + line.iter().filter(is_start).count(),
             is_limit,
-            message,
+            message: message.into(),
         }
+    }
+
+    fn syntax(text: &[u8], offset: usize, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(text, offset, false, message)
+    }
+
+    /// A bare word where none may stand; `place` says more of where that is.
+    fn not_finite(text: &[u8], offset: usize, word: &str, place: &str) -> Self {
+        let message = format!("{word}{place} is not JSON (as the value of a float it is written \"{word}\")");
+        Self::syntax(text, offset, message)
     }
 }
 
@@ -71,8 +73,7 @@ pub struct NotFiniteValues {
 impl Json {
     /// Reads a document of at most 64 MiB, 2^20 values, and 128 arrays and objects within each other.
     pub fn parse(bytes: &[u8]) -> Result<Json, JsonError> {
-        let read = parse(bytes, Limits::DEFAULT, false);
-        read.map(|(json, _)| json).map_err(|fault| JsonError::new(bytes, fault))
+        parse(bytes, false).map(|(json, _)| json)
     }
 
     /// The same, of text.
@@ -86,68 +87,42 @@ impl Json {
         bytes: &[u8],
         is_allowed: impl Fn(&str) -> bool,
     ) -> Result<(Json, NotFiniteValues), JsonError> {
-        let read = parse(bytes, Limits::DEFAULT, true).and_then(|(json, offsets)| {
-            let mut offsets = offsets.into_iter();
-            let mut found = NotFiniteValues::default();
-            if offsets.len() == 0 {
-                return Ok((json, found));
+        let (json, offsets) = parse(bytes, true)?;
+        let (mut offsets, mut found) = (offsets.into_iter(), NotFiniteValues::default());
+        if offsets.len() == 0 {
+            return Ok((json, found));
+        }
+        // Values are visited in the order in which they stand in the text.
+        json.visit(&mut String::new(), &mut |value, pointer| {
+            let Json::NotFinite(word) = value else { return Ok(()) };
+            let offset = offsets.next().unwrap_or_default();
+            if !is_allowed(pointer) {
+                return Err(JsonError::not_finite(bytes, offset, word, &format!(" at `{pointer}`")));
             }
-            // Values are visited in the order in which they stand in the text.
-            json.visit(&mut String::new(), &mut |value, pointer| {
-                let Json::NotFinite(word) = value else { return Ok(()) };
-                let offset = offsets.next().unwrap_or_default();
-                if !is_allowed(pointer) {
-                    return Err(not_finite(offset, word, &format!(" at `{pointer}`")));
-                }
-                found.first.get_or_insert_with(|| (word, pointer.to_owned()));
-                found.count += 1;
-                Ok(())
-            })?;
-            Ok((json, found))
-        });
-        read.map_err(|fault| JsonError::new(bytes, fault))
+            found.first.get_or_insert_with(|| (*word, pointer.to_owned()));
+            found.count += 1;
+            Ok(())
+        })?;
+        Ok((json, found))
     }
 }
 
 /// A value, and where in the text the bare words of it stand, in their order.
-pub(super) fn parse(
-    bytes: &[u8],
-    limits: Limits,
-    takes_not_finite: bool,
-) -> Result<(Json, Vec<usize>), Fault> {
-    if bytes.len() > limits.bytes {
-        return Err(limit(0, format!("the document has more than {} bytes", limits.bytes)));
+fn parse(bytes: &[u8], takes_not_finite: bool) -> Result<(Json, Vec<usize>), JsonError> {
+    if bytes.len() > MAX_BYTES {
+        return Err(JsonError::new(bytes, 0, true, format!("the document has more than {MAX_BYTES} bytes")));
     }
     let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
     if marks.iter().any(|mark| bytes.starts_with(mark)) {
-        return Err(syntax(0, "a byte order mark, which JSON does not allow"));
+        return Err(JsonError::syntax(bytes, 0, "a byte order mark, which JSON does not allow"));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| syntax(error.valid_up_to(), "invalid UTF-8"))?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| JsonError::syntax(bytes, error.valid_up_to(), "invalid UTF-8"))?;
     let (members, elements) = (Vec::new(), Vec::new());
     let not_finite = takes_not_finite.then(Vec::new);
-    let mut parser = Parser { text, position: 0, values: 0, limits, members, elements, not_finite };
+    let mut parser = Parser { text, position: 0, values: 0, members, elements, not_finite };
     let json = parser.document()?;
     Ok((json, parser.not_finite.unwrap_or_default()))
-}
-
-/// An error before its line and column are known.
-#[derive(Debug)]
-pub(super) struct Fault {
-    offset: usize,
-    is_limit: bool,
-    message: Cow<'static, str>,
-}
-
-fn syntax(offset: usize, message: impl Into<Cow<'static, str>>) -> Fault {
-    Fault { offset, is_limit: false, message: message.into() }
-}
-
-fn limit(offset: usize, message: String) -> Fault {
-    Fault { offset, is_limit: true, message: message.into() }
-}
-
-fn not_finite(offset: usize, word: &str, place: &str) -> Fault {
-    syntax(offset, format!("{word}{place} is not JSON (as the value of a float it is written \"{word}\")"))
 }
 
 /// Takes what a list holds from `first` on. Where that is the most of it, and much, it goes on in the list's own memory: a
@@ -169,7 +144,6 @@ struct Parser<'a> {
     /// Always at a character boundary: only ASCII bytes, and strings to their closing quote, are passed over.
     position: usize,
     values: usize,
-    limits: Limits,
     /// Members and elements of the lists that are open, the innermost last: each list is made with room for no more
     /// than it holds. A million lists of one element with room for four would take thrice their memory.
     members: Vec<(String, Json)>,
@@ -179,30 +153,28 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn document(&mut self) -> Result<Json, Fault> {
+    fn document(&mut self) -> Result<Json, JsonError> {
         self.skip_white_space();
         if self.peek().is_none() {
-            return Err(syntax(self.position, "the document is empty"));
+            return Err(self.syntax(self.position, "the document is empty"));
         }
         let json = self.value(0)?;
         self.skip_white_space();
         if self.peek().is_some() {
             let message = format!("text after the end of the document: {}", self.found());
-            return Err(syntax(self.position, message));
+            return Err(self.syntax(self.position, message));
         }
         Ok(json)
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json, Fault> {
-        let Limits { values: most_values, depth: most_depth, .. } = self.limits;
+    fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
         self.values += 1;
-        if self.values > most_values {
-            return Err(limit(self.position, format!("the document has more than {most_values} values")));
+        if self.values > MAX_VALUES {
+            return Err(self.limit(format!("the document has more than {MAX_VALUES} values")));
         }
         match self.peek() {
-            Some(b'{' | b'[') if depth >= most_depth => {
-                let message = format!("arrays and objects are nested more than {most_depth} deep");
-                Err(limit(self.position, message))
+            Some(b'{' | b'[') if depth >= MAX_DEPTH => {
+                Err(self.limit(format!("arrays and objects are nested more than {MAX_DEPTH} deep")))
             }
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
@@ -212,7 +184,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Json, Fault> {
+    fn object(&mut self, depth: usize) -> Result<Json, JsonError> {
         let first = self.members.len();
         if self.is_empty_list(b'}') {
             return Ok(Json::Object(Object::new()));
@@ -236,7 +208,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Json, Fault> {
+    fn array(&mut self, depth: usize) -> Result<Json, JsonError> {
         let first = self.elements.len();
         if self.is_empty_list(b']') {
             return Ok(Json::Array(Vec::new()));
@@ -259,7 +231,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Passes a comma (false) or the closing bracket (true).
-    fn end_of_list(&mut self, close: u8, expected: &str) -> Result<bool, Fault> {
+    fn end_of_list(&mut self, close: u8, expected: &str) -> Result<bool, JsonError> {
         self.skip_white_space();
         if self.eat(close) {
             return Ok(true);
@@ -270,12 +242,12 @@ impl<'a> Parser<'a> {
         }
         self.skip_white_space();
         if self.peek() == Some(close) {
-            return Err(syntax(comma, "a comma with nothing after it"));
+            return Err(self.syntax(comma, "a comma with nothing after it"));
         }
         Ok(false)
     }
 
-    fn word(&mut self) -> Result<Json, Fault> {
+    fn word(&mut self) -> Result<Json, JsonError> {
         const WORDS: [(&str, Json); 6] = [
             ("null", Json::Null),
             ("true", Json::Bool(true)),
@@ -290,7 +262,7 @@ impl<'a> Parser<'a> {
         };
         if let Json::NotFinite(word) = json {
             let Some(offsets) = &mut self.not_finite else {
-                return Err(not_finite(self.position, word, ""));
+                return Err(JsonError::not_finite(self.text.as_bytes(), self.position, word, ""));
             };
             offsets.push(self.position);
         }
@@ -298,12 +270,12 @@ impl<'a> Parser<'a> {
         Ok(json)
     }
 
-    fn number(&mut self) -> Result<Json, Fault> {
+    fn number(&mut self) -> Result<Json, JsonError> {
         let start = self.position;
         self.eat(b'-');
         let leading_zero = self.peek() == Some(b'0');
         if self.digits()? > 1 && leading_zero {
-            return Err(syntax(start, "a number with a leading zero"));
+            return Err(self.syntax(start, "a number with a leading zero"));
         }
         if self.eat(b'.') {
             self.digits()?;
@@ -316,7 +288,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Passes at least one digit; their number.
-    fn digits(&mut self) -> Result<usize, Fault> {
+    fn digits(&mut self) -> Result<usize, JsonError> {
         let count = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         if count == 0 {
             return Err(self.expected("a digit"));
@@ -325,7 +297,7 @@ impl<'a> Parser<'a> {
         Ok(count)
     }
 
-    fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
+    fn string(&mut self) -> Result<Cow<'a, str>, JsonError> {
         let (text, start) = (self.text, self.position);
         let mut has_escapes = false;
         self.position += 1;
@@ -346,7 +318,7 @@ impl<'a> Parser<'a> {
                 }
                 control => {
                     let what = format!("a control character (U+{control:04X}) in a string");
-                    return Err(syntax(self.position, what + ", which must be escaped"));
+                    return Err(self.syntax(self.position, what + ", which must be escaped"));
                 }
             }
         }
@@ -359,7 +331,7 @@ impl<'a> Parser<'a> {
             let at = quoted.floor_char_boundary(error.column());
             let escape = quoted[..at].rfind('\\').unwrap_or_default();
             let what = "an escape sequence that is unknown, or half of a surrogate pair, in a string";
-            syntax(start + escape, what)
+            self.syntax(start + escape, what)
         })
     }
 
@@ -392,7 +364,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn expected(&self, expected: &str) -> Fault {
-        syntax(self.position, format!("expected {expected}, found {}", self.found()))
+    fn limit(&self, message: String) -> JsonError {
+        JsonError::new(self.text.as_bytes(), self.position, true, message)
+    }
+
+    fn syntax(&self, offset: usize, message: impl Into<Cow<'static, str>>) -> JsonError {
+        JsonError::syntax(self.text.as_bytes(), offset, message)
+    }
+
+    fn expected(&self, expected: &str) -> JsonError {
+        self.syntax(self.position, format!("expected {expected}, found {}", self.found()))
     }
 }

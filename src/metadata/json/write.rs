@@ -2,7 +2,6 @@
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Json, Number, Object};
@@ -124,21 +123,6 @@ impl Writer {
 
     fn into_text(self) -> String {
         String::from_utf8(self.text).unwrap_or_default()
-    }
-}
-
-impl From<&Value> for Json {
-    fn from(value: &Value) -> Self {
-        match value {
-            Value::Null => Json::Null,
-            Value::Bool(value) => Json::Bool(*value),
-            Value::Number(number) => Json::Number(Number::from_valid(&number.to_string())),
-            Value::String(string) => Json::from(string.as_str()),
-            Value::Array(elements) => Json::Array(elements.iter().map(Json::from).collect()),
-            Value::Object(members) => {
-                Json::Object(members.iter().map(|(name, value)| (name.clone(), Json::from(value))).collect())
-            }
-        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! The `.zarray` of an array, read member by member into the members of a v3 document.
 
-use super::codec::{self, V2Codec};
-use super::dtype::{Dtype, Kind};
-use super::{fill_value, read_format, read_unknown, tensorstore};
-use crate::codec::registry::{self, CodecKind};
+use super::dtype::Dtype;
+use super::type_string::tensorstore_finding;
+use super::{chain, fill_value, read_format, read_unknown};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::array::ArrayDocument;
 use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape};
@@ -45,23 +44,24 @@ pub fn read_array(document: &Json) -> ArrayDocument {
     let compressor = required(object, "compressor", found).filter(|json| !json.is_null());
     let written_fill_value = required(object, "fill_value", found);
     let fill_value =
-        dtype.as_ref().zip(written_fill_value).map(|(dtype, json)| fill_value::convert(dtype, json, found));
+        dtype.as_ref().zip(written_fill_value).map(|(dtype, json)| fill_value::read(dtype, json, found));
     let is_fortran = required(object, "order", found).and_then(|json| read_order(json, found));
     let filters =
         required(object, "filters", found).and_then(|json| read_filters(json, found)).unwrap_or_default();
     let separator = read_separator(object, found);
     let transpose = is_fortran.zip(shape.as_ref().map(Vec::len)).and_then(|(f, rank)| transpose(f, rank));
-    let chain = dtype.as_ref().map(|dtype| Chain::build(dtype, transpose, &filters, compressor, found));
+    let chain = dtype.as_ref().map(|dtype| chain::read(dtype, transpose, &filters, compressor, found));
+    let (data_type, codecs) = chain.unzip();
     read_unknown(object, &MEMBERS, found);
-    read_repeated(document, found);
+    read_repeated(document, false, found);
     ArrayDocument {
         shape,
-        data_type: chain.as_ref().map(|chain| chain.data_type.clone()),
+        data_type,
         chunk_grid,
         chunk_key_encoding: separator.map(ChunkKeyEncoding::v2),
         fill_value,
         // Without its order, nobody knows which element stands where.
-        codecs: chain.filter(|_| is_fortran.is_some()).map(|chain| chain.codecs),
+        codecs: codecs.filter(|_| is_fortran.is_some()),
         diagnostics,
         ..ArrayDocument::default()
     }
@@ -69,7 +69,7 @@ pub fn read_array(document: &Json) -> ArrayDocument {
 
 /// What is to be said of a `dtype` of v2 that only tensorstore reads.
 pub fn extension_finding(dtype: &Json) -> Option<Diagnostic> {
-    Dtype::read(dtype).ok()?.extension().map(tensorstore::finding)
+    Dtype::read(dtype).ok()?.extension.map(tensorstore_finding)
 }
 
 /// Where something that is said of the v3 form stands in a `.zarray`: what a codec has as its `configuration` are
@@ -105,12 +105,12 @@ fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Dtype {
         diagnostics.add(code, "/dtype", message);
         Dtype::unknown(json)
     });
-    if !dtype.has_layout() {
+    if !dtype.has_layout {
         let message = "`dtype` has fields that are arrays: v3 has no such type, and this program reads the \
                        elements as raw bytes";
         diagnostics.add(code::V2_DTYPE_LAYOUT, "/dtype", message);
     }
-    diagnostics.extend(dtype.extension().map(|name| tensorstore::finding(name).at_pointer("/dtype")));
+    diagnostics.extend(dtype.extension.map(|name| tensorstore_finding(name).at_pointer("/dtype")));
     dtype
 }
 
@@ -152,83 +152,7 @@ fn transpose(is_fortran: bool, rank: usize) -> Option<CodecMetadata> {
         return None;
     }
     let order: Vec<u64> = (0..rank as u64).rev().collect();
-    let mut codec = CodecMetadata::new("transpose", Some(Object::new().with("order", order)));
-    "/order".clone_into(&mut codec.pointer);
-    Some(codec)
-}
-
-/// The codecs in v3 order, and the data type, which a filter may tell.
-struct Chain {
-    data_type: Json,
-    codecs: Vec<CodecMetadata>,
-}
-
-impl Chain {
-    fn build(
-        dtype: &Dtype,
-        transpose: Option<CodecMetadata>,
-        filters: &[&Json],
-        compressor: Option<&Json>,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Chain {
-        let mut data_type = dtype.data_type();
-        let mut stored = dtype.clone();
-        let mut codecs: Vec<CodecMetadata> = transpose.into_iter().collect();
-        let mut is_bytes = false;
-        let to_bytes = |codecs: &mut Vec<CodecMetadata>, stored: &Dtype, is_bytes: &mut bool| {
-            if !std::mem::replace(is_bytes, true) {
-                codecs.push(codec::bytes(stored));
-            }
-        };
-        for (index, filter) in filters.iter().enumerate() {
-            let pointer = format!("/filters/{index}");
-            let Some(V2Codec { mut metadata, kind, decoded, encoded }) =
-                codec::read(filter, &pointer, stored.size, diagnostics)
-            else {
-                continue;
-            };
-            match kind {
-                CodecKind::BytesToBytes => to_bytes(&mut codecs, &stored, &mut is_bytes),
-                CodecKind::ArrayToBytes => {
-                    diagnostics.extend(codec::big_endian_fault(&metadata, &stored));
-                    is_bytes = true;
-                }
-                CodecKind::ArrayToArray => {}
-            }
-            if dtype.kind == Kind::Object {
-                data_type = object_type(&metadata.name).unwrap_or(data_type);
-            }
-            if kind == CodecKind::ArrayToArray {
-                metadata.view = decoded.and_then(|decoded| decoded.view_of(&stored));
-                stored = encoded.unwrap_or(stored);
-            }
-            codecs.push(metadata);
-        }
-        let mut compressor =
-            compressor.and_then(|json| codec::read(json, "/compressor", stored.size, diagnostics));
-        // A filter that stands as the compressor is given the elements, as any filter is.
-        let is_filter = |codec: &V2Codec| codec.kind == CodecKind::ArrayToArray;
-        if let Some(mut codec) = compressor.take_if(|codec| !is_bytes && is_filter(codec)) {
-            diagnostics.push(codec::filter_as_compressor(&codec.metadata));
-            codec.metadata.view = codec.decoded.and_then(|decoded| decoded.view_of(&stored));
-            stored = codec.encoded.unwrap_or(stored);
-            codecs.push(codec.metadata);
-        }
-        // Some compressors take the elements as they are.
-        match &compressor {
-            Some(codec) if codec.kind == CodecKind::ArrayToBytes => {
-                diagnostics.extend(codec::big_endian_fault(&codec.metadata, &stored));
-            }
-            _ => to_bytes(&mut codecs, &stored, &mut is_bytes),
-        }
-        codecs.extend(compressor.map(|codec| codec.metadata));
-        Chain { data_type, codecs }
-    }
-}
-
-/// What the elements of an object array are, by the filter that writes them.
-fn object_type(filter: &str) -> Option<Json> {
-    registry::find(filter)?.v2_objects.map(Json::from)
+    Some(CodecMetadata::new("transpose", Some(Object::new().with("order", order))).at("/order"))
 }
 
 #[cfg(test)]

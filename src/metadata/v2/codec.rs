@@ -3,8 +3,10 @@
 //! What the registry has gets its name there; anything else keeps numcodecs' under `numcodecs.`, as zarr-python
 //! writes it. Values are passed on as they stand: whether they are right is for who knows the codec.
 
-use super::dtype::{ByteOrder, Dtype, Kind};
-use crate::codec::registry::{self, CodecKind, Entry};
+use super::V2ByteOrder;
+use super::dtype::Dtype;
+use crate::codec::registry::{self, CodecKind};
+use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code, spelling};
 use crate::metadata::extension::{CodecMetadata, Findings, View};
 use crate::metadata::json::{Json, Object};
@@ -53,7 +55,7 @@ pub(super) fn read(
     let dtype = |names: &[&str]| read_dtype(names.iter().find_map(|name| configuration.get(name))?);
     let entry = registry::of_v2(id);
     let (decoded, encoded) = match entry.and_then(|entry| entry.array?.v2_types) {
-        Some((decoded, encoded)) => (Dtype::simple(decoded).ok(), Dtype::simple(encoded).ok()),
+        Some((decoded, encoded)) => (read_dtype(&decoded.into()), read_dtype(&encoded.into())),
         None => (dtype(&["dtype", "decode_dtype"]), dtype(&["astype", "encode_dtype", "dtype"])),
     };
     let alone = || OF_V2_ALONE.iter().find(|row| row.0 == id).map(|row| row.1);
@@ -62,9 +64,15 @@ pub(super) fn read(
         // A filter that nobody knows most likely changes values; a compressor does not.
         if pointer == "/compressor" { CodecKind::BytesToBytes } else { CodecKind::ArrayToArray }
     });
-    let (name, configuration) = convert(id, entry, configuration, item_size);
-    let mut metadata = CodecMetadata::new(name, configuration);
-    pointer.clone_into(&mut metadata.pointer);
+    let (name, configuration) = match (entry, entry.and_then(|entry| entry.v2_form())) {
+        (None, _) => (format!("numcodecs.{id}"), Some(configuration)),
+        (Some(entry), None) => (entry.name.to_owned(), Some(configuration)),
+        (Some(entry), Some(form)) => {
+            let (name, configuration) = (form.read)(configuration, item_size);
+            (name.unwrap_or(entry.name).to_owned(), configuration)
+        }
+    };
+    let metadata = CodecMetadata::new(name, configuration).at(pointer);
     Some(V2Codec { metadata, kind, decoded, encoded })
 }
 
@@ -83,23 +91,8 @@ fn unknown_id(id: &str) -> Diagnostic {
 /// A type of a configuration, which may come without its byte order: numpy then takes the machine's, and machines are
 /// little endian.
 fn read_dtype(json: &Json) -> Option<Dtype> {
-    let bare = |text: &str| Dtype::simple(&format!("<{text}")).ok();
-    Dtype::read(json).ok().or_else(|| json.as_str().and_then(bare))
-}
-
-/// The v3 name and configuration.
-fn convert(
-    id: &str,
-    entry: Option<Entry>,
-    configuration: Object,
-    item_size: u64,
-) -> (String, Option<Object>) {
-    let Some(entry) = entry else { return (format!("numcodecs.{id}"), Some(configuration)) };
-    let (name, configuration) = match entry.v2_form() {
-        Some(form) => (form.read)(configuration, item_size),
-        None => (None, Some(configuration)),
-    };
-    (name.unwrap_or(entry.name).to_owned(), configuration)
+    let bare = || Dtype::read(&format!("<{}", json.as_str()?).into()).ok();
+    Dtype::read(json).ok().or_else(bare)
 }
 
 /// numcodecs gives elements to these codecs as they lie in memory, and takes what comes back for elements of the same
@@ -107,7 +100,7 @@ fn convert(
 pub(super) fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<Diagnostic> {
     let kind = registry::find(&codec.name).and_then(|entry| entry.array);
     let is_little = kind.is_some_and(|kind| kind.is_little_endian_in_v2);
-    (is_little && stored.order == ByteOrder::Big).then(|| {
+    (is_little && stored.order == Some(V2ByteOrder::Big)).then(|| {
         let message = format!("`{}` takes no big-endian elements", codec.name);
         Diagnostic::new(code::V2_CODEC, message)
             .with_help("a `dtype` or `astype` that starts with `<` is what it can have been written for")
@@ -126,23 +119,18 @@ pub(super) fn filter_as_compressor(codec: &CodecMetadata) -> Diagnostic {
 
 /// The `bytes` codec of elements in this order.
 pub(super) fn bytes(dtype: &Dtype) -> CodecMetadata {
-    if let Some(fields) = dtype.big_endian_fields() {
-        let mut codec = CodecMetadata::new("bytes", None);
-        codec.view = Some(View::BigEndianFields(fields));
-        "/dtype".clone_into(&mut codec.pointer);
-        return codec;
-    }
-    let endian = match dtype.order {
-        ByteOrder::Big => Some("big"),
-        ByteOrder::Little => Some("little"),
-        ByteOrder::None if matches!(dtype.kind, Kind::Struct(_)) => Some("little"),
-        // Single bytes, or raw ones whatever is in them.
-        ByteOrder::None | ByteOrder::Mixed => None,
+    let order = dtype.order.as_ref().filter(|_| dtype.has_layout);
+    let endian = match (order, &dtype.data_type) {
+        (Some(V2ByteOrder::Big), _) => Some("big"),
+        (Some(V2ByteOrder::Little), _) | (None, DataType::Struct(_)) => Some("little"),
+        // Single bytes, or raw ones whatever is in them; and fields that have orders of their own.
+        _ => None,
     };
-    let endian = endian.filter(|_| dtype.has_layout());
     let configuration = endian.map(|endian| Object::new().with("endian", endian));
-    let mut codec = CodecMetadata::new("bytes", configuration);
-    "/dtype".clone_into(&mut codec.pointer);
+    let mut codec = CodecMetadata::new("bytes", configuration).at("/dtype");
+    if let Some(V2ByteOrder::Fields(fields)) = order {
+        codec.view = Some(View::BigEndianFields(fields.clone()));
+    }
     codec
 }
 

@@ -1,86 +1,69 @@
-//! The `dtype` of a v2 array: numpy's type strings, tensorstore's names, and lists of named fields.
+//! The `dtype` of a v2 array, read and written: a type string, or a list of named fields.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#data-type-encoding>.
 
-mod type_string;
-
-use super::tensorstore;
+use super::{NotInV2, V2ByteOrder, type_string};
+use crate::data_type::{DataType, Field, StructType};
 use crate::metadata::extension::View;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::Json;
 
-/// The most bytes of an element that is read as raw bytes.
-const MAX_RAW_SIZE: u64 = 1 << 20;
+/// The most bytes of an element that has fields.
+const MAX_SIZE: u64 = 1 << 20;
 
-/// The most fields of a structure, nested ones counted.
+/// The most fields of a structure, those of nested ones counted.
 const MAX_FIELDS: usize = 1 << 12;
 
-/// In which order the bytes of a component stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ByteOrder {
-    /// Single bytes have no order.
-    None,
-    Little,
-    Big,
-    /// Fields of different orders, each with its own: no v3 codec says that.
-    Mixed,
-}
-
-/// A data type, in v3 form and with what v2 puts into it beside.
+/// A data type, and what v2 puts into it beside.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Dtype {
-    pub(super) kind: Kind,
+    /// `Other` of objects, whose filter says what they are, and of what nobody understands: its chunks can be copied.
+    pub(super) data_type: DataType,
     /// Bytes of an element.
     pub(super) size: u64,
-    pub(super) order: ByteOrder,
+    /// `None` where every component is a single byte.
+    pub(super) order: Option<V2ByteOrder>,
+    /// The name of a type that tensorstore alone has, if only of a field.
+    pub(super) extension: Option<&'static str>,
+    /// Whether v3 can say how an element is laid out: no field is an array. Else the data type is raw bytes.
+    pub(super) has_layout: bool,
 }
 
-/// What an element is.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
-    /// The v3 data type.
-    Simple(Json),
-    /// `|S10`: so many bytes.
-    Bytes,
-    /// `<U5`.
-    Text,
-    /// `|V4`: so many bytes that mean nothing.
-    Raw,
-    /// Named fields.
-    Struct(Vec<Field>),
-    /// `|O`: what it is stands in a filter.
-    Object,
-    /// What nobody understands, by a name for it: its chunks can be copied.
-    Unknown(String),
-}
-
-/// A field of a structure.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Field {
-    pub(super) name: String,
-    pub(super) dtype: Dtype,
-    /// A field that is itself an array, which v3 does not have.
-    pub(super) is_array: bool,
-}
-
-impl ByteOrder {
-    fn and(self, other: ByteOrder) -> ByteOrder {
-        match (self, other) {
-            (ByteOrder::None, order) | (order, ByteOrder::None) => order,
-            (one, other) if one == other => one,
-            _ => ByteOrder::Mixed,
-        }
-    }
+/// What is found in the parts of a `dtype`.
+struct Parts {
+    /// Whether each is big endian, where it has a byte order.
+    orders: Vec<Option<bool>>,
+    extension: Option<&'static str>,
+    has_layout: bool,
 }
 
 impl Dtype {
     /// Reads it; the error says what was expected and found.
     pub(super) fn read(json: &Json) -> Result<Dtype, String> {
-        read(json, &mut 0)
+        let mut parts = Parts { orders: Vec::new(), extension: None, has_layout: true };
+        let (data_type, size) = read(json, &mut parts)?;
+        let Parts { orders, extension, has_layout } = parts;
+        let order = match [Some(false), Some(true)].map(|order| orders.contains(&order)) {
+            [false, false] => None,
+            [true, true] => {
+                Some(V2ByteOrder::Fields(orders.iter().map(|order| *order == Some(true)).collect()))
+            }
+            [_, is_big] => Some(V2ByteOrder::whole(is_big)),
+        };
+        let raw = || DataType::Raw(usize::try_from(size).unwrap_or(usize::MAX));
+        let data_type = if has_layout { data_type } else { raw() };
+        Ok(Dtype { data_type, size, order, extension, has_layout })
     }
 
-    /// Reads a type string.
-    pub(super) fn simple(text: &str) -> Result<Dtype, String> {
-        type_string::read(text)
+    /// A type that could not be read.
+    pub(super) fn unknown(json: &Json) -> Dtype {
+        // With the space it is the name of no data type.
+        let data_type = DataType::Other(Json::from(format!("dtype {}", json.excerpt())));
+        Dtype { data_type, size: 1, order: None, extension: None, has_layout: true }
+    }
+
+    /// Whether elements are objects: what they are stands in a filter.
+    pub(super) fn is_object(&self) -> bool {
+        matches!(&self.data_type, DataType::Other(name) if name.as_str() == Some("object"))
     }
 
     /// How elements of another type are taken for this one; `None` where they are of this one, and where nothing
@@ -93,138 +76,81 @@ impl Dtype {
     }
 
     /// Bytes of what the byte order is about, for numbers and times.
-    fn component(&self) -> Option<u64> {
-        let Kind::Simple(data_type) = &self.kind else { return None };
-        let name = data_type.as_str();
-        match name {
-            Some(name) if name.starts_with("complex") => Some(self.size / 2),
-            _ => Some(self.size),
+    fn component(&self) -> Option<usize> {
+        match &self.data_type {
+            DataType::Bool | DataType::Time(_) => self.data_type.size(),
+            number => Some(number.components()?.0.size()),
         }
-    }
-
-    /// A type that could not be read.
-    pub(super) fn unknown(json: &Json) -> Dtype {
-        // With the space it is the name of no data type.
-        let name = format!("dtype {}", json.excerpt());
-        Dtype { kind: Kind::Unknown(name), size: 1, order: ByteOrder::None }
-    }
-
-    /// The name of a type that tensorstore alone has, if only of a field.
-    pub(super) fn extension(&self) -> Option<&str> {
-        match &self.kind {
-            Kind::Simple(name) => name.as_str().filter(|name| tensorstore::from_name(name).is_some()),
-            Kind::Struct(fields) => fields.iter().find_map(|field| field.dtype.extension()),
-            _ => None,
-        }
-    }
-
-    /// Which fields are big endian, where not all are of one byte order.
-    pub(super) fn big_endian_fields(&self) -> Option<Vec<bool>> {
-        let mut orders = Vec::new();
-        self.collect_orders(&mut orders);
-        (self.order == ByteOrder::Mixed && self.has_layout()).then_some(orders)
-    }
-
-    fn collect_orders(&self, orders: &mut Vec<bool>) {
-        match &self.kind {
-            Kind::Struct(fields) => fields.iter().for_each(|field| field.dtype.collect_orders(orders)),
-            _ => orders.push(self.order == ByteOrder::Big),
-        }
-    }
-
-    /// The v3 data type; raw bytes where v3 has no word for the layout ([`Self::has_layout`]).
-    pub(super) fn data_type(&self) -> Json {
-        let configured = |name: &str| -> Json {
-            let configuration = Object::new().with("length_bytes", self.size);
-            Object::new().with("name", name).with("configuration", configuration).into()
-        };
-        match &self.kind {
-            Kind::Simple(data_type) => data_type.clone(),
-            Kind::Bytes => configured("null_terminated_bytes"),
-            Kind::Text => configured("fixed_length_utf32"),
-            Kind::Object => Json::from("object"),
-            Kind::Unknown(name) => Json::from(name.as_str()),
-            // The core specification's name, which no zarr-python reads.
-            Kind::Raw => Json::from(format!("r{}", self.size * 8)),
-            Kind::Struct(_) if !self.has_layout() => Json::from(format!("r{}", self.size * 8)),
-            Kind::Struct(fields) => {
-                let field = |field: &Field| {
-                    Object::new().with("name", field.name.as_str()).with("data_type", field.dtype.data_type())
-                };
-                let fields: Vec<Object> = fields.iter().map(field).collect();
-                let configuration = Object::new().with("fields", fields);
-                Object::new().with("name", "struct").with("configuration", configuration).into()
-            }
-        }
-    }
-
-    /// Whether v3 can say how an element is laid out: no fields that are arrays.
-    pub(super) fn has_layout(&self) -> bool {
-        !matches!(&self.kind, Kind::Struct(fields)
-            if fields.iter().any(|field| field.is_array || !field.dtype.has_layout()))
     }
 }
 
-fn read(json: &Json, fields: &mut usize) -> Result<Dtype, String> {
+fn read(json: &Json, parts: &mut Parts) -> Result<(DataType, u64), String> {
     match json {
-        Json::String(text) => type_string::read(text),
-        Json::Array(elements) if !elements.is_empty() => structure(elements, fields),
+        Json::String(text) => {
+            let (data_type, size, is_big) = type_string::read(text)?;
+            parts.extension = parts.extension.or_else(|| type_string::tensorstore_name(&data_type));
+            parts.orders.push(is_big);
+            Ok((data_type, size))
+        }
+        Json::Array(elements) if !elements.is_empty() => structure(elements, parts),
         other => Err(format!("expected a type string or a list of fields, found {}", other.excerpt())),
     }
 }
 
-fn structure(elements: &[Json], num_fields: &mut usize) -> Result<Dtype, String> {
-    let (mut size, mut order) = (0_u64, ByteOrder::None);
-    let mut fields: Vec<Field> = Vec::new();
+fn structure(elements: &[Json], parts: &mut Parts) -> Result<(DataType, u64), String> {
+    let (mut fields, mut size) = (Vec::<Field>::new(), 0_u64);
     for element in elements {
-        *num_fields += 1;
-        if *num_fields > MAX_FIELDS {
+        if parts.orders.len() >= MAX_FIELDS {
             return Err(format!("more than {MAX_FIELDS} fields"));
         }
-        let (name, dtype, shape) = match element.as_array() {
-            Some([Json::String(name), dtype]) => (name, dtype, None),
-            Some([Json::String(name), dtype, shape]) => (name, dtype, Some(shape)),
+        let (name, dtype, count) = match element.as_array() {
+            Some([Json::String(name), dtype]) => (name, dtype, 1),
+            Some([Json::String(name), dtype, shape]) => {
+                parts.has_layout = false;
+                (name, dtype, subarray_elements(shape)?)
+            }
             _ => {
+                let found = element.excerpt();
                 return Err(format!(
-                    "expected a field as [name, dtype] or [name, dtype, shape], found {}",
-                    element.excerpt()
+                    "expected a field as [name, dtype] or [name, dtype, shape], found {found}"
                 ));
             }
         };
         if name.is_empty() || fields.iter().any(|field| *field.name == **name) {
-            return Err(format!(
-                "expected a field name that is not there yet, found {}",
-                Json::from(&**name).excerpt()
-            ));
+            let found = Json::from(&**name).excerpt();
+            return Err(format!("expected a field name that is not there yet, found {found}"));
         }
-        let dtype = read(dtype, num_fields)?;
-        let count = shape.map_or(Ok(1), subarray_elements)?;
-        order = order.and(dtype.order);
-        size = dtype
-            .size
-            .checked_mul(count)
-            .and_then(|bytes| size.checked_add(bytes))
-            .filter(|size| *size <= MAX_RAW_SIZE)
-            .ok_or_else(|| format!("an element has more than {MAX_RAW_SIZE} bytes"))?;
-        if dtype.kind == Kind::Object {
+        let (data_type, bytes) = read(dtype, parts)?;
+        let total = bytes.checked_mul(count).and_then(|bytes| size.checked_add(bytes));
+        let total = total.filter(|size| *size <= MAX_SIZE);
+        size = total.ok_or_else(|| format!("an element has more than {MAX_SIZE} bytes"))?;
+        if let DataType::Other(_) = data_type {
             return Err(format!("the field {name:?} is of an object type, which has no fixed size"));
         }
-        fields.push(Field { name: name.to_string(), dtype, is_array: shape.is_some() });
+        fields.push(Field { name: name.to_string(), data_type });
     }
-    Ok(Dtype { kind: Kind::Struct(fields), size, order })
+    Ok((DataType::Struct(StructType::new(fields)), size))
 }
 
 /// The elements of a field that is an array.
 fn subarray_elements(shape: &Json) -> Result<u64, String> {
-    let fault = || format!("expected the shape of a field as a list of integers, found {}", shape.excerpt());
-    let sizes = match shape {
-        Json::Array(sizes) => sizes.as_slice(),
-        size => std::slice::from_ref(size),
+    let sizes = shape.as_array().unwrap_or(std::slice::from_ref(shape));
+    let product = |product: u64, size: &Json| product.checked_mul(size.as_u64().filter(|size| *size > 0)?);
+    sizes.iter().try_fold(1_u64, product).ok_or_else(|| {
+        format!("expected the shape of a field as a list of integers, found {}", shape.excerpt())
+    })
+}
+
+/// A data type as v2 has it, its components in this byte order.
+pub fn write_dtype(data_type: &DataType, is_big: bool) -> Result<Json, NotInV2> {
+    let DataType::Struct(structure) = data_type else {
+        return type_string::write(data_type, is_big).map(Json::from);
     };
-    sizes
-        .iter()
-        .try_fold(1_u64, |product, size| product.checked_mul(size.as_u64().filter(|size| *size > 0)?))
-        .ok_or_else(fault)
+    let field = |field: &Field| {
+        let dtype = write_dtype(&field.data_type, is_big)?;
+        Ok(Json::Array(vec![Json::from(field.name.as_str()), dtype]))
+    };
+    structure.fields().iter().map(field).collect::<Result<_, _>>().map(Json::Array)
 }
 
 #[cfg(test)]
@@ -232,7 +158,7 @@ mod tests {
     use super::*;
 
     fn data_type(text: &str) -> String {
-        Dtype::read(&Json::parse_str(text).unwrap()).unwrap().data_type().to_string_compact()
+        Dtype::read(&Json::parse_str(text).unwrap()).unwrap().data_type.to_metadata().to_string_compact()
     }
 
     #[test]
@@ -273,10 +199,10 @@ mod tests {
     fn fields_keep_their_byte_orders_where_they_are_not_the_same() {
         let read = |text: &str| Dtype::read(&Json::parse_str(text).unwrap()).unwrap();
         let mixed = read(r#"[["a",">i2"],["b",[["c","|u1"],["d","<f4"]]],["e",">U2"]]"#);
-        assert_eq!(mixed.big_endian_fields(), Some(vec![true, false, false, true]));
-        assert_eq!(read(r#"[["a",">i2"],["b",">f4"]]"#).big_endian_fields(), None);
-        assert_eq!(read(r#"[["a",">i2",[2]],["b","<f4"]]"#).big_endian_fields(), None);
-        assert_eq!(read(r#"[["a",">i2"],["b","bfloat16"]]"#).extension(), Some("bfloat16"));
+        assert_eq!(mixed.order, Some(V2ByteOrder::Fields(vec![true, false, false, true])));
+        assert_eq!(read(r#"[["a",">i2"],["b",">f4"]]"#).order, Some(V2ByteOrder::Big));
+        assert!(!read(r#"[["a",">i2",[2]],["b","<f4"]]"#).has_layout);
+        assert_eq!(read(r#"[["a",">i2"],["b","bfloat16"]]"#).extension, Some("bfloat16"));
     }
 
     #[test]
@@ -312,6 +238,48 @@ mod tests {
             "\"<é4\"",
         ] {
             assert!(Dtype::read(&Json::parse_str(text).unwrap()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn data_types_are_written_as_they_are_read() {
+        for text in [
+            "\"|b1\"",
+            "\"|i1\"",
+            "\"|u1\"",
+            "\"<i2\"",
+            "\">i4\"",
+            "\"<u8\"",
+            "\"<f2\"",
+            "\">f4\"",
+            "\"<f8\"",
+            "\">c8\"",
+            "\"<c16\"",
+            "\"<M8[ns]\"",
+            "\">m8[10us]\"",
+            "\"<M8[generic]\"",
+            "\"|S10\"",
+            "\">U5\"",
+            "\"|V4\"",
+            "\"bfloat16\"",
+            "\"int2\"",
+            "\"float8_e4m3fn\"",
+            r#"[["a","<i2"],["b",[["c","<f4"],["d","|S3"]]]]"#,
+            r#"[["a",">U2"],["b","|u1"]]"#,
+        ] {
+            let read = Dtype::read(&Json::parse_str(text).unwrap()).unwrap();
+            let written = write_dtype(&read.data_type, text.contains('>')).unwrap();
+            assert_eq!(written.to_string_compact(), text);
+        }
+    }
+
+    #[test]
+    fn types_that_numpy_has_not_are_refused_by_name() {
+        for name in ["uint4", "uint2", "float8_e4m3", "uint10", "complex_float16", "complex_bfloat16", "mine"]
+        {
+            let data_type = DataType::from_metadata(&Json::from(name)).unwrap();
+            let error = write_dtype(&data_type, false).unwrap_err();
+            assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
         }
     }
 }

@@ -1,18 +1,18 @@
-//! The `fill_value` of a v2 array in the form that v3 has for the data type.
+//! The `fill_value` of a v2 array, read into the form that v3 has for the data type, and written.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#fill-value-encoding>.
 
-use super::dtype::{ByteOrder, Dtype, Kind};
-use super::tensorstore;
-use crate::data_type::{DataType, FillValue, base64};
+use super::dtype::Dtype;
+use super::{NotInV2, V2ByteOrder};
+use crate::data_type::{DataType, FillValue, FillValueError, base64};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::Findings;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::Json;
 
 const POINTER: &str = "/fill_value";
 
 /// The v3 form; what cannot be understood is kept as written, for whoever knows the data type to refuse.
-pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
+pub(super) fn read(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if fill_value.is_null() {
         let message = "`fill_value` is null: what absent chunks hold is undefined, and read here as zero";
         let found = Diagnostic::new(code::V2_FILL_VALUE_NULL, message).at_pointer(POINTER);
@@ -21,40 +21,40 @@ pub(super) fn convert(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Di
         return zero(dtype);
     }
     if fill_value.is_not_finite() {
-        return convert(dtype, &in_quotes(fill_value), diagnostics);
+        return read(dtype, &in_quotes(fill_value), diagnostics);
     }
-    match &dtype.kind {
-        Kind::Simple(name) => match DataType::from_metadata(name) {
-            Ok(DataType::Other(_)) | Err(_) => fill_value.clone(),
-            Ok(data_type) if tensorstore::has_base64_fill(&data_type) => {
-                tensorstore::fill_from_base64(&data_type, fill_value)
-                    .unwrap_or_else(|| invalid(dtype, fill_value, diagnostics))
-            }
-            Ok(DataType::Bool) => boolean(fill_value, diagnostics),
-            Ok(data_type) => number(&data_type, fill_value, diagnostics),
-        },
-        Kind::Raw | Kind::Struct(_) => fill_value
-            .as_str()
-            .and_then(base64::decode)
-            .filter(|bytes| bytes.len() as u64 == dtype.size)
-            .and_then(|bytes| from_bytes(dtype, &bytes))
-            .unwrap_or_else(|| invalid(dtype, fill_value, diagnostics)),
+    let data_type = &dtype.data_type;
+    let is_text = dtype.is_object() || matches!(data_type, DataType::FixedBytes(_) | DataType::FixedUtf32(_));
+    let understood = match data_type {
         // Before zarr-python 3, arrays of text were given 0 where nobody said anything.
-        Kind::Bytes | Kind::Text | Kind::Object if fill_value.as_u64() == Some(0) => {
+        _ if is_text && fill_value.as_u64() == Some(0) => {
             let mut found = older_form("0 for a type of text", "\"\"");
-            if matches!(dtype.kind, Kind::Object) {
+            if dtype.is_object() {
                 found.message += ": zarr-python 3 reads it as \"0\", this program as \"\"";
             }
             diagnostics.push(found);
-            Json::from("")
+            Some(Json::from(""))
         }
-        Kind::Bytes => match fill_value.as_str().and_then(base64::decode) {
-            Some(bytes) if bytes.len() as u64 <= dtype.size => fill_value.clone(),
-            _ => invalid(dtype, fill_value, diagnostics),
-        },
-        Kind::Text if fill_value.as_str().is_none() => invalid(dtype, fill_value, diagnostics),
-        Kind::Text | Kind::Object | Kind::Unknown(_) => fill_value.clone(),
-    }
+        DataType::Raw(_) | DataType::Struct(_) => elements_from_base64(dtype, fill_value),
+        DataType::FixedBytes(_) => {
+            data_type.fill_value_from_json(fill_value).ok().map(|_| fill_value.clone())
+        }
+        DataType::FixedUtf32(_) => fill_value.as_str().map(Json::from),
+        DataType::Other(_) => Some(fill_value.clone()),
+        _ if is_written_in_base64(data_type) => small_float_from_base64(data_type, fill_value),
+        DataType::Bool => Some(boolean(fill_value, diagnostics)),
+        _ => Some(number(dtype, fill_value, diagnostics)),
+    };
+    understood.unwrap_or_else(|| {
+        let expected = match data_type {
+            DataType::FixedUtf32(_) => "text".to_owned(),
+            DataType::FixedBytes(_) => format!("at most {} bytes in base64", dtype.size),
+            _ => format!("{} bytes in base64", dtype.size),
+        };
+        let message = format!("expected {expected} for the `dtype`, found {}", fill_value.excerpt());
+        diagnostics.add(code::FILL_VALUE_INVALID, POINTER, message);
+        zero(dtype)
+    })
 }
 
 /// Bare words for what is not finite as the strings that v2 has for them.
@@ -66,17 +66,6 @@ fn in_quotes(fill_value: &Json) -> Json {
     }
 }
 
-fn invalid(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
-    let expected = match dtype.kind {
-        Kind::Text => "text".to_owned(),
-        Kind::Bytes => format!("at most {} bytes in base64", dtype.size),
-        _ => format!("{} bytes in base64", dtype.size),
-    };
-    let message = format!("expected {expected} for the `dtype`, found {}", fill_value.excerpt());
-    diagnostics.add(code::FILL_VALUE_INVALID, POINTER, message);
-    zero(dtype)
-}
-
 fn older_form(found: &str, written: &str) -> Diagnostic {
     let message = format!("`fill_value` is {found}, which only some readers take");
     let found = Diagnostic::new(code::V2_FILL_VALUE_FORM, message).at_pointer(POINTER);
@@ -85,28 +74,11 @@ fn older_form(found: &str, written: &str) -> Diagnostic {
 
 /// Zero, false, nothing.
 fn zero(dtype: &Dtype) -> Json {
-    match &dtype.kind {
-        Kind::Simple(name) => match DataType::from_metadata(name) {
-            Ok(data_type) => data_type
-                .default_fill_value()
-                .and_then(|zero| data_type.fill_value_to_json(&zero).ok())
-                .unwrap_or_else(|| Json::from(0)),
-            Err(_) => Json::from(0),
-        },
-        Kind::Struct(_) if !dtype.has_layout() => Json::Array(vec![Json::from(0); as_size(dtype.size)]),
-        Kind::Struct(fields) => {
-            let member = |field: &super::dtype::Field| (field.name.clone(), zero(&field.dtype));
-            Json::Object(fields.iter().map(member).collect())
-        }
-        Kind::Raw => integers(&vec![0; as_size(dtype.size)]),
-        Kind::Bytes | Kind::Text | Kind::Object => Json::from(""),
-        Kind::Unknown(_) => Json::from(0),
+    if dtype.is_object() {
+        return Json::from("");
     }
-}
-
-/// A size that was held to a mebibyte when the `dtype` was read.
-fn as_size(size: u64) -> usize {
-    usize::try_from(size).unwrap_or(0)
+    let zero = dtype.data_type.default_fill_value();
+    zero.and_then(|zero| dtype.data_type.fill_value_to_json(&zero).ok()).unwrap_or_else(|| Json::from(0))
 }
 
 fn boolean(fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
@@ -120,17 +92,17 @@ fn boolean(fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
 }
 
 /// Integers may have been written as `5.0`; v2 has no hexadecimal form.
-fn number(data_type: &DataType, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
+fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if is_hexadecimal(fill_value) {
         let message = format!("v2 has no hexadecimal fill values, found {}", fill_value.excerpt());
         let found = Diagnostic::new(code::FILL_VALUE_INVALID, message).at_pointer(POINTER);
         let help = "v2 can say \"NaN\", \"Infinity\" and \"-Infinity\"; other NaNs need v3";
         diagnostics.push(found.with_help(help));
-        return zero(&Dtype { kind: Kind::Simple(data_type.to_metadata()), size: 0, order: ByteOrder::None });
+        return zero(dtype);
     }
-    if let Ok(read) = data_type.fill_value_from_json(fill_value)
+    if let Ok(read) = dtype.data_type.fill_value_from_json(fill_value)
         && read.notes.iter().any(|note| note.code == code::INTEGER_WITH_FRACTION)
-        && let Ok(integer) = data_type.fill_value_to_json(&read.value)
+        && let Ok(integer) = dtype.data_type.fill_value_to_json(&read.value)
     {
         let found = format!("{} for an integer", fill_value.excerpt());
         diagnostics.push(older_form(&found, &integer.to_string_compact()));
@@ -139,60 +111,60 @@ fn number(data_type: &DataType, fill_value: &Json, diagnostics: &mut Vec<Diagnos
     fill_value.clone()
 }
 
-fn is_hexadecimal(fill_value: &Json) -> bool {
-    match fill_value {
-        Json::String(text) => text.starts_with("0x"),
-        Json::Array(parts) => parts.iter().any(is_hexadecimal),
-        _ => false,
-    }
+/// Whether it is the bits of a float or of a part of a complex number, for which v2 has no form.
+fn is_hexadecimal(json: &Json) -> bool {
+    let parts = json.as_array().unwrap_or(std::slice::from_ref(json));
+    parts.iter().any(|part| part.as_str().is_some_and(|text| text.starts_with("0x")))
 }
 
-fn integers(bytes: &[u8]) -> Json {
-    Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect())
+/// The bytes of an element, as they are stored.
+fn elements_from_base64(dtype: &Dtype, fill_value: &Json) -> Option<Json> {
+    let mut bytes = base64::decode(fill_value.as_str()?).filter(|bytes| bytes.len() as u64 == dtype.size)?;
+    dtype.order.as_ref().unwrap_or(&V2ByteOrder::Little).swap(&dtype.data_type, &mut bytes);
+    dtype.data_type.fill_value_to_json(&FillValue(bytes)).ok()
 }
 
-/// An element from its bytes.
-fn from_bytes(dtype: &Dtype, bytes: &[u8]) -> Option<Json> {
-    match &dtype.kind {
-        Kind::Struct(_) if !dtype.has_layout() => Some(integers(bytes)),
-        Kind::Struct(fields) => {
-            let mut rest = bytes;
-            let mut object = Object::new();
-            for field in fields {
-                let (own, following) = rest.split_at_checked(as_size(field.dtype.size))?;
-                object.insert(field.name.as_str(), from_bytes(&field.dtype, own)?);
-                rest = following;
-            }
-            Some(object.into())
+/// Whether tensorstore writes a fill value of the type as its byte in base64.
+fn is_written_in_base64(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::SmallFloat(float) if float.bits() < 8)
+}
+
+/// The byte of such a float, whose upper bits have no meaning.
+fn small_float_from_base64(data_type: &DataType, fill_value: &Json) -> Option<Json> {
+    let DataType::SmallFloat(float) = data_type else { return None };
+    let bytes = base64::decode(fill_value.as_str()?)?;
+    let [byte] = *bytes.as_slice() else { return None };
+    let bits = byte & (u8::MAX >> (8 - float.bits().min(8)));
+    data_type.fill_value_to_json(&FillValue(vec![bits])).ok()
+}
+
+/// A fill value as v2 writes it, in an array whose components have this byte order.
+///
+/// Times are integers, bytes and structures base64; of NaN v2 knows the canonical one alone.
+pub fn write_fill_value(
+    data_type: &DataType,
+    fill_value: &FillValue,
+    order: &V2ByteOrder,
+) -> Result<Json, NotInV2> {
+    let refused = |error: FillValueError| NotInV2::new(format!("the fill value: {error}"));
+    let json = match data_type {
+        DataType::Raw(_) | DataType::Struct(_) => {
+            let mut bytes = fill_value.as_bytes().to_vec();
+            order.swap(data_type, &mut bytes);
+            return Ok(Json::from(base64::encode(&bytes)));
         }
-        Kind::Simple(name) => {
-            let data_type = DataType::from_metadata(name).ok()?;
-            data_type.fill_value_to_json(&FillValue(native(&data_type, dtype.order, bytes))).ok()
+        DataType::Time(_) => {
+            let bytes = <[u8; 8]>::try_from(fill_value.as_bytes()).unwrap_or_default();
+            return Ok(Json::from(i64::from_ne_bytes(bytes)));
         }
-        Kind::Raw => Some(integers(bytes)),
-        Kind::Bytes => Some(Json::from(base64::encode(bytes))),
-        Kind::Text => text(dtype.order, bytes),
-        Kind::Object | Kind::Unknown(_) => None,
+        _ if is_written_in_base64(data_type) => return Ok(Json::from(base64::encode(fill_value.as_bytes()))),
+        _ => data_type.fill_value_to_json(fill_value).map_err(refused)?,
+    };
+    if data_type.components().is_some() && is_hexadecimal(&json) {
+        let what = format!("the fill value {}", json.to_string_compact());
+        return Err(NotInV2::new(what).with_help("`--fill-value NaN` makes it the NaN that v2 can name"));
     }
-}
-
-/// The bytes in the order of this machine.
-fn native(data_type: &DataType, order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    if (order == ByteOrder::Big) != cfg!(target_endian = "big") {
-        data_type.swap_elements(&mut bytes);
-    }
-    bytes
-}
-
-/// Code points of four bytes; those at the end that are zero are no part of the text.
-fn text(order: ByteOrder, bytes: &[u8]) -> Option<Json> {
-    let code_points = bytes.as_chunks::<4>().0.iter().map(|bytes| match order {
-        ByteOrder::Big => u32::from_be_bytes(*bytes),
-        _ => u32::from_le_bytes(*bytes),
-    });
-    let text: Option<String> = code_points.map(char::from_u32).collect();
-    text.map(|text| Json::from(text.trim_end_matches('\0')))
+    Ok(json)
 }
 
 #[cfg(test)]
@@ -202,7 +174,7 @@ mod tests {
     fn converted(dtype: &str, fill_value: &str) -> (String, Vec<&'static str>) {
         let json = |text: &str| Json::parse_str(text).unwrap();
         let mut diagnostics = Vec::new();
-        let value = convert(&Dtype::read(&json(dtype)).unwrap(), &json(fill_value), &mut diagnostics);
+        let value = read(&Dtype::read(&json(dtype)).unwrap(), &json(fill_value), &mut diagnostics);
         (value.to_string_compact(), diagnostics.iter().map(|diagnostic| diagnostic.code).collect())
     }
 
@@ -267,6 +239,68 @@ mod tests {
             (r#"[["a","<i2"]]"#, "\"AQID\""),
         ] {
             assert_eq!(converted(dtype, fill_value).1, ["ZD201"], "{dtype} {fill_value}");
+        }
+    }
+
+    #[test]
+    fn fill_value_of_less_than_a_byte_is_base64() {
+        let data_type = DataType::from_name("float4_e2m1fn").unwrap();
+        let byte = |text: &str| {
+            small_float_from_base64(&data_type, &Json::from(text)).map(|json| json.to_string_compact())
+        };
+        assert_eq!(byte("Ag=="), Some("1.0".to_owned()));
+        assert_eq!(byte("/w=="), Some("-6.0".to_owned()));
+        assert_eq!((byte("AgI="), byte("1.0")), (None, None));
+        assert!(
+            !is_written_in_base64(&DataType::from_name("float8_e5m2").unwrap())
+                && is_written_in_base64(&data_type)
+        );
+    }
+
+    #[test]
+    fn fill_values_are_written_as_they_are_read() {
+        for (dtype, fill_value) in [
+            ("\"<f4\"", "\"NaN\""),
+            ("\"<f8\"", "\"-Infinity\""),
+            ("\">f4\"", "1.5"),
+            ("\"<i4\"", "-5"),
+            ("\"|b1\"", "true"),
+            ("\"<c8\"", "[1.0,\"NaN\"]"),
+            ("\"|V3\"", "\"AQID\""),
+            ("\"|S4\"", "\"YWI=\""),
+            ("\"<U2\"", "\"é\""),
+            ("\">M8[s]\"", "-9223372036854775808"),
+            (r#"[["a","<i2"],["b","|u1"]]"#, "\"//8H\""),
+            (r#"[["a",">i2"],["b",">U1"]]"#, "\"AAEAAABh\""),
+            (r#"[["a",">i2"],["b","<i2"],["c",[["d",">i2"]]]]"#, "\"AAECAAAD\""),
+            ("\"bfloat16\"", "\"NaN\""),
+            ("\"float8_e4m3fn\"", "1.5"),
+            ("\"float4_e2m1fn\"", "\"Ag==\""),
+            ("\"int4\"", "-8"),
+        ] {
+            let json = |text: &str| Json::parse_str(text).unwrap();
+            let read_dtype = Dtype::read(&json(dtype)).unwrap();
+            let converted = read(&read_dtype, &json(fill_value), &mut Vec::new());
+            let Dtype { data_type, order, .. } = read_dtype;
+            let value = data_type.fill_value_from_json(&converted).unwrap().value;
+            let order = order.unwrap_or(V2ByteOrder::Little);
+            let written = write_fill_value(&data_type, &value, &order).unwrap();
+            assert_eq!(written.to_string_compact(), fill_value, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn nan_with_a_payload_is_refused() {
+        for (name, text) in [
+            ("float32", "\"0x7fc00001\""),
+            ("complex64", "[0.0,\"0xffc00000\"]"),
+            ("float8_e4m3fn", "\"0xff\""),
+            ("bfloat16", "\"0x7fc1\""),
+        ] {
+            let data_type = DataType::from_metadata(&Json::from(name)).unwrap();
+            let value = data_type.fill_value_from_json(&Json::parse_str(text).unwrap()).unwrap().value;
+            let error = write_fill_value(&data_type, &value, &V2ByteOrder::Little).unwrap_err();
+            assert!(error.to_string().contains("0x"), "{error}");
         }
     }
 }

@@ -1,32 +1,89 @@
-//! The documents of Zarr v2: `.zarray`, `.zgroup`, `.zattrs`, read into the form that v3 has.
+//! The documents of Zarr v2: `.zarray`, `.zgroup`, `.zattrs`, read into the form that v3 has, and written from that.
 //!
 //! Codecs, data type, key encoding and fill value come out as `zarr.json` would have them, so that nothing above needs
 //! to know two formats; pointers lead to where the v2 document has them.
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>.
 
 mod array;
+mod chain;
 mod codec;
 mod dtype;
 mod fill_value;
-mod tensorstore;
-mod write;
+mod type_string;
 
 pub use array::{extension_finding, pointer_into, read_array};
-pub use write::{
-    NotInV2, V2ByteOrder, V2Chain, with_little_endian_types, write_codecs, write_dtype, write_fill_value,
-};
+pub use chain::{V2Chain, with_little_endian_types, write_codecs};
+pub use dtype::write_dtype;
+pub use fill_value::write_fill_value;
 
 use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object, member_pointer};
-use super::member::{read_repeated, read_repeated_attributes, required};
+use super::member::{read_repeated, required};
+use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
 
 /// The members of a `.zgroup`.
 const GROUP_MEMBERS: [&str; 1] = ["zarr_format"];
 
+/// What v2 cannot express.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Zarr v2 cannot express {what}")]
+pub struct NotInV2 {
+    /// It, by its name.
+    pub what: String,
+    /// What can be done instead, where there is something.
+    pub help: Option<&'static str>,
+}
+
+impl NotInV2 {
+    fn new(what: impl Into<String>) -> Self {
+        NotInV2 { what: what.into(), help: None }
+    }
+
+    fn with_help(mut self, help: &'static str) -> Self {
+        self.help = Some(help);
+        self
+    }
+}
+
+/// In which order the components of an element are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum V2ByteOrder {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+    /// Of a struct: which fields are big endian, those of a nested struct in its place.
+    Fields(Vec<bool>),
+}
+
+impl V2ByteOrder {
+    const fn whole(is_big: bool) -> Self {
+        if is_big { V2ByteOrder::Big } else { V2ByteOrder::Little }
+    }
+
+    /// Whether all components are big endian.
+    pub fn is_big(&self) -> bool {
+        *self == V2ByteOrder::Big
+    }
+
+    /// Brings elements from this order into that of this machine, or back.
+    fn swap(&self, data_type: &DataType, bytes: &mut [u8]) {
+        let is_swapped = |is_big: bool| is_big != cfg!(target_endian = "big");
+        match self {
+            V2ByteOrder::Fields(fields) => {
+                let fields: Vec<bool> = fields.iter().map(|is_big| is_swapped(*is_big)).collect();
+                ByteSwap::of_fields(data_type, &fields).apply(bytes);
+            }
+            whole if is_swapped(whole.is_big()) => data_type.swap_elements(bytes),
+            _ => {}
+        }
+    }
+}
+
 /// Reads a `.zattrs`: an object; `None` where it is none. Faults go to `diagnostics`.
 pub fn read_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
-    read_repeated_attributes(document, diagnostics);
+    read_repeated(document, true, diagnostics);
     let wrong_type = || diagnostics.wrong_type(document, "an object", "");
     document.as_object().cloned().or_else(wrong_type)
 }
@@ -39,7 +96,7 @@ pub fn read_group(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
     };
     read_format(object, diagnostics);
     read_unknown(object, &GROUP_MEMBERS, diagnostics);
-    read_repeated(document, diagnostics);
+    read_repeated(document, false, diagnostics);
 }
 
 /// The members of a `.zarray` or `.zgroup` that netCDF-C writes and v2 does not have (`_NCZARR_ARRAY`,
@@ -64,8 +121,7 @@ fn read_format(object: &Object, diagnostics: &mut Vec<Diagnostic>) {
 
 /// Members that v2 does not have should not be there, and are to be ignored.
 fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnostic>) {
-    let unknown = object.names().filter(|name| !known.contains(name));
-    for name in unknown.take(MAX_FAULTS) {
+    for name in object.unknown_names(known).take(MAX_FAULTS) {
         let message = format!("v2 has no member {}, which readers ignore", Json::from(name).excerpt());
         diagnostics.add(code::V2_MEMBER_UNKNOWN, member_pointer("", name), message);
     }

@@ -19,7 +19,7 @@ use crate::pipeline::ArrayRepresentation;
 use crate::pipeline::sharding_indexed::{self, IndexLocation};
 
 fn object(text: &str) -> Option<Object> {
-    let json = Json::from(&serde_json::from_str::<serde_json::Value>(text).unwrap());
+    let json = Json::parse_str(text).unwrap();
     json.as_object().cloned()
 }
 

@@ -1,38 +1,64 @@
-//! The `order`, `filters` and `compressor` of a v2 array.
+//! The `order`, `filters` and `compressor` of a v2 array as a chain of codecs in the form of v3, and back.
 
-use super::NotInV2;
-use crate::codec::registry::{self, Entry, V2Id};
+use super::codec::{self, V2Codec};
+use super::dtype::Dtype;
+use super::{NotInV2, V2ByteOrder};
+use crate::codec::registry::{self, CodecKind, Entry, V2Id};
 use crate::data_type::DataType;
+use crate::diagnostic::Diagnostic;
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::{Json, Object};
 
-/// In which order the components of an element are stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum V2ByteOrder {
-    /// Least significant byte first.
-    Little,
-    /// Most significant byte first.
-    Big,
-    /// Of a struct: which fields are big endian, those of a nested struct in its place.
-    Fields(Vec<bool>),
-}
-
-impl V2ByteOrder {
-    fn of(codec: &CodecMetadata) -> Self {
-        match &codec.view {
-            Some(View::BigEndianFields(fields)) => V2ByteOrder::Fields(fields.clone()),
-            _ => Self::whole(codec.member("endian").and_then(Json::as_str) == Some("big")),
+/// The data type, which a filter may tell, and the codecs.
+pub(super) fn read(
+    dtype: &Dtype,
+    transpose: Option<CodecMetadata>,
+    filters: &[&Json],
+    compressor: Option<&Json>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Json, Vec<CodecMetadata>) {
+    let mut data_type = dtype.data_type.to_metadata();
+    let (mut stored, mut is_bytes) = (dtype.clone(), false);
+    let mut codecs: Vec<CodecMetadata> = transpose.into_iter().collect();
+    let filters = filters.iter().enumerate().map(|(index, filter)| (format!("/filters/{index}"), *filter));
+    let compressor = compressor.map(|json| ("/compressor".to_owned(), json));
+    let is_compressor = |pointer: &str| pointer == "/compressor";
+    for (pointer, json) in filters.chain(compressor) {
+        let Some(V2Codec { mut metadata, kind, decoded, encoded }) =
+            codec::read(json, &pointer, stored.size, diagnostics)
+        else {
+            continue;
+        };
+        match kind {
+            CodecKind::BytesToBytes if !is_bytes => {
+                codecs.push(codec::bytes(&stored));
+                is_bytes = true;
+            }
+            CodecKind::BytesToBytes => {}
+            // Some compressors take the elements as they are.
+            CodecKind::ArrayToBytes => {
+                diagnostics.extend(codec::big_endian_fault(&metadata, &stored));
+                is_bytes = true;
+            }
+            CodecKind::ArrayToArray => {
+                // A filter that stands as the compressor is given the elements, as any filter is.
+                if is_compressor(&pointer) && !is_bytes {
+                    diagnostics.push(codec::filter_as_compressor(&metadata));
+                }
+                metadata.view = decoded.and_then(|decoded| decoded.view_of(&stored));
+                stored = encoded.unwrap_or(stored);
+            }
         }
+        if dtype.is_object() && !is_compressor(&pointer) {
+            let objects = registry::find(&metadata.name).and_then(|entry| entry.v2_objects);
+            data_type = objects.map_or(data_type, Json::from);
+        }
+        codecs.push(metadata);
     }
-
-    const fn whole(is_big: bool) -> Self {
-        if is_big { V2ByteOrder::Big } else { V2ByteOrder::Little }
+    if !is_bytes {
+        codecs.push(codec::bytes(&stored));
     }
-
-    /// Whether all components are big endian.
-    pub fn is_big(&self) -> bool {
-        *self == V2ByteOrder::Big
-    }
+    (data_type, codecs)
 }
 
 /// A chain of codecs as v2 has it.
@@ -55,7 +81,7 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
     for codec in codecs {
         match codec.name.as_str() {
             "transpose" if converted.is_empty() => is_fortran ^= is_reversal(codec, rank)?,
-            "bytes" => order = V2ByteOrder::of(codec),
+            "bytes" => order = order_of(codec),
             _ => converted.push(convert(codec, data_type)?),
         }
     }
@@ -71,6 +97,13 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
         Json::Array(converted.into_iter().map(Json::from).collect())
     };
     Ok(V2Chain { is_fortran, order, filters, compressor })
+}
+
+fn order_of(bytes: &CodecMetadata) -> V2ByteOrder {
+    match &bytes.view {
+        Some(View::BigEndianFields(fields)) => V2ByteOrder::Fields(fields.clone()),
+        _ => V2ByteOrder::whole(bytes.member("endian").and_then(Json::as_str) == Some("big")),
+    }
 }
 
 /// Whether a `transpose` reverses the dimensions; one that leaves them as they are does nothing.
@@ -126,10 +159,11 @@ fn refused(name: &str, entry: Option<Entry>) -> NotInV2 {
 /// Gives the types of filters the byte order of what is stored, where theirs is another: in v2 it is they that say
 /// it. Whether the array's own elements are big endian.
 fn order_types(filters: &mut [Object], is_big: bool) -> bool {
+    let is_text = |filter: &Object, name: &str| filter.get(name).is_some_and(|json| json.as_str().is_some());
     let mut expected = if is_big { '>' } else { '<' };
     for filter in filters.iter_mut().rev() {
-        let encoded = ["astype", "encode_dtype", "dtype"].into_iter().find(|name| is_text(filter, name));
-        if let Some(name) = encoded {
+        if let Some(name) = ["astype", "encode_dtype", "dtype"].into_iter().find(|name| is_text(filter, name))
+        {
             set_order(filter, name, expected);
         }
         let decoded = ["dtype", "decode_dtype"].into_iter().find(|name| is_text(filter, name));
@@ -148,25 +182,17 @@ fn order_types(filters: &mut [Object], is_big: bool) -> bool {
 pub fn with_little_endian_types(configuration: &Object) -> Object {
     let mut little = configuration.clone();
     for name in ["dtype", "astype", "decode_dtype", "encode_dtype"] {
-        if is_text(&little, name) {
-            set_order(&mut little, name, '<');
-        }
+        set_order(&mut little, name, '<');
     }
     little
 }
 
-fn is_text(filter: &Object, name: &str) -> bool {
-    filter.get(name).is_some_and(|json| json.as_str().is_some())
-}
-
+/// Gives a type its byte order, where it is a text; what has none written is little endian, and stays so.
 fn set_order(filter: &mut Object, name: &str, order: char) {
-    let text = filter.get(name).and_then(Json::as_str).unwrap_or_default();
-    let other = if order == '>' { '<' } else { '>' };
-    if let Some(rest) = text.strip_prefix(other) {
-        let text = format!("{order}{rest}");
-        filter.insert(name, text);
-    } else if order == '>' && !text.starts_with(['>', '|']) {
-        let text = format!(">{text}");
+    let Some(text) = filter.get(name).and_then(Json::as_str) else { return };
+    let kind = text.trim_start_matches(['<', '>']);
+    if !text.starts_with('|') && (order == '>' || kind.len() < text.len()) {
+        let text = format!("{order}{kind}");
         filter.insert(name, text);
     }
 }

@@ -1,0 +1,184 @@
+//! Type strings: numpy's byte order, kind and size, and the names that tensorstore alone has.
+//!
+//! Of tensorstore's types a `bfloat16` is little endian, integers and floats of less than a byte take a byte each. Of its
+//! `float8_e8m0fnu` the fill value means another number than it says, and so that name is not read here.
+//! Sources: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#data-type-encoding>,
+//! <https://google.github.io/tensorstore/driver/zarr/index.html>
+
+use super::NotInV2;
+use crate::data_type::DataType;
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::json::{Json, Object};
+
+/// The most bytes of an element: numpy's own bound.
+const MAX_SIZE: u64 = i32::MAX as u64;
+
+/// Numbers by their kinds in numpy: what their names in v3 begin with, and the bytes of an element.
+const NUMBERS: [(char, &str, &[u64]); 4] = [
+    ('i', "int", &[1, 2, 4, 8]),
+    ('u', "uint", &[1, 2, 4, 8]),
+    ('f', "float", &[2, 4, 8]),
+    ('c', "complex", &[8, 16]),
+];
+
+/// The names of tensorstore's, which are those of v3, too.
+const OF_TENSORSTORE: [&str; 10] = [
+    "bfloat16",
+    "float4_e2m1fn",
+    "float8_e3m4",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "int2",
+    "int4",
+];
+
+/// The name of a type that tensorstore alone has.
+pub(super) fn tensorstore_name(data_type: &DataType) -> Option<&'static str> {
+    OF_TENSORSTORE.into_iter().find(|name| *name == data_type.name())
+}
+
+/// What is to be said of an array with such a type.
+pub(super) fn tensorstore_finding(name: &str) -> Diagnostic {
+    let message = format!("`dtype`: {name:?} is a type that tensorstore added to Zarr v2");
+    Diagnostic::new(code::V2_DTYPE_EXTENSION, message)
+        .with_help("no other reader of Zarr v2 knows it; Zarr v3 has the type")
+}
+
+/// Kind, size and data type of booleans and numbers.
+fn numbers() -> impl Iterator<Item = (char, u64, DataType)> {
+    let sizes = |(kind, name, sizes): (char, &'static str, &'static [u64])| {
+        sizes
+            .iter()
+            .filter_map(move |size| Some((kind, *size, DataType::from_name(&format!("{name}{}", size * 8))?)))
+    };
+    std::iter::once(('b', 1, DataType::Bool)).chain(NUMBERS.into_iter().flat_map(sizes))
+}
+
+/// The data type of a type string, the bytes of an element, and whether it is big endian, where the byte order matters;
+/// else what was expected and found.
+pub(super) fn read(text: &str) -> Result<(DataType, u64, Option<bool>), String> {
+    if OF_TENSORSTORE.contains(&text)
+        && let Some(data_type) = DataType::from_name(text)
+    {
+        let (size, is_big) = (data_type.size().unwrap_or(1), data_type.has_byte_order().then_some(false));
+        return Ok((data_type, size as u64, is_big));
+    }
+    let found = || Json::from(text).excerpt();
+    let mut characters = text.chars();
+    let is_big = match characters.next() {
+        Some('<') => Some(false),
+        Some('>') => Some(true),
+        Some('|') => None,
+        _ => return Err(format!("expected `<`, `>` or `|` first, found {}", found())),
+    };
+    let kind = characters.next().ok_or_else(|| format!("expected a kind and a size, found {}", found()))?;
+    let rest = characters.as_str();
+    if kind == 'O' {
+        return Ok((DataType::Other(Json::from("object")), 8, None));
+    }
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    let (digits, unit) = rest.split_at(digits);
+    let size = digits.parse().ok().filter(|size| (1..=MAX_SIZE).contains(size) && !digits.starts_with('0'));
+    let size = size.ok_or_else(|| {
+        format!("expected a size in bytes from 1 to {MAX_SIZE} after the kind, found {}", found())
+    })?;
+    if !unit.is_empty() && !matches!(kind, 'm' | 'M') {
+        return Err(format!("expected nothing after the size, found {}", found()));
+    }
+    let data_type = of_kind(kind, size, unit).ok_or_else(|| {
+        format!("expected a type that numpy has, such as \"<f4\" or \"<M8[ns]\", found {}", found())
+    })?;
+    // The size of text counts code points, of four bytes each.
+    let size = if kind == 'U' { size * 4 } else { size };
+    if kind != 'U' && !data_type.has_byte_order() {
+        return Ok((data_type, size, None));
+    }
+    let without =
+        || format!("expected the byte order `<` or `>` for a type of {size} bytes, found {}", found());
+    Ok((data_type, size, Some(is_big.ok_or_else(without)?)))
+}
+
+/// What numpy's kind and size mean. Elements that are larger than this program reads are of no type that it decodes.
+fn of_kind(kind: char, size: u64, unit: &str) -> Option<DataType> {
+    let of_length = |name: &str, bytes: u64| configured(name, Object::new().with("length_bytes", bytes));
+    match kind {
+        'M' if size == 8 => time("numpy.datetime64", unit),
+        'm' if size == 8 => time("numpy.timedelta64", unit),
+        'S' => of_length("null_terminated_bytes", size),
+        'U' => of_length("fixed_length_utf32", size * 4),
+        // The core specification's name, which no zarr-python reads.
+        'V' => DataType::from_name(&format!("r{}", size * 8)),
+        _ => numbers().find(|number| (number.0, number.1) == (kind, size)).map(|number| number.2),
+    }
+}
+
+fn configured(name: &str, configuration: Object) -> Option<DataType> {
+    let metadata = Object::new().with("name", name).with("configuration", configuration);
+    DataType::from_metadata(&metadata.into()).ok()
+}
+
+/// `[ns]`, `[10us]`.
+fn time(name: &str, unit: &str) -> Option<DataType> {
+    let unit = unit.strip_prefix('[')?.strip_suffix(']')?;
+    let (factor, unit) = unit.split_at(unit.find(|letter: char| !letter.is_ascii_digit())?);
+    let factor = if factor.is_empty() { 1 } else { factor.parse::<u64>().ok()? };
+    let unit = if unit == "μs" { "us" } else { unit };
+    configured(name, Object::new().with("unit", unit).with("scale_factor", factor))
+}
+
+/// A data type as numpy or tensorstore names it, its components in this byte order.
+pub(super) fn write(data_type: &DataType, is_big: bool) -> Result<String, NotInV2> {
+    let has_order = data_type.has_byte_order();
+    if let Some(name) = tensorstore_name(data_type) {
+        if is_big && has_order {
+            return Err(NotInV2::new(format!("the data type `{name}` in big endian"))
+                .with_help("give `bytes` with \"endian\": \"little\" in --codecs"));
+        }
+        return Ok(name.to_owned());
+    }
+    let kind_and_size = match data_type {
+        DataType::Time(time) => {
+            let kind = if time.name == "numpy.timedelta64" { 'm' } else { 'M' };
+            let factor = if time.scale_factor == 1 { String::new() } else { time.scale_factor.to_string() };
+            Some(format!("{kind}8[{factor}{}]", time.unit))
+        }
+        DataType::Raw(size) => Some(format!("V{size}")),
+        DataType::FixedBytes(bytes) if bytes.name == "null_terminated_bytes" => {
+            Some(format!("S{}", bytes.size))
+        }
+        DataType::FixedBytes(bytes) => Some(format!("V{}", bytes.size)),
+        DataType::FixedUtf32(code_points) => Some(format!("U{code_points}")),
+        DataType::String | DataType::Bytes { .. } => Some("O".to_owned()),
+        number => numbers().find(|known| known.2 == *number).map(|(kind, size, _)| format!("{kind}{size}")),
+    };
+    let order = match is_big {
+        _ if !has_order => '|',
+        true => '>',
+        false => '<',
+    };
+    let help = "convert the values with --data-type";
+    let unknown = || NotInV2::new(format!("the data type `{data_type}`")).with_help(help);
+    Ok(format!("{order}{}", kind_and_size.ok_or_else(unknown)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_that_of_a_type_of_v3() {
+        for name in OF_TENSORSTORE {
+            let data_type = read(name).unwrap().0;
+            assert_eq!((data_type.name().as_str(), tensorstore_name(&data_type)), (name, Some(name)));
+        }
+        for other in
+            ["float32", "uint4", "float8_e4m3", "float8_e8m0fnu", "<bfloat16", "complex_bfloat16", "r8"]
+        {
+            assert!(read(other).is_err(), "{other}");
+            assert_eq!(DataType::from_name(other).as_ref().and_then(tensorstore_name), None, "{other}");
+        }
+    }
+}
