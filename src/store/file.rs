@@ -6,6 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::local;
+
 /// A file or a standard stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stream {
@@ -149,13 +151,7 @@ pub fn node_above(file: &Path) -> Option<PathBuf> {
 
 /// The path without links, as far as it is there.
 fn resolved(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    for above in path.ancestors() {
-        if let Ok(found) = fs::canonicalize(above) {
-            return path.strip_prefix(above).map_or_else(|_| found.clone(), |rest| found.join(rest));
-        }
-    }
-    path
+    local::resolved(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Creates a folder and those above it, if need be.

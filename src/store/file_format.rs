@@ -37,6 +37,21 @@ const PAGE: FileFormat = stand_in(
 const ZIP: FileFormat =
     format("a zip file of another name", "give it a name that ends in `.zip`, or name it as `FILE|zip:`");
 
+const GRIB: FileFormat = format(
+    "a GRIB file",
+    "convert it first, such as by xarray with cfgrib: xarray.open_dataset(FILE).to_zarr(STORE)",
+);
+const NUMPY: FileFormat = format(
+    "a .npy file",
+    "`zarrcast apply-codec` takes .npy files; a store is made of one by zarr.save_array(STORE, numpy.load(FILE))",
+);
+const LFS: FileFormat = stand_in("a Git LFS pointer, not the file itself", "get the files: `git lfs pull`");
+const ANNEX: FileFormat =
+    stand_in("a git-annex pointer, not the file itself", "get the files: `git annex get`");
+const XML: FileFormat =
+    stand_in("an XML document, as object stores answer errors", "look into it, and download the file again");
+const OTHER: &str = "name the folder of a Zarr array or group";
+
 /// The signatures; the longest of those that begin alike comes first.
 static SIGNATURES: [Row; 30] = [
     (0, b"CDF\x01", NETCDF_CLASSIC),
@@ -48,31 +63,17 @@ static SIGNATURES: [Row; 30] = [
     (1024, b"\x89HDF\r\n\x1a\n", HDF5),
     (2048, b"\x89HDF\r\n\x1a\n", HDF5),
     (0, b"\x0e\x03\x13\x01", format("an HDF4 file", "convert it first, such as by `h4toh5` and xarray")),
-    (
-        0,
-        b"GRIB",
-        format(
-            "a GRIB file",
-            "convert it first, such as by xarray with cfgrib: xarray.open_dataset(FILE).to_zarr(STORE)",
-        ),
-    ),
-    (
-        0,
-        b"\x93NUMPY",
-        format(
-            "a .npy file",
-            "`zarrcast apply-codec` takes .npy files; a store is made of one by zarr.save_array(STORE, numpy.load(FILE))",
-        ),
-    ),
+    (0, b"GRIB", GRIB),
+    (0, b"\x93NUMPY", NUMPY),
     (0, b"II*\0", TIFF),
     (0, b"MM\0*", TIFF),
     (0, b"II+\0", TIFF),
     (0, b"MM\0+", TIFF),
-    (0, b"\x89PNG\r\n\x1a\n", format("a PNG picture", "name the folder of a Zarr array or group")),
-    (0, b"\xff\xd8\xff", format("a JPEG picture", "name the folder of a Zarr array or group")),
+    (0, b"\x89PNG\r\n\x1a\n", format("a PNG picture", OTHER)),
+    (0, b"\xff\xd8\xff", format("a JPEG picture", OTHER)),
     (0, b"PK\x03\x04", ZIP),
     (0, b"PK\x05\x06", ZIP),
-    (0, b"PAR1", format("a Parquet file", "name the folder of a Zarr array or group")),
+    (0, b"PAR1", format("a Parquet file", OTHER)),
     (0, b"\x1f\x8b", format("a gzip file", "unpack it first: `tar -xzf FILE`, or `gunzip FILE`")),
     (
         0,
@@ -82,27 +83,12 @@ static SIGNATURES: [Row; 30] = [
     (0, b"\xfd7zXZ\0", format("an xz file", "unpack it first: `tar -xJf FILE`, or `unxz FILE`")),
     (0, b"BZh", format("a bzip2 file", "unpack it first: `tar -xjf FILE`, or `bunzip2 FILE`")),
     (257, b"ustar", format("a tar archive", "unpack it first: `tar -xf FILE`")),
-    (
-        0,
-        b"version https://git-lfs.github.com/spec/",
-        stand_in("a Git LFS pointer, not the file itself", "get the files: `git lfs pull`"),
-    ),
-    (
-        0,
-        b"/annex/objects/",
-        stand_in("a git-annex pointer, not the file itself", "get the files: `git annex get`"),
-    ),
+    (0, b"version https://git-lfs.github.com/spec/", LFS),
+    (0, b"/annex/objects/", ANNEX),
     (0, b"<!DOCTYPE html", PAGE),
     (0, b"<!doctype html", PAGE),
     (0, b"<html", PAGE),
-    (
-        0,
-        b"<?xml",
-        stand_in(
-            "an XML document, as object stores answer errors",
-            "look into it, and download the file again",
-        ),
-    ),
+    (0, b"<?xml", XML),
 ];
 
 impl FileFormat {

@@ -34,14 +34,7 @@ pub struct Location {
 /// The node of a location once it was asked for, as long as somebody has it: a zip file is read once, and is not held
 /// open by its name.
 #[derive(Debug, Clone, Default)]
-struct NodeCache(Arc<Mutex<Option<CachedNode>>>);
-
-/// A node of a store that others have.
-#[derive(Debug)]
-struct CachedNode {
-    store: Weak<dyn Store>,
-    prefix: Key<'static>,
-}
+struct NodeCache(Arc<Mutex<Option<(Weak<dyn Store>, Key<'static>)>>>);
 
 /// It follows from the rest.
 impl PartialEq for NodeCache {
@@ -146,13 +139,13 @@ impl Location {
     /// The node that it names. Of a zip file, and behind a network, nothing is read yet.
     pub fn node(&self) -> Node {
         let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = &*opened
-            && let Some(store) = known.store.upgrade()
+        if let Some((store, prefix)) = &*opened
+            && let Some(store) = store.upgrade()
         {
-            return Node { store, prefix: known.prefix.clone() };
+            return Node { store, prefix: prefix.clone() };
         }
         let node = self.open();
-        *opened = Some(CachedNode { store: Arc::downgrade(&node.store), prefix: node.prefix.clone() });
+        *opened = Some((Arc::downgrade(&node.store), node.prefix.clone()));
         node
     }
 

@@ -74,8 +74,11 @@ pub trait Store: Debug + Send + Sync {
         most: u64,
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
-        into.clear();
-        let Some(reader) = self.open(key, most)? else { return Ok(None) };
+        // What is read replaces what `into` held: clearing it first would fill it with zeros for nothing.
+        let Some(reader) = self.open(key, most)? else {
+            into.clear();
+            return Ok(None);
+        };
         let object_bytes = reader.length();
         let (offset, length) = part.of(object_bytes, most, || node::object_name(self.name(), key))?;
         reader.read_at(offset, length, into)?;

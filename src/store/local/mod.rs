@@ -14,3 +14,4 @@ pub(super) use object::{FileReader, FileWriter};
 pub(super) use site::LocalSite;
 pub(super) use store::io_error;
 pub use store::{LocalStore, Modes};
+pub(super) use tree::resolved;

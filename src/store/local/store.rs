@@ -6,7 +6,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::confined::Confinement;
 use super::copy::copy;
 use super::log::LogFile;
-use super::object::{FileReader, FileWriter, fill, sync_all, write_all};
+use super::object::{FileReader, FileWriter, sync_all, write_all};
 use super::site::LocalSite;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
-    Abilities, Depth, Entry, Found, Key, Log, Node, ObjectReader, ObjectWriter, Part, Put, Room, Site, Store,
-    StoreError, Tree,
+    Abilities, Depth, Entry, Key, Log, Node, ObjectReader, ObjectWriter, Put, Room, Site, Store, StoreError,
+    Tree,
 };
 
 /// A store in a local folder, which need not be there yet. Links are followed where it is read; nothing is created or removed
@@ -167,32 +167,6 @@ impl Store for LocalStore {
 
     fn abilities(&self) -> Abilities {
         Abilities { lists: true, is_remote: false }
-    }
-
-    fn read(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
-        let path = self.path(key);
-        let Some((mut file, metadata)) = open_regular(&path)? else {
-            into.clear();
-            return Ok(None);
-        };
-        let object_bytes = metadata.len();
-        let (offset, length) = part.of(object_bytes, most, || path.display().to_string())?;
-        let size = usize::try_from(length).map_err(|_| too_large(&path, length, most))?;
-        // What the buffer held before is overwritten: clearing it first would fill it with zeros for nothing.
-        into.resize(size, 0);
-        if part == Part::Whole {
-            let filled = fill(&mut file, into, &path)?;
-            into.truncate(filled);
-        } else {
-            file.read_exact_at(into, offset).map_err(io_error("read", &path))?;
-        }
-        Ok(Some(Found { object_bytes }))
     }
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {

@@ -12,13 +12,6 @@ use super::object::sync_all;
 use crate::store::entry::EntryKind;
 use crate::store::{Entry, Key, StoreError};
 
-/// Which file or folder something is, whatever its names: device and inode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
-    device: u64,
-    inode: u64,
-}
-
 /// Creates a folder whose parent is there.
 pub(super) fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(mode).create(path)
@@ -72,7 +65,6 @@ pub(super) fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
 }
 
 /// Gives a file or a folder another name, which nothing has or with which it is exchanged; false where the file system cannot.
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 fn rename_with(from: &Path, to: &Path, exchanges: bool) -> io::Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     let flags = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
@@ -82,11 +74,6 @@ fn rename_with(from: &Path, to: &Path, exchanges: bool) -> io::Result<bool> {
         }
         renamed => renamed.map(|()| true),
     }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn rename_with(_: &Path, _: &Path, _: bool) -> io::Result<bool> {
-    Ok(false)
 }
 
 /// Makes the names in a folder durable, or what a file holds.
@@ -119,23 +106,19 @@ pub(super) fn sync_below(path: &Path) -> Result<u64, StoreError> {
 }
 
 /// The path with every link resolved; what does not exist yet keeps its name below what does.
-pub(super) fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
+pub(in crate::store) fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
     let absolute = std::path::absolute(path).map_err(io_error("resolve", path))?;
-    let mut missing = Vec::new();
-    let mut existing = absolute.as_path();
-    loop {
+    for existing in absolute.ancestors() {
         match existing.canonicalize() {
-            Ok(resolved) => return Ok(missing.iter().rev().fold(resolved, |path, name| path.join(name))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
-                    return Err(io_error("resolve", path)(error));
-                };
-                missing.push(name.to_owned());
-                existing = parent;
+            Ok(resolved) => {
+                let missing = absolute.strip_prefix(existing).unwrap_or(Path::new("")).components();
+                return Ok(missing.fold(resolved, |path, name| path.join(name)));
             }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && existing.file_name().is_some() => {}
             Err(error) => return Err(io_error("resolve", path)(error)),
         }
     }
+    Ok(absolute)
 }
 
 /// Gives what a folder holds to `each`, until that breaks off. A folder that is not there holds nothing.
@@ -192,19 +175,17 @@ pub(super) fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Which folder or file stands at a path, links followed; `None` where nothing does.
-pub(super) fn identity(path: &Path) -> Option<Identity> {
+/// Which folder or file stands at a path, links followed, by its device and inode; `None` where nothing does.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     let found = std::fs::metadata(path).ok()?;
-    Some(Identity { device: found.dev(), inode: found.ino() })
+    Some((found.dev(), found.ino()))
 }
 
 /// Whether another file system is mounted at a folder.
 pub(super) fn is_mount_point(path: &Path) -> bool {
-    let parent = path.parent().and_then(identity);
-    match (identity(path), parent) {
-        (Some(own), Some(parent)) => own.device != parent.device,
-        _ => true,
-    }
+    let device = |path| identity(path).map(|(device, _)| device);
+    let (own, parent) = (device(path), path.parent().and_then(device));
+    own.is_none() || own != parent
 }
 
 /// A link somewhere below `folder` that leads into `target`, if there is one. Folders behind links are not walked.

@@ -17,6 +17,8 @@ use crate::store::Key;
 const BASE64: &str = "base64:";
 /// Keys that are no keys which are kept to be shown.
 const MOST_UNNAMED: usize = 100;
+const GENERATED: &str =
+    "it makes references by \"gen\", which is not read: write each of them, as `kerchunk` does";
 
 /// Where the bytes of an object are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,29 +40,6 @@ pub(super) struct Document {
     pub unnamed: Vec<String>,
 }
 
-/// What is wrong with a reference file.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum DocumentFault {
-    #[error("it is no JSON ({0})")]
-    Json(#[from] serde_json::Error),
-    #[error("it is something else than references")]
-    Other,
-    #[error("{key:?} is not a reference, but {found}")]
-    NoReference { key: String, found: &'static str },
-    #[error("version {0} of reference files is not known: 0 and 1 are")]
-    Version(u64),
-    #[error("it makes references by \"gen\", which is not read: write each of them, as `kerchunk` does")]
-    Generated,
-    #[error("{key:?} is there twice")]
-    Twice { key: String },
-    #[error("{key:?} begins with \"base64:\", and goes on with what is none")]
-    Base64 { key: String },
-    #[error("the template {template:?} of {url:?} is not known, or no simple one")]
-    Template { template: String, url: String },
-    #[error("{url:?} has a template that is not closed")]
-    OpenTemplate { url: String },
-}
-
 /// The value of a key, as far as its kind tells it.
 enum Value {
     Inline(Box<[u8]>),
@@ -74,23 +53,27 @@ enum Value {
 struct Members<'a>(Vec<(Box<str>, &'a RawValue)>);
 
 impl Document {
-    /// Reads a reference file.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, DocumentFault> {
+    /// Reads a reference file; `None` of something else, an error is what is wrong with it.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Option<Self>, String> {
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-            return Err(DocumentFault::Other);
+            return Ok(None);
         }
-        let Members(members) = serde_json::from_slice(bytes)?;
+        let Members(members) = serde_json::from_slice(bytes).map_err(no_json)?;
         let (mut templates, mut references, mut others) = (BTreeMap::new(), None, Vec::new());
         for (key, value) in members {
             match &*key {
-                "version" => match serde_json::from_str(value.get())? {
-                    0 | 1 => {}
-                    version => return Err(DocumentFault::Version(version)),
+                "version" => match json(value)? {
+                    0_u64 | 1 => {}
+                    version => {
+                        return Err(format!(
+                            "version {version} of reference files is not known: 0 and 1 are"
+                        ));
+                    }
                 },
-                "templates" => templates = serde_json::from_str(value.get())?,
-                "gen" if serde_json::from_str::<Vec<IgnoredAny>>(value.get())?.is_empty() => {}
-                "gen" => return Err(DocumentFault::Generated),
-                "refs" => references = Some(serde_json::from_str::<Members<'_>>(value.get())?.0),
+                "templates" => templates = json(value)?,
+                "gen" if json::<Vec<IgnoredAny>>(value)?.is_empty() => {}
+                "gen" => return Err(GENERATED.to_owned()),
+                "refs" => references = Some(json::<Members<'_>>(value)?.0),
                 // Those of version 0 are the references.
                 _ => others.push((key, value)),
             }
@@ -101,10 +84,12 @@ impl Document {
         for (key, raw) in references.unwrap_or(others) {
             let reference = match value(raw) {
                 Value::Inline(bytes) => Reference::Inline(bytes),
-                Value::NotBase64 => return Err(DocumentFault::Base64 { key: key.into() }),
+                Value::NotBase64 => {
+                    return Err(format!("{key:?} begins with \"base64:\", and goes on with what is none"));
+                }
                 // Of a file that says nothing of references.
-                Value::Other(_) if is_version_0 => return Err(DocumentFault::Other),
-                Value::Other(found) => return Err(DocumentFault::NoReference { key: key.into(), found }),
+                Value::Other(_) if is_version_0 => return Ok(None),
+                Value::Other(found) => return Err(format!("{key:?} is not a reference, but {found}")),
                 Value::Target { url, part } => {
                     let place = match places.entry(url) {
                         Entry::Occupied(known) => *known.get(),
@@ -124,27 +109,33 @@ impl Document {
         }
         document.references.sort_by(|a, b| a.0.cmp(&b.0));
         match document.references.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => Err(DocumentFault::Twice { key: pair[0].0.to_string() }),
-            None => Ok(document),
+            Some(pair) => Err(format!("{:?} is there twice", pair[0].0)),
+            None => Ok(Some(document)),
         }
     }
 }
 
+fn json<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(value.get()).map_err(no_json)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+fn no_json(error: serde_json::Error) -> String {
+    format!("it is no JSON ({error})")
+}
+
 /// A URL whose templates `{{name}}` are replaced by what they stand for.
-fn filled_in(url: &str, templates: &BTreeMap<String, String>) -> Result<String, DocumentFault> {
+fn filled_in(url: &str, templates: &BTreeMap<String, String>) -> Result<String, String> {
     let (mut filled, mut rest) = (String::with_capacity(url.len()), url);
     while let Some((before, after)) = rest.split_once("{{") {
-        let Some((name, after)) = after.split_once("}}") else {
-            return Err(DocumentFault::OpenTemplate { url: url.to_owned() });
-        };
+        let (name, after) =
+            after.split_once("}}").ok_or_else(|| format!("{url:?} has a template that is not closed"))?;
+        let name = name.trim();
         // One that has templates itself takes arguments.
-        let value = templates.get(name.trim()).filter(|value| !value.contains("{{"));
-        let value = value.ok_or_else(|| DocumentFault::Template {
-            template: name.trim().to_owned(),
-            url: url.to_owned(),
-        })?;
+        let value = templates.get(name).filter(|value| !value.contains("{{"));
+        let unknown = || format!("the template {name:?} of {url:?} is not known, or no simple one");
         filled.push_str(before);
-        filled.push_str(value);
+        filled.push_str(value.ok_or_else(unknown)?);
         rest = after;
     }
     filled.push_str(rest);
@@ -202,7 +193,10 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> String {
-        Document::parse(text.as_bytes()).unwrap_err().to_string()
+        match Document::parse(text.as_bytes()) {
+            Ok(None) => "something else".to_owned(),
+            found => found.unwrap_err(),
+        }
     }
 
     fn inline(text: &str) -> Reference {
@@ -213,7 +207,7 @@ mod tests {
     fn version_0_is_an_object_of_references() {
         let text = r#"{"b/0.1": ["x.nc", 10, 20], ".zgroup": "{\"zarr_format\":2}", "b/0.0": ["x.nc"],
             "a": "base64:AAEC", "b/.zarray": {"fill_value": 1.50}, "e": ["y.nc", 0, 0]}"#;
-        let document = Document::parse(text.as_bytes()).unwrap();
+        let document = Document::parse(text.as_bytes()).unwrap().unwrap();
         let found: Vec<_> = document.references.iter().map(|(key, value)| (&**key, value.clone())).collect();
         assert_eq!(
             found,
@@ -233,7 +227,7 @@ mod tests {
     fn version_1_has_templates_wherever_they_stand() {
         let text = r#"{"version": 1, "refs": {"a": ["{{u}}/{{ n }}.nc"], "b": ["{{u}}/x", 1, 2], "{{u}}": "{{u}}"},
             "gen": [], "templates": {"u": "s3://bucket", "n": "one", "unused": "{{x}}"}}"#;
-        let document = Document::parse(text.as_bytes()).unwrap();
+        let document = Document::parse(text.as_bytes()).unwrap().unwrap();
         assert_eq!(document.targets, ["s3://bucket/one.nc", "s3://bucket/x"]);
         assert_eq!(document.references[2], ("{{u}}".into(), inline("{{u}}")));
     }
@@ -268,7 +262,8 @@ mod tests {
 
     #[test]
     fn keys_that_lead_out_of_the_store_are_told_and_never_read() {
-        let document = Document::parse(br#"{"../a": ["x"], "/b": "", "c//d": "", "e": ""}"#).unwrap();
+        let document =
+            Document::parse(br#"{"../a": ["x"], "/b": "", "c//d": "", "e": ""}"#).unwrap().unwrap();
         assert_eq!(document.references.len(), 1);
         assert_eq!(document.unnamed, ["../a", "/b", "c//d"]);
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use once_cell::sync::OnceCell;
 
-use document::{Document, DocumentFault, Reference};
+use document::{Document, Reference};
 use target::Targets;
 
 use super::entry::EntryKind;
@@ -67,13 +67,6 @@ impl SortedKeys for References {
     }
 }
 
-/// An object, wherever it is.
-enum Object<'a> {
-    Inline(&'a [u8]),
-    /// All of a target, or a part of it: offset and length in bytes.
-    Target(&'a Node, Option<(u64, u64)>),
-}
-
 impl ReferenceStore {
     /// The store that the reference file at a node's own place makes.
     pub fn new(file: Node, options: RemoteOptions) -> Self {
@@ -86,18 +79,15 @@ impl ReferenceStore {
         let opened = get_or_open(&self.opened, || {
             let mut bytes = Vec::new();
             let found = self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)?;
-            Ok(match found.map(|_| Document::parse(&bytes)) {
-                None => None,
-                Some(Err(DocumentFault::Other)) => Some(None),
-                Some(Ok(Document { references, targets, unnamed })) => {
-                    let targets = Targets::new(&self.file, targets, self.options.clone());
-                    Some(Some(References { by_key: references, unnamed, targets }))
-                }
-                Some(Err(fault)) => {
-                    let reason = fault.to_string();
-                    return Err(StoreError::Damaged { object: self.name.clone(), reason });
-                }
-            })
+            if found.is_none() {
+                return Ok(None);
+            }
+            let damaged = |reason| StoreError::Damaged { object: self.name.clone(), reason };
+            let document = Document::parse(&bytes).map_err(damaged)?;
+            Ok(Some(document.map(|Document { references, targets, unnamed }| {
+                let targets = Targets::new(&self.file, targets, self.options.clone());
+                References { by_key: references, unnamed, targets }
+            })))
         })?;
         Ok(opened.and_then(Option::as_ref))
     }
@@ -116,16 +106,6 @@ impl ReferenceStore {
             }
             None => Ok(None),
         }
-    }
-
-    fn locate(&self, key: &Key<'_>) -> Result<Option<Object<'_>>, StoreError> {
-        let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
-        Ok(Some(match reference {
-            Reference::Inline(bytes) => Object::Inline(bytes),
-            Reference::Target { place, part } => {
-                Object::Target(targets.get(*place, || self.shown(key))?, *part)
-            }
-        }))
     }
 
     /// The error of a target that is not there: its chunk is not absent, but lost.
@@ -158,18 +138,21 @@ impl Store for ReferenceStore {
     ) -> Result<Option<Found>, StoreError> {
         into.clear();
         let name = || self.shown(key);
-        let (target, start, object_bytes) = match self.locate(key)? {
-            None => return Ok(None),
-            Some(Object::Inline(bytes)) => {
+        let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
+        let (target, start, object_bytes) = match reference {
+            Reference::Inline(bytes) => {
                 let (offset, length) = part.of(bytes.len() as u64, most, name)?;
                 into.extend_from_slice(slice(bytes, offset, length).unwrap_or_default());
                 return Ok(Some(Found { object_bytes: bytes.len() as u64 }));
             }
-            Some(Object::Target(target, None)) => {
+            Reference::Target { place, part: None } => {
+                let target = targets.get(*place, name)?;
                 let found = target.store.read(&target.prefix, part, most, into)?;
                 return found.map(Some).ok_or_else(|| self.lost(key, target));
             }
-            Some(Object::Target(target, Some((start, length)))) => (target, start, length),
+            Reference::Target { place, part: Some((start, length)) } => {
+                (targets.get(*place, name)?, *start, *length)
+            }
         };
         let (offset, length) = part.of(object_bytes, most, name)?;
         let part = Part::Range { offset: start.saturating_add(offset), length };
@@ -190,13 +173,15 @@ impl Store for ReferenceStore {
             // The file itself, so that it can be named for what it is.
             return self.file.store.open(&self.file.prefix, most);
         }
-        let (target, part) = match self.locate(key)? {
+        let (target, part) = match self.find(key)? {
             None => return Ok(None),
-            Some(Object::Inline(bytes)) => {
+            Some((Reference::Inline(bytes), _)) => {
                 let reader = MemoryReader::new(Arc::new(bytes.to_vec()), self.shown(key));
                 return Ok(Some(Box::new(reader)));
             }
-            Some(Object::Target(target, part)) => (target, part),
+            Some((Reference::Target { place, part }, targets)) => {
+                (targets.get(*place, || self.shown(key))?, *part)
+            }
         };
         let reader = target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))?;
         let Some((offset, length)) = part else { return Ok(Some(reader)) };
@@ -241,12 +226,14 @@ impl Store for ReferenceStore {
     }
 
     fn wants_hints(&self) -> Option<Ahead> {
-        self.opened().ok()??.targets.first()?.store.wants_hints()
+        // Most files point at few stores.
+        self.opened().ok()??.targets.get(0, String::new).ok()?.store.wants_hints()
     }
 
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
         for (key, wanted) in soon {
-            let Ok(Some(Object::Target(target, part))) = self.locate(key) else { continue };
+            let Ok(Some((Reference::Target { place, part }, targets))) = self.find(key) else { continue };
+            let Ok(target) = targets.get(*place, || self.shown(key)) else { continue };
             let wanted = part.map_or(*wanted, |(start, length)| {
                 let (offset, length) = wanted.within(length);
                 Part::Range { offset: start.saturating_add(offset), length }

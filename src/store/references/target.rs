@@ -48,11 +48,6 @@ impl Targets {
         places.filter_map(|place| self.get(place, String::new).ok().cloned()).collect()
     }
 
-    /// The object of the first target; most files point at few stores.
-    pub(super) fn first(&self) -> Option<&Node> {
-        self.get(0, String::new).ok()
-    }
-
     /// The object that a text names; else why it is not read.
     fn open(&self, text: &str) -> Result<Node, String> {
         let path = if text.contains("://") {

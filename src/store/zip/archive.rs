@@ -1,6 +1,6 @@
 //! An open zip file, and the members that are read from it, as a whole or in parts.
 
-use std::io::{self, BufReader, Read};
+use std::io::Read;
 use std::sync::Arc;
 
 use flate2::Crc;
@@ -16,8 +16,6 @@ use crate::store::{Key, Node, ObjectReader, Part, ReadObject, StoreError};
 const READ_WITH_HEADER: u64 = 1 << 20;
 /// The bytes of extra fields that headers are expected to have: those of times, and of zip64.
 const EXPECTED_EXTRA_BYTES: u64 = 64;
-/// Bytes of a compressed member that are read at once.
-const PIECE: usize = 128 << 10;
 /// Compressed members of at most so many bytes are read: they are decoded whole, and kept while they are open.
 const MOST_DECODED: u64 = 1 << 30;
 /// No compressor makes data longer than by an eighth, and a little.
@@ -115,17 +113,9 @@ impl Archive {
 
     /// Reads a whole member into `bytes` (replaced), and proves its checksum.
     fn read_whole(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        if member.method() == Method::Stored {
-            self.read_stored(member, bytes)?;
-        } else {
-            self.decode(member, bytes).map_err(|error| match error.downcast::<StoreError>() {
-                Ok(error) => error,
-                Err(error) => self.damaged(member, format!("it cannot be decompressed ({error})")),
-            })?;
-            if bytes.len() as u64 != member.bytes {
-                let reason = format!("{} bytes were decoded, {} expected", bytes.len(), member.bytes);
-                return Err(self.damaged(member, reason));
-            }
+        match member.method() {
+            Method::Stored => self.read_stored(member, bytes)?,
+            _ => self.decode(member, bytes)?,
         }
         let mut crc = Crc::new();
         crc.update(bytes);
@@ -133,20 +123,23 @@ impl Archive {
     }
 
     /// Decodes a compressed member; a byte more than it is to have at most.
-    fn decode(&self, member: &Member, bytes: &mut Vec<u8>) -> io::Result<()> {
-        let start = self.find_start(member, bytes).map_err(io::Error::other)?;
-        let section =
-            Section { archive: self, at: start, end: start + member.stored_bytes, piece: Vec::new() };
-        let section = BufReader::with_capacity(PIECE, section);
+    fn decode(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        let mut stored = Vec::new();
+        self.read_stored(member, &mut stored)?;
         let most = member.bytes.saturating_add(1);
         bytes.clear();
-        match member.method() {
-            Method::Zstd => {
-                zstd::stream::read::Decoder::with_buffer(section)?.take(most).read_to_end(bytes)?
-            }
-            _ => flate2::bufread::DeflateDecoder::new(section).take(most).read_to_end(bytes)?,
+        let decoded = match member.method() {
+            Method::Zstd => zstd::stream::read::Decoder::with_buffer(&*stored)
+                .and_then(|decoder| decoder.take(most).read_to_end(bytes)),
+            _ => flate2::bufread::DeflateDecoder::new(&*stored).take(most).read_to_end(bytes),
         };
-        Ok(())
+        match decoded {
+            Err(error) => Err(self.damaged(member, format!("it cannot be decompressed ({error})"))),
+            Ok(found) if found as u64 != member.bytes => {
+                Err(self.damaged(member, format!("{found} bytes were decoded, {} expected", member.bytes)))
+            }
+            Ok(_) => Ok(()),
+        }
     }
 
     fn check_crc(&self, member: &Member, found: u32) -> Result<(), StoreError> {
@@ -156,8 +149,7 @@ impl Archive {
         Err(self.damaged(member, format!("its checksum is {found:08x}, {:08x} expected", member.crc32)))
     }
 
-    /// A member that is stored as it is, as it is read with the header before it: at once, but for large ones where the
-    /// way is short.
+    /// What of the file is read at once for a member and the header before it; `None` for large ones where the way is short.
     fn range(&self, member: &Member) -> Option<(u64, u64)> {
         if member.stored_bytes > READ_WITH_HEADER && self.hinted.is_none() {
             return None;
@@ -170,11 +162,12 @@ impl Archive {
     /// What of the file is read for a whole member; `None` where that is not known before.
     pub(super) fn range_of(&self, key: &Key<'_>) -> Option<Part> {
         let member = self.member(key).ok()??;
-        let is_stored = member.method() == Method::Stored && self.check(&member).is_ok();
-        let (offset, length) = self.range(&member).filter(|_| is_stored)?;
+        self.check(&member).ok()?;
+        let (offset, length) = self.range(&member)?;
         Some(Part::Range { offset, length })
     }
 
+    /// Reads the bytes of a member as they are stored.
     fn read_stored(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
         let Some((offset, length)) = self.range(member) else {
             let start = self.find_start(member, bytes)?;
@@ -198,24 +191,6 @@ impl Archive {
         bytes.drain(..begin);
         bytes.truncate(stored);
         Ok(())
-    }
-}
-
-/// The stored bytes of a member, in order.
-struct Section<'a> {
-    archive: &'a Archive,
-    at: u64,
-    end: u64,
-    piece: Vec<u8>,
-}
-
-impl Read for Section<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = (self.end - self.at).min(buffer.len() as u64);
-        self.archive.object.read_at(self.at, length, &mut self.piece).map_err(io::Error::other)?;
-        buffer[..self.piece.len()].copy_from_slice(&self.piece);
-        self.at += length;
-        Ok(self.piece.len())
     }
 }
 

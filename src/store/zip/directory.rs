@@ -7,7 +7,6 @@ use std::io;
 
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
 
-use super::fault::ZipFault;
 use crate::store::sorted_keys::SortedKeys;
 use crate::store::{Key, ObjectReader, StoreError};
 
@@ -23,6 +22,7 @@ const MOST_ENDS: usize = 8;
 pub(super) const LOCAL_HEADER_BYTES: u64 = 30;
 /// Names that are no keys which are kept to be shown.
 const MOST_UNNAMED: usize = 100;
+const NO_END: &str = "it has no end: the file is cut short, or was not copied whole";
 /// What the Finder of macOS puts beside a folder that it packs.
 const BESIDE_A_FOLDER: &str = "__MACOSX";
 
@@ -85,17 +85,36 @@ pub(super) struct Directory {
 
 /// A file as `rawzip` reads it, its end read at once.
 struct Source<'a> {
+    /// As messages name it.
+    name: &'a str,
     object: &'a ObjectReader,
     tail: Vec<u8>,
     tail_start: u64,
 }
 
 impl<'a> Source<'a> {
-    fn new(object: &'a ObjectReader) -> Result<Self, StoreError> {
+    fn new(object: &'a ObjectReader, name: &'a str) -> Result<Self, StoreError> {
         let tail_start = object.length().saturating_sub(TAIL_BYTES);
         let mut tail = Vec::new();
         object.read_at(tail_start, object.length() - tail_start, &mut tail)?;
-        Ok(Source { object, tail, tail_start })
+        Ok(Source { name, object, tail, tail_start })
+    }
+
+    fn damaged(&self, reason: impl Into<String>) -> StoreError {
+        StoreError::Damaged { object: self.name.to_owned(), reason: reason.into() }
+    }
+
+    /// The fault that the reader of directories tells of.
+    fn unread(&self, error: rawzip::Error) -> StoreError {
+        let fault = match error.into_kind() {
+            ErrorKind::IO(error) => match error.downcast::<StoreError>() {
+                Ok(error) => return error,
+                Err(error) => error.to_string(),
+            },
+            ErrorKind::MissingEndOfCentralDirectory => return self.damaged(NO_END),
+            kind => kind.to_string(),
+        };
+        self.damaged(format!("its directory cannot be read ({})", fault.to_lowercase()))
     }
 }
 
@@ -118,14 +137,14 @@ impl ReaderAt for &Source<'_> {
 }
 
 impl Directory {
-    /// Reads the directory of a file; `None` where the file is no zip.
-    pub(super) fn read(object: &ObjectReader) -> Result<Option<Self>, ZipFault> {
-        let source = Source::new(object)?;
+    /// Reads the directory of a file, `name` being for messages; `None` where the file is no zip.
+    pub(super) fn read(object: &ObjectReader, name: &str) -> Result<Option<Self>, StoreError> {
+        let source = Source::new(object, name)?;
         let (mut end, mut first) = (object.length(), None);
         for _ in 0..MOST_ENDS {
             match Self::read_before(&source, end) {
                 Ok(directory) => return Ok(Some(directory)),
-                Err((fault @ ZipFault::Store(_), _)) => return Err(fault),
+                Err((error, _)) if !error.is_data_fault() => return Err(error),
                 Err((fault, Some(end_before))) => {
                     first.get_or_insert(fault);
                     end = end_before;
@@ -135,61 +154,63 @@ impl Directory {
         }
         match first {
             Some(fault) => Err(fault),
-            None if is_beginning(&source)? => Err(ZipFault::NoEnd),
+            None if is_beginning(&source)? => Err(source.damaged(NO_END)),
             None => Ok(None),
         }
     }
 
     /// Reads the directory whose last record is the last that begins before `end`; with a fault, where that record is, if
     /// there is one.
-    fn read_before(source: &Source<'_>, end: u64) -> Result<Self, (ZipFault, Option<u64>)> {
+    fn read_before(source: &Source<'_>, end: u64) -> Result<Self, (StoreError, Option<u64>)> {
         let mut buffer = vec![0; MOST_END_BYTES];
         let locator = ZipLocator::new().max_search_space(MOST_END_BYTES as u64);
         let archive = locator.locate_in_reader(source, &mut buffer, end).map_err(|(_, error)| {
             let record = error.eocd_offset();
-            (ZipFault::of(error), record)
+            (source.unread(error), record)
         })?;
         drop(buffer);
         let record = archive.eocd_offset();
-        Self::read_entries(&archive).map_err(|fault| (fault, Some(record)))
+        Self::read_entries(source, &archive).map_err(|fault| (fault, Some(record)))
     }
 
-    fn read_entries(archive: &ZipArchive<&Source<'_>>) -> Result<Self, ZipFault> {
+    fn read_entries(source: &Source<'_>, archive: &ZipArchive<&Source<'_>>) -> Result<Self, StoreError> {
         let mut directory = Directory { start: archive.directory_offset(), ..Directory::default() };
         let mut buffer = vec![0; PIECE_BYTES];
         let mut entries = archive.entries(&mut buffer);
         let mut count = 0_u64;
-        while let Some(entry) = entries.next_entry().map_err(ZipFault::of)? {
-            directory.push(&entry)?;
+        while let Some(entry) = entries.next_entry().map_err(|error| source.unread(error))? {
+            directory.push(&entry).map_err(|reason| source.damaged(reason))?;
             count += 1;
         }
         let claimed = archive.entries_hint();
         // Without zip64 the count is of 16 bits, and some writers let it wrap.
         if count != claimed && !(claimed < 1 << 16 && count % (1 << 16) == claimed) {
-            return Err(ZipFault::Count { claimed, found: count });
+            let reason = format!("its directory is to have {claimed} entries, and has {count}");
+            return Err(source.damaged(reason));
         }
-        directory.check_overlaps()?;
+        directory.check_overlaps().map_err(|reason| source.damaged(reason))?;
         directory.sort();
         directory.top = directory.only_folder();
         Ok(directory)
     }
 
-    fn push(&mut self, entry: &ZipFileHeaderRecord<'_>) -> Result<(), ZipFault> {
+    /// Takes a member over; an error is what is wrong with the file.
+    fn push(&mut self, entry: &ZipFileHeaderRecord<'_>) -> Result<(), String> {
         let path = entry.file_path();
         let bytes: &[u8] = path.as_bytes();
-        let shown = || String::from_utf8_lossy(bytes).into_owned();
+        let shown = String::from_utf8_lossy(bytes);
         let name = std::str::from_utf8(bytes).unwrap_or_default();
         let is_folder = name.ends_with('/');
         let name = name.strip_suffix('/').unwrap_or(name);
         if bytes.starts_with(b"/") {
-            return Err(ZipFault::Absolute(shown()));
+            return Err(format!("the name of its member {shown:?} is an absolute path"));
         }
         if bytes.split(|byte| *byte == b'/').any(|part| part == b"..") {
-            return Err(ZipFault::LeadsOut(shown()));
+            return Err(format!("the name of its member {shown:?} leads out of it"));
         }
         if Key::new(name).is_err() {
             if self.unnamed.len() < MOST_UNNAMED {
-                self.unnamed.push(shown());
+                self.unnamed.push(shown.into_owned());
             }
             return Ok(());
         }
@@ -208,16 +229,16 @@ impl Directory {
     }
 
     /// Members that lie in each other make little bytes into many; none that a writer means do.
-    fn check_overlaps(&mut self) -> Result<(), ZipFault> {
+    fn check_overlaps(&mut self) -> Result<(), String> {
         self.members.sort_unstable_by_key(|member| member.header);
         for (index, member) in self.members.iter().enumerate() {
             let next = self.members.get(index + 1);
             let most = next.map_or(self.start, |next| next.header);
             if member.least_end().is_none_or(|end| end > most) {
-                let name = member.name.clone();
+                let name = &member.name;
                 return Err(match next {
-                    Some(next) => ZipFault::Overlap(name, next.name.clone()),
-                    None => ZipFault::BeyondEnd(name),
+                    Some(next) => format!("its members {name:?} and {:?} overlap", next.name),
+                    None => format!("its member {name:?} goes on beyond the end of the data"),
                 });
             }
         }
@@ -293,8 +314,8 @@ impl SortedKeys for Directory {
 }
 
 /// Whether a file begins as a zip does.
-fn is_beginning(source: &Source<'_>) -> Result<bool, ZipFault> {
+fn is_beginning(source: &Source<'_>) -> Result<bool, StoreError> {
     let mut first = [0; 4];
-    let length = source.read_at(&mut first, 0).map_err(|error| ZipFault::of(ErrorKind::IO(error).into()))?;
+    let length = source.read_at(&mut first, 0).map_err(|error| source.unread(ErrorKind::IO(error).into()))?;
     Ok(matches!(&first[..length], b"PK\x03\x04" | b"PK\x05\x06"))
 }

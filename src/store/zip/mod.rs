@@ -2,7 +2,6 @@
 
 mod archive;
 mod directory;
-mod fault;
 mod format;
 mod staged;
 #[cfg(test)]
@@ -49,7 +48,7 @@ impl ZipStore {
     fn opened(&self) -> Result<Option<&Option<Arc<Archive>>>, StoreError> {
         get_or_open(&self.opened, || {
             let Some(object) = self.outer.store.open(&self.outer.prefix, u64::MAX)? else { return Ok(None) };
-            let directory = Directory::read(&object).map_err(|fault| fault.in_zip(&self.name))?;
+            let directory = Directory::read(&object, &self.name)?;
             let name = self.name.clone();
             let hinted = self.outer.wants_hints().map(|_| self.outer.clone());
             Ok(Some(directory.map(|directory| Arc::new(Archive { name, object, directory, hinted }))))
@@ -115,7 +114,7 @@ impl Store for ZipStore {
         self.outer.wants_hints()
     }
 
-    /// Whole members that are stored as they are: where the bytes of others begin is not known before.
+    /// Whole members: of a part it is not known before where it begins.
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
         let Some(Some(archive)) = self.opened.get() else { return };
         let parts = soon.iter().filter(|(_, part)| *part == Part::Whole);

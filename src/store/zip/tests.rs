@@ -368,7 +368,7 @@ fn store_below_is_told_what_is_read_of_it() {
     let before = faults.heard().len();
     let soon = ["c/0", "c/1", "c/2", "c/3"].map(|key| (key.to_owned(), Part::Whole));
     node.expect(&soon);
-    for (key, content) in [("c/0", &b"1234"[..]), ("c/1", &large)] {
+    for (key, content) in [("c/0", &b"1234"[..]), ("c/1", &large), ("c/2", &large)] {
         assert_eq!(node.read_document(key).unwrap().unwrap(), content);
     }
     let heard = faults.heard().split_off(before);
@@ -382,5 +382,5 @@ fn store_below_is_told_what_is_read_of_it() {
             })
             .collect()
     };
-    assert_eq!((expected.len(), parts(expected)), (2, parts(read)));
+    assert_eq!((expected.len(), parts(expected)), (3, parts(read)));
 }
