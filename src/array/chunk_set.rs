@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::region::unravel;
+use crate::grid::unravel;
 use crate::metadata::array::ArrayMetadata;
 
 /// Chunks of a grid by linear index (C order). A copy shares what it holds.

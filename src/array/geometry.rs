@@ -9,12 +9,17 @@ use super::shard::ShardLayout;
 use super::stored::StoredArray;
 use crate::codec::chain::OfShape;
 use crate::codec::{BindError, BoundChain};
-use crate::grid::{Region, chunks_of_shape};
+use crate::grid::Region;
 
 impl StoredArray {
     /// Whether all objects have one shape.
     pub fn is_regular(&self) -> bool {
         self.metadata.grid.uniform().is_some()
+    }
+
+    /// An object of the grid as a box of the array, with what of it lies beyond the edge.
+    pub fn region_of(&self, object: u64) -> Region {
+        self.metadata.grid.region_of(&position(object, &self.metadata))
     }
 
     /// The shape of an object of the grid, as it is stored.
@@ -63,17 +68,17 @@ impl StoredArray {
     }
 
     /// The part of a box that lies inside what is taken of the array; its shape may have zeros.
-    pub fn inside(&self, region: Region) -> Region {
-        let Region { mut start, mut shape } = match self.cropped(&region.start, &region.shape) {
-            Some(shape) => Region { shape, ..region },
-            None => region,
-        };
-        let skipped = self.metadata.skipped.iter();
-        for ((start, length), skipped) in start.iter_mut().zip(&mut shape).zip(skipped) {
-            let in_front = skipped.saturating_sub(*start).min(*length);
-            (*start, *length) = (*start + in_front, *length - in_front);
-        }
-        Region { start, shape }
+    #[must_use]
+    pub fn inside(&self, region: &Region) -> Region {
+        region.within(&self.metadata.skipped, &self.metadata.shape)
+    }
+
+    /// Whether all of an object that lies inside the whole array is taken.
+    pub fn takes_whole(&self, object: u64) -> bool {
+        let region = self.region_of(object);
+        let is_skipped =
+            region.start.iter().zip(&self.metadata.skipped).any(|(start, skipped)| start < skipped);
+        !is_skipped && !self.metadata.cuts(&region)
     }
 
     /// Whether the subchunks of both arrays are the same boxes.
@@ -89,38 +94,29 @@ impl StoredArray {
         (self.layout.is_some() || self.is_regular()).then(|| self.subchunk_shape())
     }
 
-    /// The first subchunk of an object, and how many it has along each dimension.
-    pub fn subchunks_of(&self, object: u64) -> (Vec<u64>, Vec<u64>) {
-        if self.layout.is_none() {
-            let position = position(object, &self.metadata);
-            let ones = vec![1; position.len()];
-            return (position, ones);
-        }
-        let (start, shape) = (self.start_of(object), self.shape_of(object));
-        let lengths = start.iter().zip(&*shape).zip(self.subchunk_shape());
-        lengths.map(|((start, shape), inner)| (start / inner.max(&1), shape / inner.max(&1))).unzip()
-    }
-
-    /// The inner chunks of a shard that hold something of the array: the position of the first in the shard, and how many there
-    /// are along each dimension.
-    pub fn taken_of(&self, object: u64) -> (Vec<u64>, Vec<u64>) {
-        let (first, counts) = self.subchunks_of(object);
-        let (from, taken) = self.subchunks_in(&self.metadata.skipped, &self.metadata.shape);
-        let bounds = first.iter().zip(&counts).zip(from.iter().zip(&taken));
-        bounds
-            .map(|((first, count), (from, taken))| {
-                let low = *first.max(from);
-                (low - first, (first + count).min(from + taken).saturating_sub(low))
-            })
-            .unzip()
-    }
-
-    /// The subchunks that overlap the elements from `start` up to `end`: the first, and how many there are along each
-    /// dimension.
-    pub fn subchunks_in(&self, start: &[u64], end: &[u64]) -> (Vec<u64>, Vec<u64>) {
+    /// The subchunks of an object, as a box of their grid.
+    pub fn subchunks_of(&self, object: u64) -> Region {
         match &self.layout {
-            Some(layout) => chunks_of_shape(&layout.subchunk.decoded().shape, start, end),
-            None => self.metadata.grid.chunks_in(start, end),
+            Some(_) => self.region_of(object).chunks(self.subchunk_shape()),
+            None => {
+                let start = position(object, &self.metadata);
+                Region { shape: vec![1; start.len()], start }
+            }
+        }
+    }
+
+    /// The inner chunks of a shard that hold something of the array, by their positions in the shard.
+    pub fn taken_of(&self, object: u64) -> Region {
+        let subchunks = self.subchunks_of(object);
+        let taken = Region::between(self.metadata.skipped.clone(), &self.metadata.shape);
+        subchunks.common(&self.subchunks_in(&taken)).relative_to(&subchunks.start)
+    }
+
+    /// The subchunks that overlap a box, as a box of their grid.
+    pub fn subchunks_in(&self, region: &Region) -> Region {
+        match &self.layout {
+            Some(_) => region.chunks(self.subchunk_shape()),
+            None => self.metadata.grid.chunks_in(region),
         }
     }
 }

@@ -7,10 +7,10 @@ use super::fault::Fault;
 use super::stored::StoredArray;
 use super::subchunks::{OpenedShard, SubchunkSource};
 use crate::codec::chain::{OfShape, Workspace};
-use crate::codec::region::{advance, as_index, ravel, unravel};
+use crate::codec::region::{advance, as_index};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
 use crate::element::NumberType;
-use crate::grid::{Region, cells};
+use crate::grid::{Region, ravel};
 use crate::kernel::ElementFault;
 
 /// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
@@ -87,8 +87,7 @@ pub fn element_fault(
     source: NumberType,
     target: NumberType,
 ) -> Fault {
-    let mut position = unravel(fault.index as u64, &subchunk.shape);
-    position.iter_mut().zip(&subchunk.start).for_each(|(index, first)| *index += first);
+    let position = subchunk.position(fault.index as u64);
     let size = source.size();
     let bits = elements.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
     let kind = ChainFaultKind::Element {
@@ -105,10 +104,8 @@ pub fn element_fault(
 pub struct OpenedObject<'a> {
     side: &'a StoredArray,
     index: u64,
-    /// The position of its first subchunk in the grid of subchunks.
-    first: Vec<u64>,
-    /// Subchunks along each dimension.
-    counts: Vec<u64>,
+    /// Its subchunks, as a box of their grid.
+    subchunks: Region,
     /// `None` where it is one subchunk.
     shard: Option<OpenedShard<'a>>,
 }
@@ -118,8 +115,7 @@ impl StoredArray {
     pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>, Fault> {
         let shard = self.open_shard(index, false, &mut buffers.bytes, &mut buffers.workspace)?;
         buffers.bytes_read += shard.as_ref().map_or(0, OpenedShard::index_bytes);
-        let (first, counts) = self.subchunks_of(index);
-        Ok(OpenedObject { side: self, index, first, counts, shard })
+        Ok(OpenedObject { side: self, index, subchunks: self.subchunks_of(index), shard })
     }
 
     /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
@@ -130,8 +126,8 @@ impl StoredArray {
         buffers: &mut ReadBuffers,
         mut visit: impl FnMut(&[u8]),
     ) -> Result<InPieces, Fault> {
-        let object = Region { start: self.start_of(index), shape: self.shape_of(index).into_owned() };
-        if self.layout.is_some() || self.inside(object.clone()) != object {
+        let object = self.region_of(index);
+        if self.layout.is_some() || self.inside(&object) != object {
             return Ok(InPieces::NotGiven);
         }
         // A chunk that is kept has to be in memory whole.
@@ -205,14 +201,13 @@ impl OpenedObject<'_> {
     pub fn expect_all(&self) {
         // What an earlier pass has is not read again.
         if let Some(shard) = self.shard.as_ref().filter(|_| !self.side.keeps_some_of(self.index)) {
-            let (first, counts) = self.side.taken_of(self.index);
-            shard.expect(&first, &counts);
+            shard.expect(&self.side.taken_of(self.index));
         }
     }
 
     /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
     pub fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
-        let mut places = cells(&vec![0; self.counts.len()], &self.counts);
+        let mut places = Region::whole(&self.subchunks.shape).cells();
         places.try_for_each(|place| match self.subchunk(&place).num_elements() {
             0 => Ok(()),
             _ => visit(&place),
@@ -221,7 +216,7 @@ impl OpenedObject<'_> {
 
     /// The unit at a place, cut at the edge of the array.
     pub fn subchunk(&self, place: &[u64]) -> Region {
-        self.side.inside(self.whole(place))
+        self.side.inside(&self.whole(place))
     }
 
     /// The unit at a place, as it is stored.
@@ -256,12 +251,12 @@ impl OpenedObject<'_> {
 
     /// The chain of its units.
     fn chain(&self) -> Result<OfShape<'_, BoundChain>, Fault> {
-        self.side.chain_of_subchunk(&self.first)
+        self.side.chain_of_subchunk(&self.subchunks.start)
     }
 
     /// The position of a unit in the grid of subchunks.
     fn position(&self, place: &[u64]) -> Vec<u64> {
-        self.first.iter().zip(place).map(|(first, index)| first + index).collect()
+        self.subchunks.start.iter().zip(place).map(|(first, index)| first + index).collect()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::codec::chain::{ByShape, OfShape};
 use crate::codec::kinds::Role;
-use crate::codec::region::{as_index, ravel};
+use crate::codec::region::as_index;
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, Workspace};
+use crate::grid::ravel;
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 

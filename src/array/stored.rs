@@ -6,9 +6,10 @@ use super::chunk_cache::ArrayCache;
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::fault::Fault;
 use super::shard::ShardLayout;
-use crate::codec::region::{as_index, ravel};
+use crate::codec::region::as_index;
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault};
+use crate::grid::{Region, ravel};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::Node;
 
@@ -92,15 +93,12 @@ impl StoredArray {
         self.metadata.chunk_key_encoding.key(&position(index, &self.metadata))
     }
 
-    /// The part of a box of `shape` elements at `start` that lies inside the array; `None` where it all does.
-    pub fn cropped(&self, start: &[u64], shape: &[u64]) -> Option<Vec<u64>> {
-        let valid: Vec<u64> = start
-            .iter()
-            .zip(shape)
-            .zip(&self.metadata.shape)
-            .map(|((start, length), end)| (*length).min(end.saturating_sub(*start)))
-            .collect();
-        (valid != shape).then_some(valid)
+    /// The shape of the part of a box that lies inside the array; `None` where it all does.
+    pub fn cropped(&self, region: &Region) -> Option<Vec<u64>> {
+        let axes = region.start.iter().zip(&region.shape).zip(&self.metadata.shape);
+        let valid: Vec<u64> =
+            axes.map(|((start, length), end)| (*length).min(end.saturating_sub(*start))).collect();
+        (valid != region.shape).then_some(valid)
     }
 
     /// The first element of an object of the grid.

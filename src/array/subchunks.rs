@@ -10,16 +10,15 @@ use super::shard::ShardLayout;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::sharding::IndexEntry;
-use crate::grid::cells;
+use crate::grid::Region;
 use crate::store::{ObjectReader, StoreError};
 
 impl StoredArray {
     /// Whether an earlier pass has kept the first subchunk of an object, or the last: what is kept is taken in their order.
     pub fn keeps_some_of(&self, object: u64) -> bool {
-        let (first, counts) = self.subchunks_of(object);
-        let last: Vec<u64> =
-            first.iter().zip(&counts).map(|(first, count)| (first + count).saturating_sub(1)).collect();
-        [first, last].iter().any(|position| self.cache.get(position).is_some())
+        let subchunks = self.subchunks_of(object);
+        let last = subchunks.end().iter().map(|end| end.saturating_sub(1)).collect();
+        [subchunks.start, last].iter().any(|position| self.cache.get(position).is_some())
     }
 
     /// Whether objects may turn out to be absent when they are read: which are there is not known, or those that are refused
@@ -148,13 +147,12 @@ impl OpenedShard<'_> {
         Ok(Some(offset))
     }
 
-    /// Tells the store that a box of inner chunks will be read: the position of the first in the shard, and how many there are
-    /// along each dimension.
-    pub fn expect(&self, first: &[u64], counts: &[u64]) {
+    /// Tells the store that a box of inner chunks will be read, by their positions in the shard.
+    pub fn expect(&self, inside: &Region) {
         let (Some(reader), Some(index)) = (&self.reader, &self.index) else { return };
         reader.expect(&|| {
             let entry = |inside: Vec<u64>| index.get(self.layout.entry_of(&inside)).copied().flatten();
-            cells(first, counts).filter_map(entry).collect()
+            inside.cells().filter_map(entry).collect()
         });
     }
 
@@ -215,19 +213,19 @@ impl<'a> SubchunkSource<'a> {
     /// Tells the store that a box of subchunks in one shard will be read, where it wants to know.
     pub fn expect(
         &self,
-        first: &[u64],
-        counts: &[u64],
+        subchunks: &Region,
         bytes: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<(), Fault> {
-        if self.side.node.wants_hints().is_none() || counts.contains(&0) {
+        if self.side.node.wants_hints().is_none() || subchunks.is_empty() {
             return Ok(());
         }
         let expect = |object, inside: &[u64]| {
+            let inside = Region { start: inside.to_vec(), shape: subchunks.shape.clone() };
             let shard = self.shard(object, bytes, workspace)?;
-            Ok(shard.inspect(|shard| shard.expect(inside, counts)).is_some())
+            Ok(shard.inspect(|shard| shard.expect(&inside)).is_some())
         };
-        self.look_up(first, expect).map(drop)
+        self.look_up(&subchunks.start, expect).map(drop)
     }
 
     /// Whether a subchunk may be there.
@@ -298,8 +296,7 @@ impl<'a> SubchunkSource<'a> {
         }
         // What an earlier pass has is not read again.
         if self.reads_all && !self.side.keeps_some_of(object) {
-            let (first, counts) = self.side.taken_of(object);
-            shard.expect(&first, &counts);
+            shard.expect(&self.side.taken_of(object));
         }
         self.index_bytes.fetch_add(shard.index_bytes(), Ordering::Relaxed);
         kept.truncate(MOST_OPEN_SHARDS - 1);

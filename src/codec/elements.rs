@@ -4,7 +4,8 @@ use super::chain::{BoundChain, Codec, Workspace};
 use super::fault::{ChainFault, ChainFaultKind};
 use super::kinds::Role;
 use super::kinds::vlen::framing::Vlen;
-use super::region::{advance, as_index, ravel};
+use super::region::{advance, as_index};
+use crate::grid::ravel;
 
 /// Where an element lies in bytes, and how long it is.
 pub type ElementPlace = (usize, u32);

@@ -1,5 +1,7 @@
 //! Boxes of n-dimensional arrays in C order: copying one into another, and walking grids.
 
+use crate::grid::{Region, ravel};
+
 /// Copies a box of elements from one C-order array to another.
 ///
 /// All slices have the rank of the arrays; `extent` is the box's shape, which must lie inside both arrays. What is
@@ -129,11 +131,10 @@ pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
     extent.iter().zip(shape).fold(0, |last, (extent, length)| last * length + (extent - 1)) + 1
 }
 
-/// A box of a C-order array in parts that each lie together in it: the first element of each and its extent.
+/// A box of a C-order array in parts that each lie together in it.
 #[derive(Debug)]
 pub struct Pieces {
-    start: Vec<u64>,
-    end: Vec<u64>,
+    part: Region,
     extent: Vec<u64>,
     next: Option<Vec<u64>>,
 }
@@ -141,44 +142,41 @@ pub struct Pieces {
 impl Pieces {
     /// Parts of as many elements as possible, at most `most`, or one. What lies beside the box is part of them where
     /// there would be several, of fewer elements that lie together than as many whole rows as `least` elements have.
-    pub fn new(shape: &[u64], [start, end]: [&[u64]; 2], [least, most]: [u64; 2]) -> Self {
-        let (mut start, mut end) = (start.to_vec(), end.to_vec());
-        if start.iter().zip(&end).any(|(start, end)| start >= end) {
-            return Pieces { extent: Vec::new(), next: None, start, end };
+    pub fn new(shape: &[u64], mut part: Region, [least, most]: [u64; 2]) -> Self {
+        if part.is_empty() {
+            return Pieces { part, extent: Vec::new(), next: None };
         }
         let mut extent = vec![1; shape.len()];
         // Elements that lie together in the trailing dimensions; none do any more once a dimension is not whole.
         let mut together = Some(1_u64);
         for dimension in (0..shape.len()).rev() {
             let Some(length) = together else { break };
-            let has_several = (0..dimension).any(|outer| end[outer] - start[outer] > 1);
-            if has_several && end[dimension] - start[dimension] < least / length.max(1) {
-                (start[dimension], end[dimension]) = (0, shape[dimension]);
+            let has_several = part.shape[..dimension].iter().any(|outer| *outer > 1);
+            if has_several && part.shape[dimension] < least / length.max(1) {
+                (part.start[dimension], part.shape[dimension]) = (0, shape[dimension]);
             }
-            extent[dimension] = (most / length).clamp(1, end[dimension] - start[dimension]);
+            extent[dimension] = (most / length).clamp(1, part.shape[dimension]);
             together = (extent[dimension] == shape[dimension]).then(|| length * shape[dimension]);
         }
-        Pieces { next: Some(start.clone()), start, end, extent }
+        Pieces { next: Some(part.start.clone()), part, extent }
     }
 }
 
 impl Iterator for Pieces {
-    type Item = (Vec<u64>, Vec<u64>);
+    type Item = Region;
 
-    fn next(&mut self) -> Option<Self::Item> {
-        let first = self.next.take()?;
-        let lengths = self.extent.iter().zip(&self.end).zip(&first);
-        let extent = lengths.map(|((length, end), first)| *length.min(&(end - first))).collect();
-        let mut following = first.clone();
-        for dimension in (0..first.len()).rev() {
+    fn next(&mut self) -> Option<Region> {
+        let piece = Region { start: self.next.take()?, shape: self.extent.clone() }.common(&self.part);
+        let mut following = piece.start.clone();
+        for dimension in (0..following.len()).rev() {
             following[dimension] += self.extent[dimension];
-            if following[dimension] < self.end[dimension] {
+            if following[dimension] - self.part.start[dimension] < self.part.shape[dimension] {
                 self.next = Some(following);
                 break;
             }
-            following[dimension] = self.start[dimension];
+            following[dimension] = self.part.start[dimension];
         }
-        Some((first, extent))
+        Some(piece)
     }
 }
 
@@ -200,24 +198,10 @@ pub fn advance(indices: &mut [u64], shape: &[u64]) -> bool {
     false
 }
 
-/// The position of a linear index in a C-order grid.
-pub fn unravel(mut linear: u64, shape: &[u64]) -> Vec<u64> {
-    let mut indices = vec![0; shape.len()];
-    for (index, length) in indices.iter_mut().zip(shape).rev() {
-        *index = linear % length.max(&1);
-        linear /= length.max(&1);
-    }
-    indices
-}
-
-/// The linear index of a position in a C-order grid.
-pub fn ravel(indices: &[u64], shape: &[u64]) -> u64 {
-    indices.iter().zip(shape).fold(0, |linear, (index, length)| linear * length + index)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::unravel;
 
     #[test]
     fn region_copy_moves_a_box_between_arrays() {
@@ -302,12 +286,12 @@ mod tests {
     }
 
     /// Every element that pieces hold, each piece checked to lie together.
-    fn elements_of(shape: &[u64], ends: [&[u64]; 2], [least, most]: [u64; 2]) -> Vec<u64> {
+    fn elements_of(shape: &[u64], [start, end]: [&[u64]; 2], [least, most]: [u64; 2]) -> Vec<u64> {
         let mut elements = Vec::new();
-        for (first, extent) in Pieces::new(shape, ends, [least, most]) {
-            let last: Vec<u64> = first.iter().zip(&extent).map(|(first, of)| first + of - 1).collect();
-            let (begin, end) = (ravel(&first, shape), ravel(&last, shape) + 1);
-            assert_eq!(end - begin, extent.iter().product::<u64>());
+        for piece in Pieces::new(shape, Region::between(start.to_vec(), end), [least, most]) {
+            let last: Vec<u64> = piece.end().iter().map(|end| end - 1).collect();
+            let (begin, end) = (ravel(&piece.start, shape), ravel(&last, shape) + 1);
+            assert_eq!(end - begin, piece.num_elements());
             assert!(end - begin <= most.max(1));
             elements.extend(begin..end);
         }
@@ -329,7 +313,7 @@ mod tests {
     fn box_of_whole_parts_is_read_without_what_lies_beside_it() {
         // A part of 68 rows of 240 has fewer than 2^14 elements: blocks that are cut into such parts read no more.
         let (shape, least) = ([1, 200, 240], 1 << 14);
-        let part = Pieces::new(&shape, [&[0; 3], &shape], [1, least]).next().unwrap().1;
+        let part = Pieces::new(&shape, Region::whole(&shape), [1, least]).next().unwrap().shape;
         assert_eq!(part, [1, 68, 240]);
         let rows = elements_of(&shape, [&[0, 68, 0], &[1, 136, 240]], [least, 1 << 17]);
         assert!(rows.into_iter().eq(68 * 240..136 * 240));

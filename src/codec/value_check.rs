@@ -3,8 +3,8 @@
 
 use super::chain::BoundChain;
 use super::fault::{ChainFault, ChainFaultKind};
-use super::region::unravel;
 use crate::data_type::DataType;
+use crate::grid::unravel;
 use crate::kernel::{ElementFault, FaultKind};
 
 /// Where the bytes of `bool` lie in an element.

@@ -9,9 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::BoundSharding;
-use crate::codec::region::ravel;
 use crate::engine::transfer::Transfer;
-use crate::grid::{Region, cells};
+use crate::grid::{Region, ravel};
 use crate::pipeline::IndexLocation;
 use crate::store::{Ahead, Node, Part};
 
@@ -161,7 +160,7 @@ pub fn reads_of_object(array: &StoredArray, object: u64, extent: Extent, each: &
             let is_whole = extent == Extent::Whole
                 && is_small
                 && !array.keeps_some_of(object)
-                && extent_of(array, object, &array.metadata.skipped, &array.metadata.shape) == Extent::Whole;
+                && array.takes_whole(object);
             each(&array.key(object), if is_whole { Part::Whole } else { index_part(&layout.sharding) });
         }
         // The unit itself will say what is wrong.
@@ -180,30 +179,23 @@ pub fn index_part(sharding: &BoundSharding) -> Part {
 
 /// Gives what is read first of the objects of a job's source that overlap an object of its destination.
 pub fn reads_under(transfer: &Transfer, object: u64, each: &mut dyn FnMut(&str, Part)) {
-    let destination = &transfer.destination;
-    let shape = destination.shape_of(object).into_owned();
-    reads_in(transfer, Region { start: destination.start_of(object), shape }, each);
+    reads_in(transfer, &transfer.destination.region_of(object), each);
 }
 
 /// The same of a box of its destination.
-pub fn reads_in(transfer: &Transfer, region: Region, each: &mut dyn FnMut(&str, Part)) {
-    let (source, region) = (&transfer.source, transfer.in_source(region));
-    let (start, end) = (&region.start, region.end());
-    each_object(source, start, &end, |object| {
-        let extent = if stays_open(source) { Extent::Whole } else { extent_of(source, object, start, &end) };
-        reads_of_object(source, object, extent, each);
-    });
+pub fn reads_in(transfer: &Transfer, region: &Region, each: &mut dyn FnMut(&str, Part)) {
+    let source = &transfer.source;
+    reads_of_box(source, &transfer.in_source(region), stays_open(source), each);
 }
 
-/// What is read of an object for the elements from `start` up to `end`.
-pub fn extent_of(array: &StoredArray, object: u64, start: &[u64], end: &[u64]) -> Extent {
-    let (first, shape) = (array.start_of(object), array.shape_of(object));
-    let is_cut = array.metadata.cuts(&first, &shape);
-    let object = first.iter().zip(&*shape).zip(&array.metadata.shape);
-    let covers = object.zip(start.iter().zip(end)).all(|(((first, length), bound), (start, end))| {
-        start <= first && first.saturating_add(*length).min(*bound) <= *end
-    });
-    if covers && !is_cut { Extent::Whole } else { Extent::Part }
+/// Gives what is read first of the objects of an array that overlap a box of it; of shards that stay open, all that is not
+/// needed now is read soon.
+pub fn reads_of_box(array: &StoredArray, region: &Region, stay_open: bool, each: &mut dyn FnMut(&str, Part)) {
+    for object in objects_in(array, region) {
+        let whole = array.inside(&array.region_of(object));
+        let is_whole = stay_open || (array.takes_whole(object) && whole.common(region) == whole);
+        reads_of_object(array, object, if is_whole { Extent::Whole } else { Extent::Part }, each);
+    }
 }
 
 /// Whether a job reads all of a shard of its source while it is open.
@@ -220,11 +212,10 @@ pub fn stays_open(array: &StoredArray) -> bool {
     beside <= MOST_OPEN_SHARDS as u64
 }
 
-/// Calls `visit` with each object of the grid of an array that overlaps the elements from `start` up to `end`.
-pub fn each_object(array: &StoredArray, start: &[u64], end: &[u64], mut visit: impl FnMut(u64)) {
+/// The objects of the grid of an array that overlap a box of its elements.
+pub fn objects_in(array: &StoredArray, region: &Region) -> impl Iterator<Item = u64> + use<> {
     let grid = array.metadata.chunk_grid_shape();
-    let (first, counts) = array.metadata.grid.chunks_in(start, end);
-    cells(&first, &counts).for_each(|position| visit(ravel(&position, &grid)));
+    array.metadata.grid.chunks_in(region).cells().map(move |position| ravel(&position, &grid))
 }
 
 #[cfg(test)]

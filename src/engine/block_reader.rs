@@ -1,21 +1,19 @@
 //! Blocks of the destination read from the source.
 
-use super::decoded_block::{DecodedBlock, common};
+use super::decoded_block::DecodedBlock;
 use super::driver::guarded;
-use super::plan::Block;
 use super::subchunk_encoder::SubchunkEncoder;
 use super::workers::Workers;
-use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::array::stored::{StoredArray, at};
 use crate::array::subchunks::SubchunkSource;
-use crate::codec::region::{Pieces, as_index, ravel, unravel};
+use crate::codec::region::{Pieces, as_index};
 use crate::codec::{BoundChain, ChainFault};
-use crate::engine::ahead::{Extent, each_object, extent_of, reads_all, reads_of_object, stays_open};
+use crate::engine::ahead::{Extent, objects_in, reads_all, reads_of_box, reads_of_object, stays_open};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::progress::Progress;
 use crate::engine::transfer::Transfer;
-use crate::grid::cells;
+use crate::grid::{Region, ravel};
 use crate::store::Part;
 
 /// Bytes of a plain object that are read at a time: the least that is worth a call, and the most, which leaves room in
@@ -33,10 +31,9 @@ impl StoredArray {
         let is_plain = self.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes()));
         let size = chain.decoded().data_type.size().filter(|_| is_plain);
         let Some(size) = size else { return shape.to_vec() };
-        let whole = [vec![0; shape.len()], shape.to_vec()];
-        let [least, _] = PIECE_BYTES.map(|bytes| bytes / size as u64);
-        let first = Pieces::new(shape, [&whole[0], &whole[1]], [1, least]).next();
-        first.map_or_else(|| shape.to_vec(), |(_, extent)| extent)
+        let least = PIECE_BYTES[0] / size as u64;
+        let first = Pieces::new(shape, Region::whole(shape), [1, least]).next();
+        first.map_or_else(|| shape.to_vec(), |piece| piece.shape)
     }
 }
 
@@ -81,7 +78,7 @@ impl BlockReader<'_, '_> {
     /// had.
     pub(super) fn read(
         &self,
-        block: &Block,
+        block: &Region,
         destination: &StoredArray,
         decoded: &mut DecodedBlock,
         workers: &mut Workers<'_>,
@@ -103,103 +100,83 @@ impl BlockReader<'_, '_> {
     }
 
     /// Gives what of each object will be read for a block, first of all.
-    pub(super) fn reads(&self, block: &Block, each: &mut dyn FnMut(&str, Part)) {
+    pub(super) fn reads(&self, block: &Region, each: &mut dyn FnMut(&str, Part)) {
         let (source, size) = (&self.subchunks.source, self.encoder.element_size() as u64);
         let side = source.side();
         if side.layout.is_some() && !source.reads_indexes() {
             return; // An entry of an index is not worth a hint.
         }
-        let stays_open = stays_open(side);
         let block = &block.moved_by(&side.metadata.skipped);
-        each_object(side, &block.start, &block.end, |object| {
-            let position = position(object, &side.metadata);
-            let plain = side.chain_of_subchunk(&position).ok().filter(|chain| {
-                side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes()))
-            });
-            let Some(chain) = plain else {
-                let extent = if stays_open {
-                    Extent::Whole
-                } else {
-                    extent_of(side, object, &block.start, &block.end)
-                };
-                return reads_of_object(side, object, extent, each);
-            };
-            let (shape, start) = (&chain.decoded().shape, side.start_of(object));
-            let needed = block.inside(&start, shape);
-            let valid = side.cropped(&start, shape);
-            if needed[0].iter().all(|first| *first == 0) && needed[1] == *valid.as_ref().unwrap_or(shape) {
-                return reads_of_object(side, object, Extent::Whole, each);
-            }
-            if side.may_hold(object) {
+        if side.layout.is_some() || !side.chain.stores_elements(as_index(side.chunk_bytes())) {
+            return reads_of_box(side, block, stays_open(side), each);
+        }
+        for object in objects_in(side, block) {
+            let whole = side.region_of(object);
+            let needed = block.common(&whole);
+            // Of elements as they are stored no more than the block needs is read.
+            if needed == whole.within(&whole.start, &side.metadata.shape) {
+                reads_of_object(side, object, Extent::Whole, each);
+            } else if side.may_hold(object) {
                 let key = side.key(object);
-                for (first, extent) in pieces(shape, [&needed[0], &needed[1]], size) {
-                    let length = extent.iter().product::<u64>() * size;
-                    each(&key, Part::Range { offset: ravel(&first, shape) * size, length });
+                for piece in pieces(&whole.shape, needed.relative_to(&whole.start), size) {
+                    let offset = ravel(&piece.start, &whole.shape) * size;
+                    each(&key, Part::Range { offset, length: piece.num_elements() * size });
                 }
             }
-        });
+        }
     }
 
     fn read_all(
         &self,
-        block: &Block,
+        block: &Region,
         decoded: &DecodedBlock,
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
         let side = self.subchunks.source.side();
-        let (first_subchunk, subchunk_counts) = side.subchunks_in(&block.start, &block.end);
-        self.progress.start("", Some(subchunk_counts.iter().product()));
+        let subchunks = side.subchunks_in(block);
+        self.progress.start("", Some(subchunks.num_elements()));
         if !self.subchunks.source.reads_indexes() {
-            return self.read_subchunks(&first_subchunk, &subchunk_counts, decoded, workers);
+            return self.read_subchunks(&subchunks, decoded, workers);
         }
         // Shard by shard, so that the index of each is read once.
-        let (first, counts) = side.metadata.grid.chunks_in(&block.start, &block.end);
-        let grid = side.metadata.chunk_grid_shape();
         let mut bytes = 0;
-        for object in cells(&first, &counts) {
-            let inside = side.subchunks_of(ravel(&object, &grid));
-            let (subchunks, counts_inside) = common((&first_subchunk, &subchunk_counts), &inside);
+        for object in objects_in(side, block) {
+            let subchunks = subchunks.common(&side.subchunks_of(object));
             workers.each(1, |buffers, _| {
-                let ObjectBuffers { read, workspace, .. } = buffers;
-                self.subchunks.source.expect(&subchunks, &counts_inside, read, workspace)
+                self.subchunks.source.expect(&subchunks, &mut buffers.read, &mut buffers.workspace)
             })?;
-            bytes += self.read_subchunks(&subchunks, &counts_inside, decoded, workers)?;
+            bytes += self.read_subchunks(&subchunks, decoded, workers)?;
         }
         Ok(bytes)
     }
 
     /// Whether some of the box may hold nothing that is stored.
-    fn may_be_absent(&self, block: &Block) -> bool {
+    fn may_be_absent(&self, block: &Region) -> bool {
         let side = self.subchunks.source.side();
         side.layout.is_some() || side.may_lack() || self.has_object(block, false)
     }
 
     /// Whether an object that overlaps the block is there.
-    pub(super) fn holds_any(&self, block: &Block) -> bool {
+    pub(super) fn holds_any(&self, block: &Region) -> bool {
         self.has_object(block, true)
     }
 
     /// Whether one of the objects that overlap a block is there, or is not.
-    fn has_object(&self, block: &Block, is_there: bool) -> bool {
+    fn has_object(&self, block: &Region, is_there: bool) -> bool {
         let source = self.subchunks.source.side();
-        let grid = source.metadata.chunk_grid_shape();
         let block = block.moved_by(&source.metadata.skipped);
-        let (first, counts) = source.metadata.grid.chunks_in(&block.start, &block.end);
-        cells(&first, &counts).any(|object| source.may_hold(ravel(&object, &grid)) == is_there)
+        objects_in(source, &block).any(|object| source.may_hold(object) == is_there)
     }
 
     /// Reads a box of source subchunks.
     fn read_subchunks(
         &self,
-        first: &[u64],
-        counts: &[u64],
+        subchunks: &Region,
         decoded: &DecodedBlock,
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
-        let count = as_index(counts.iter().product());
-        let bytes = workers.each(count, |buffers, item| {
-            let place = unravel(item as u64, counts);
-            let subchunk: Vec<u64> = place.iter().zip(first).map(|(index, first)| index + first).collect();
+        let bytes = workers.each(as_index(subchunks.num_elements()), |buffers, item| {
+            let subchunk = subchunks.position(item as u64);
             let read = guarded(|| self.read_subchunk(&subchunk, decoded, buffers))
                 .map_err(|fault| fault.of_source(self.subchunks.source.side().object_of(&subchunk).0));
             self.progress.advance(1);
@@ -223,16 +200,15 @@ impl BlockReader<'_, '_> {
         if !self.subchunks.source.read(subchunk, read, workspace)? {
             return Ok(0);
         }
-        let start = side.start_of_subchunk(subchunk);
+        let region = side.region_of_subchunk(subchunk);
         let values: &[u8] = if chain.stores_elements(read.len()) {
             read
         } else {
-            chain.decode(read, elements, workspace).map_err(|fault| at(fault, &start))?;
+            chain.decode(read, elements, workspace).map_err(|fault| at(fault, &region.start))?;
             elements
         };
-        let shape = &chain.decoded().shape;
-        check_values(side, values, &start, shape)?;
-        decoded.scatter(values, &start, shape, self.encoder.element_size());
+        check_values(side, values, &region)?;
+        decoded.scatter(values, &region, self.encoder.element_size());
         Ok(read.len() as u64)
     }
 
@@ -251,61 +227,51 @@ impl BlockReader<'_, '_> {
         let Some(reader) = side.open_object(object).map_err(in_source)? else {
             return Ok(0);
         };
-        let (shape, size, start) =
-            (&chain.decoded().shape, self.encoder.element_size() as u64, side.start_of_subchunk(subchunk));
+        let (region, size) = (side.region_of_subchunk(subchunk), self.encoder.element_size() as u64);
         let (expected, found) = (chain.decoded_bytes(), reader.length());
         if expected != found {
             return Err(in_source(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
         }
-        let [first, end] = decoded.needed(&start, shape);
         let mut bytes = 0;
-        for (first, extent) in pieces(shape, [&first, &end], size) {
-            let length = extent.iter().product::<u64>() * size;
+        for piece in pieces(&region.shape, decoded.needed(&region).relative_to(&region.start), size) {
+            let length = piece.num_elements() * size;
             reader
-                .read_at(ravel(&first, shape) * size, length, buffer)
+                .read_at(ravel(&piece.start, &region.shape) * size, length, buffer)
                 .map_err(|error| in_source(error.into()))?;
             bytes += length;
-            let start: Vec<u64> = start.iter().zip(&first).map(|(a, b)| a + b).collect();
-            check_values(side, buffer, &start, &extent).map_err(in_source)?;
-            decoded.scatter(buffer, &start, &extent, self.encoder.element_size());
+            let piece = piece.moved_by(&region.start);
+            check_values(side, buffer, &piece).map_err(in_source)?;
+            decoded.scatter(buffer, &piece, self.encoder.element_size());
         }
         Ok(bytes)
     }
 }
 
 /// The pieces in which a part of a plain object is read.
-fn pieces(shape: &[u64], needed: [&[u64]; 2], element_size: u64) -> Pieces {
+fn pieces(shape: &[u64], needed: Region, element_size: u64) -> Pieces {
     Pieces::new(shape, needed, PIECE_BYTES.map(|bytes| bytes / element_size))
 }
 
-/// Refuses elements of a box of `shape` at `start` that lie inside the array, not in what a part of it skips, and are no
-/// values of its type.
-fn check_values(side: &StoredArray, elements: &[u8], start: &[u64], shape: &[u64]) -> Result<(), Fault> {
+/// Refuses elements of a box that lie inside the array, not in what a part of it skips, and are no values of its type.
+fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<(), Fault> {
     let chain = side.subchunk_chain();
     if !chain.checks_values() {
         return Ok(());
     }
-    let valid = side.cropped(start, shape);
-    let valid = valid.as_deref().unwrap_or(shape);
-    let skipped = start.iter().zip(&side.metadata.skipped).zip(valid);
-    let front: Vec<u64> =
-        skipped.map(|((start, skipped), length)| skipped.saturating_sub(*start).min(*length)).collect();
-    if front.iter().all(|skipped| *skipped == 0) {
-        return chain.check_values(elements, shape, valid).map_err(|fault| at(fault, start));
-    }
-    let taken: Vec<u64> = valid.iter().zip(&front).map(|(length, skipped)| length - skipped).collect();
-    if taken.contains(&0) {
-        return Ok(());
+    let Region { start, shape } = region;
+    let mut lines = side.inside(region);
+    if lines.start == *start {
+        return chain.check_values(elements, shape, &lines.shape).map_err(|fault| at(fault, start));
     }
     // Row by row along the last dimension, since a box is checked from its origin.
-    let (mut lines, mut row) = (taken.clone(), vec![1; shape.len()]);
-    if let (Some(lines), Some(row), Some(length)) = (lines.last_mut(), row.last_mut(), taken.last()) {
-        (*lines, *row) = (1, *length);
+    let mut row = vec![1; shape.len()];
+    if let (Some(lines), Some(row)) = (lines.shape.last_mut(), row.last_mut()) {
+        std::mem::swap(lines, row);
     }
-    let size = elements.len() / as_index(shape.iter().product::<u64>()).max(1);
-    for first in cells(&front, &lines) {
+    let size = elements.len() / as_index(region.num_elements()).max(1);
+    let length = as_index(row.iter().product::<u64>()) * size;
+    for first in lines.relative_to(start).cells() {
         let place = as_index(ravel(&first, shape)) * size;
-        let length = as_index(row.iter().product::<u64>()) * size;
         let of_row = elements.get(place..place + length).unwrap_or_default();
         let start: Vec<u64> = start.iter().zip(&first).map(|(start, first)| start + first).collect();
         chain.check_values(of_row, &row, &row).map_err(|fault| at(fault, &start))?;
@@ -314,10 +280,9 @@ fn check_values(side: &StoredArray, elements: &[u8], start: &[u64], shape: &[u64
 }
 
 /// Whether a subchunk that overlaps a part of the array is stored.
-fn holds_any(source: &SubchunkSource<'_>, part: &Block, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
+fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
     let part = part.moved_by(&source.side().metadata.skipped);
-    let (first, counts) = source.side().subchunks_in(&part.start, &part.end);
-    for subchunk in cells(&first, &counts) {
+    for subchunk in source.side().subchunks_in(&part).cells() {
         if source.holds(&subchunk, &mut buffers.read, &mut buffers.workspace)? {
             return Ok(true);
         }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use super::driver::Driver;
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use crate::array::listing::{DOCUMENT_KEYS, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind};
-use crate::codec::region::unravel;
+use crate::grid::unravel;
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{EntryKind, Node, RemoteError, StoreError};
 

@@ -9,17 +9,14 @@ use crate::array::shard::ShardWriter;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
 use crate::engine::report::ObjectReport;
-use crate::grid::cells;
+use crate::grid::Region;
 
 /// The positions in the array of subchunks of one object, a box of them, in the order in which they lie in the object.
-pub(super) fn in_order(
-    side: &StoredArray,
-    (first, counts): (Vec<u64>, Vec<u64>),
-) -> impl Iterator<Item = Vec<u64>> {
+pub(super) fn in_order(side: &StoredArray, subchunks: Region) -> impl Iterator<Item = Vec<u64>> {
     let order = side.subchunk_order();
-    let lengths: Vec<u64> = order.iter().map(|dimension| counts[*dimension]).collect();
-    cells(&vec![0; lengths.len()], &lengths).map(move |place| {
-        let mut subchunk = first.clone();
+    let lengths: Vec<u64> = order.iter().map(|dimension| subchunks.shape[*dimension]).collect();
+    Region::whole(&lengths).cells().map(move |place| {
+        let mut subchunk = subchunks.start.clone();
         place.iter().zip(&order).for_each(|(index, dimension)| subchunk[*dimension] += index);
         subchunk
     })
@@ -126,7 +123,7 @@ impl<'a> SubchunkWriter<'a> {
             Some(shard) => shard,
             none => {
                 let shard = ShardWriter::new(self.side.node.create(&key())?, &layout.sharding)?;
-                none.insert((shard, self.side.subchunks_of(self.object).0))
+                none.insert((shard, self.side.subchunks_of(self.object).start))
             }
         };
         let inside: Vec<u64> = subchunk.iter().zip(&*first).map(|(index, first)| index - first).collect();

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::stored::StoredArray;
-use crate::codec::region::{ravel, unravel};
-use crate::grid::{Grid, Region, cells};
+use crate::engine::ahead::objects_in;
+use crate::grid::{Grid, Region, ravel, unravel};
 
 /// From one stored array to another.
 #[derive(Debug, Clone)]
@@ -62,12 +62,8 @@ impl Transfer {
 
     /// Whether a chunk of a grid overlaps an object of those that are there.
     fn overlaps(&self, grid: &Grid, index: u64, present: &ChunkSet) -> bool {
-        let region = grid.region_of(&unravel(index, &grid.counts()));
-        let side = &self.source.metadata;
-        let Region { start, shape } = self.in_source(region);
-        let (first, extent) = side.grid.chunks_in(&start, &Region { start: start.clone(), shape }.end());
-        let counts = side.grid.counts();
-        cells(&first, &extent).any(|position| present.contains(ravel(&position, &counts)))
+        let region = self.in_source(&grid.region_of(&unravel(index, &grid.counts())));
+        objects_in(&self.source, &region).any(|object| present.contains(object))
     }
 
     /// Whether the chunks of a grid are those of the source.
@@ -76,14 +72,8 @@ impl Transfer {
     }
 
     /// What of a box of the destination lies inside it, as a box of the source.
-    pub fn in_source(&self, region: Region) -> Region {
-        let Region { mut start, mut shape } = region;
-        let source = &self.source.metadata;
-        for dimension in 0..start.len() {
-            start[dimension] = start[dimension].saturating_add(source.skipped[dimension]);
-            shape[dimension] = shape[dimension].min(source.shape[dimension].saturating_sub(start[dimension]));
-        }
-        Region { start, shape }
+    pub fn in_source(&self, region: &Region) -> Region {
+        self.source.inside(&region.moved_by(&self.source.metadata.skipped))
     }
 
     fn overlapped_of_all(&self, grid: &Grid, present: ChunkSet) -> ChunkSet {
@@ -98,30 +88,20 @@ impl Transfer {
         }
         let mut overlapped = ChunkSetBuilder::default();
         for object in present.iter() {
-            let start = self.source.start_of(object);
-            let shape = self.source.shape_of(object);
-            let ends = start.iter().zip(&*shape).zip(&side.shape).zip(&side.skipped);
-            let end: Vec<u64> = ends
-                .map(|(((start, of), length), skipped)| start.saturating_add(*of).min(*length) - skipped)
-                .collect();
-            let start: Vec<u64> = start
-                .iter()
-                .zip(&side.skipped)
-                .map(|(start, skipped)| start.saturating_sub(*skipped))
-                .collect();
-            let (first, mut extent) = grid.chunks_in(&start, &end);
-            if extent.contains(&0) {
+            let region = self.source.inside(&self.source.region_of(object)).relative_to(&side.skipped);
+            let mut chunks = grid.chunks_in(&region);
+            if chunks.is_empty() {
                 continue;
             }
             // What lies side by side is added at once: an object may claim more elements than can be counted one by one.
             let mut run = 1;
-            for dimension in (0..extent.len()).rev() {
-                run *= std::mem::replace(&mut extent[dimension], 1);
+            for dimension in (0..counts.len()).rev() {
+                run *= std::mem::replace(&mut chunks.shape[dimension], 1);
                 if run < counts[dimension..].iter().fold(1, |all, length| all.saturating_mul(*length)) {
                     break;
                 }
             }
-            for position in cells(&first, &extent) {
+            for position in chunks.cells() {
                 let first = ravel(&position, &counts);
                 overlapped.insert_run(first..first.saturating_add(run));
             }

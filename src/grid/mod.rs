@@ -26,8 +26,8 @@ pub struct Grid {
     is_regular: bool,
 }
 
-/// A box of an array.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// A box of an array in elements, or of a grid in chunks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Region {
     /// Its first element.
     pub start: Vec<u64>,
@@ -36,28 +36,115 @@ pub struct Region {
 }
 
 impl Region {
+    /// All of an array of this shape.
+    pub fn whole(shape: &[u64]) -> Self {
+        Region { start: vec![0; shape.len()], shape: shape.to_vec() }
+    }
+
+    /// The chunk at a position of a regular grid.
+    pub fn chunk(position: &[u64], shape: &[u64]) -> Self {
+        let start = position.iter().zip(shape).map(|(index, length)| index.saturating_mul(*length)).collect();
+        Region { start, shape: shape.to_vec() }
+    }
+
+    /// What lies from `start` up to `end`.
+    pub fn between(start: Vec<u64>, end: &[u64]) -> Self {
+        let shape = start.iter().zip(end).map(|(start, end)| end.saturating_sub(*start)).collect();
+        Region { start, shape }
+    }
+
     /// Elements of it.
     pub fn num_elements(&self) -> u64 {
         self.shape.iter().product()
     }
 
-    /// After its last element.
-    pub fn end(&self) -> Vec<u64> {
-        self.start.iter().zip(&self.shape).map(|(start, extent)| start + extent).collect()
+    /// Whether it has no element.
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
     }
 
-    /// What it has in common with another; `None` where that is nothing.
-    pub fn common(&self, other: &Region) -> Option<Region> {
-        let start: Vec<u64> = self.start.iter().zip(&other.start).map(|(a, b)| *a.max(b)).collect();
-        let ends = self.end().into_iter().zip(other.end()).map(|(a, b)| a.min(b)).zip(&start);
-        let shape: Option<Vec<u64>> =
-            ends.map(|(end, start)| end.checked_sub(*start).filter(|extent| *extent > 0)).collect();
-        shape.map(|shape| Region { start, shape })
+    /// After its last element.
+    pub fn end(&self) -> Vec<u64> {
+        self.start.iter().zip(&self.shape).map(|(start, extent)| start.saturating_add(*extent)).collect()
+    }
+
+    /// Whether an element is one of it.
+    pub fn contains(&self, position: &[u64]) -> bool {
+        let mut axes = self.start.iter().zip(&self.shape).zip(position);
+        axes.all(|((start, length), index)| index.checked_sub(*start).is_some_and(|inside| inside < *length))
+    }
+
+    /// What it has in common with another: maybe nothing.
+    #[must_use]
+    pub fn common(&self, other: &Region) -> Region {
+        self.within(&other.start, &other.end())
+    }
+
+    /// The part of it from `first` up to `end`.
+    #[must_use]
+    pub fn within(&self, first: &[u64], end: &[u64]) -> Region {
+        let axes = self.start.iter().zip(&self.shape).zip(first.iter().zip(end));
+        let (start, shape) = axes
+            .map(|((start, length), (first, end))| {
+                let (from, end) = (*start.max(first), start.saturating_add(*length).min(*end));
+                (from, end.saturating_sub(from))
+            })
+            .unzip();
+        Region { start, shape }
+    }
+
+    /// The same box of an array in front of which so many more elements lie.
+    #[must_use]
+    pub fn moved_by(&self, elements: &[u64]) -> Region {
+        let start =
+            self.start.iter().zip(elements).map(|(start, more)| start.saturating_add(*more)).collect();
+        Region { start, shape: self.shape.clone() }
+    }
+
+    /// The same box, counted from another element.
+    #[must_use]
+    pub fn relative_to(&self, start: &[u64]) -> Region {
+        Region { start: self.offset_in(start), shape: self.shape.clone() }
     }
 
     /// Its first element, counted from another.
     pub fn offset_in(&self, start: &[u64]) -> Vec<u64> {
         self.start.iter().zip(start).map(|(a, b)| a - b).collect()
+    }
+
+    /// The position of an element of it, by its place in C order.
+    pub fn position(&self, place: u64) -> Vec<u64> {
+        let mut position = unravel(place, &self.shape);
+        position.iter_mut().zip(&self.start).for_each(|(index, start)| *index += start);
+        position
+    }
+
+    /// The positions of its elements in C order.
+    pub fn cells(&self) -> impl Iterator<Item = Vec<u64>> + use<> {
+        let Region { start, shape } = self.clone();
+        let first = (!self.is_empty()).then(|| start.clone());
+        std::iter::successors(first, move |cell| {
+            let mut next = cell.clone();
+            for dimension in (0..next.len()).rev() {
+                next[dimension] += 1;
+                if next[dimension] - start[dimension] < shape[dimension] {
+                    return Some(next);
+                }
+                next[dimension] = start[dimension];
+            }
+            None
+        })
+    }
+
+    /// The chunks of this shape that overlap it, as a box of their grid.
+    #[must_use]
+    pub fn chunks(&self, chunk_shape: &[u64]) -> Region {
+        let start: Vec<u64> =
+            self.start.iter().zip(chunk_shape).map(|(start, length)| start / length).collect();
+        let ends = self.start.iter().zip(&self.shape).zip(chunk_shape);
+        let end: Vec<u64> =
+            ends.map(|((start, extent), length)| (start.saturating_add(*extent)).div_ceil(*length)).collect();
+        Region::between(start, &end)
     }
 }
 
@@ -142,11 +229,13 @@ impl Grid {
         Region { start: self.start_of(indices), shape: self.shape_of(indices).into_owned() }
     }
 
-    /// The chunks that overlap the elements from `start` up to `end`, which lie inside the array: the indices of the
-    /// first, and how many there are along each dimension.
-    pub fn chunks_in(&self, start: &[u64], end: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        let elements = self.axes.iter().zip(start.iter().zip(end));
-        elements.map(|(axis, (start, end))| axis.chunks_in(*start, *end)).unzip()
+    /// The chunks that overlap a box, which lies inside the array, as a box of the grid.
+    pub fn chunks_in(&self, region: &Region) -> Region {
+        let elements = self.axes.iter().zip(region.start.iter().zip(&region.shape));
+        let chunks =
+            elements.map(|(axis, (start, length))| axis.chunks_in(*start, start.saturating_add(*length)));
+        let (start, shape) = chunks.unzip();
+        Region { start, shape }
     }
 
     /// Whether chunks at the same indices are the same box of an array, in both grids.
@@ -158,36 +247,25 @@ impl Grid {
     }
 }
 
-/// The positions of a box of a grid in C order: `counts` along each dimension from `first` on.
-pub(crate) fn cells(first: &[u64], counts: &[u64]) -> impl Iterator<Item = Vec<u64>> + use<> {
-    let (first, counts) = (first.to_vec(), counts.to_vec());
-    let begin = (!counts.contains(&0)).then(|| first.clone());
-    std::iter::successors(begin, move |cell| {
-        let mut next = cell.clone();
-        for dimension in (0..next.len()).rev() {
-            next[dimension] += 1;
-            if next[dimension] - first[dimension] < counts[dimension] {
-                return Some(next);
-            }
-            next[dimension] = first[dimension];
-        }
-        None
-    })
-}
-
-/// The chunks of this shape that overlap the elements from `start` up to `end`: the indices of the first, and how many
-/// there are along each dimension.
-pub fn chunks_of_shape(chunk_shape: &[u64], start: &[u64], end: &[u64]) -> (Vec<u64>, Vec<u64>) {
-    let first: Vec<u64> = start.iter().zip(chunk_shape).map(|(start, length)| start / length).collect();
-    let counts = end.iter().zip(chunk_shape).zip(&first);
-    let counts = counts.map(|((end, length), first)| end.div_ceil(*length) - first).collect();
-    (first, counts)
-}
-
 /// The product of a shape; `None` where it does not fit into 64 bits (a zero anywhere makes it 0).
 pub fn num_elements(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
     }
     shape.iter().try_fold(1_u64, |product, &size| product.checked_mul(size))
+}
+
+/// The position of a linear index in a C-order grid.
+pub fn unravel(mut linear: u64, shape: &[u64]) -> Vec<u64> {
+    let mut indices = vec![0; shape.len()];
+    for (index, length) in indices.iter_mut().zip(shape).rev() {
+        *index = linear % length.max(&1);
+        linear /= length.max(&1);
+    }
+    indices
+}
+
+/// The linear index of a position in a C-order grid.
+pub fn ravel(indices: &[u64], shape: &[u64]) -> u64 {
+    indices.iter().zip(shape).fold(0, |linear, (index, length)| linear * length + index)
 }

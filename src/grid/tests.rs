@@ -68,20 +68,23 @@ proptest! {
 #[test]
 fn grid_goes_by_its_axes() {
     let grid = Grid::of_axes(vec![Axis::new(10, [(3, 1), (7, 1)]), Axis::new(8, [(4, 1), (2, 3)])]);
+    let some = Region::between(vec![2, 3], &[4, 7]);
     assert_eq!(grid.counts(), [2, 3]);
     assert_eq!((grid.largest(), grid.uniform()), ([7, 4].as_slice(), None));
     assert_eq!(grid.region_of(&[1, 2]), Region { start: vec![3, 6], shape: vec![7, 2] });
-    assert_eq!(grid.chunks_in(&[2, 3], &[4, 7]), (vec![0, 0], vec![2, 3]));
+    assert_eq!(grid.chunks_in(&some), Region { start: vec![0, 0], shape: vec![2, 3] });
     assert!(grid.has_chunks_of(&grid.clone()) && !grid.has_chunks_of(&Grid::regular(&[10, 8], &[7, 4])));
     let regular = Grid::regular(&[10, 8], &[3, 4]);
     assert_eq!(regular.counts(), [4, 2]);
     assert_eq!(regular.region_of(&[3, 1]), Region { start: vec![9, 4], shape: vec![3, 4] });
-    assert_eq!(regular.chunks_in(&[2, 3], &[4, 7]), (vec![0, 0], vec![2, 2]));
+    assert_eq!(regular.chunks_in(&some), Region { start: vec![0, 0], shape: vec![2, 2] });
 }
 
 #[test]
 fn cells_are_all_positions_of_a_box_in_order() {
-    let of = |first: &[u64], counts: &[u64]| cells(first, counts).collect::<Vec<_>>();
+    let of = |start: &[u64], shape: &[u64]| {
+        Region { start: start.to_vec(), shape: shape.to_vec() }.cells().collect::<Vec<_>>()
+    };
     assert_eq!(of(&[3, 5], &[2, 2]), [[3, 5], [3, 6], [4, 5], [4, 6]]);
     assert_eq!(of(&[], &[]), [Vec::<u64>::new()]);
     assert!(of(&[3, 5, 7], &[2, 0, 1]).is_empty());
@@ -116,8 +119,21 @@ fn claims_of_any_size_are_cheap() {
 fn regions_have_their_overlap_in_common() {
     let region = Region { start: vec![2, 2], shape: vec![4, 4] };
     let other = Region { start: vec![4, 0], shape: vec![4, 3] };
-    assert_eq!(region.common(&other), Some(Region { start: vec![4, 2], shape: vec![2, 1] }));
-    assert_eq!(region.common(&Region { start: vec![6, 0], shape: vec![4, 3] }), None);
+    assert_eq!(region.common(&other), Region { start: vec![4, 2], shape: vec![2, 1] });
+    assert!(region.common(&Region { start: vec![6, 0], shape: vec![4, 3] }).is_empty());
+    assert_eq!(region.chunks(&[3, 6]), Region { start: vec![0, 0], shape: vec![2, 1] });
+    assert_eq!(
+        region.moved_by(&[1, 0]).relative_to(&[3, 1]),
+        Region { start: vec![0, 1], shape: vec![4, 4] }
+    );
+    assert_eq!((region.position(6), region.end()), (vec![3, 4], vec![6, 6]));
+}
+
+#[test]
+fn region_touches_the_chunks_that_it_overlaps() {
+    let region = Region { start: vec![3, 0], shape: vec![2, 5] };
+    assert!(region.chunks(&[2, 5]).cells().eq([[1, 0], [2, 0]]));
+    assert_eq!(Region::whole(&[]).chunks(&[]).cells().count(), 1);
 }
 
 fn up_to(shape: &[u64]) -> Vec<Lengths> {

@@ -11,7 +11,7 @@ impl ArrayMetadata {
     /// front of the box. The box lies inside the array.
     #[must_use]
     pub fn part(&self, region: &Region) -> ArrayMetadata {
-        let (first_chunk, counts) = self.grid.chunks_in(&region.start, &region.end());
+        let Region { start: first_chunk, shape: counts } = self.grid.chunks_in(region);
         let start = self.grid.start_of(&first_chunk);
         let skipped = region.offset_in(&start);
         let shape: Vec<u64> = skipped.iter().zip(&region.shape).map(|(skipped, own)| skipped + own).collect();
@@ -67,11 +67,9 @@ impl ArrayMetadata {
     }
 
     /// Whether a box of chunks holds elements of the whole that lie behind it.
-    pub fn cuts(&self, start: &[u64], shape: &[u64]) -> bool {
+    pub fn cuts(&self, region: &Region) -> bool {
         let Some(part) = &self.part else { return false };
-        let ends = start.iter().zip(shape).zip(&self.shape).zip(&part.cuts);
-        ends.into_iter()
-            .any(|(((start, length), end), is_cut)| *is_cut && start.saturating_add(*length) > *end)
+        region.end().iter().zip(&self.shape).zip(&part.cuts).any(|((own, end), is_cut)| *is_cut && own > end)
     }
 }
 
@@ -112,7 +110,7 @@ mod tests {
         assert_eq!((of.start.as_slice(), of.cuts.as_slice()), ([4, 3].as_slice(), [false, true].as_slice()));
         // Along the first dimension the part ends where the array does; along the second it cuts a chunk.
         assert!(part.skips() && part.is_cut());
-        assert!(!part.cuts(&[4, 0], &[4, 3]) && part.cuts(&[0, 3], &[4, 3]));
+        assert!(!part.cuts(&region([4, 0], [4, 3])) && part.cuts(&region([0, 3], [4, 3])));
     }
 
     #[test]

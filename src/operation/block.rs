@@ -5,9 +5,9 @@ use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::fault::Fault;
 use crate::array::reader::{OpenedObject, ReadBuffers};
 use crate::array::stored::StoredArray;
-use crate::codec::region::{RegionCopy, advance, as_index, fill_box, ravel, unravel};
-use crate::engine::ahead::{Reads, each_object, extent_of, reads_of_object};
-use crate::grid::{Grid, Region, chunks_of_shape, lcm};
+use crate::codec::region::{RegionCopy, as_index, fill_box};
+use crate::engine::ahead::{Reads, reads_of_box};
+use crate::grid::{Region, lcm, ravel, unravel};
 use crate::metadata::array::num_elements;
 use crate::store::{Node, Part};
 
@@ -43,11 +43,7 @@ impl Reads for BlockReads<'_> {
     }
 
     fn reads(&self, block: u64, each: &mut dyn FnMut(&str, Part)) {
-        let (side, region) = (self.reader.side, self.blocks.region(block));
-        let end = region.end();
-        each_object(side, &region.start, &end, |object| {
-            reads_of_object(side, object, extent_of(side, object, &region.start, &end), each);
-        });
+        reads_of_box(self.reader.side, &self.blocks.region(block), false, each);
     }
 }
 
@@ -95,11 +91,7 @@ impl Blocks {
 
     /// A block, cut at the edge of the array.
     pub(super) fn region(&self, index: u64) -> Region {
-        let position = unravel(index, &self.grid);
-        let start: Vec<u64> = position.iter().zip(&self.block_shape).map(|(i, length)| i * length).collect();
-        let shape = start.iter().zip(&self.block_shape).zip(&self.shape);
-        let shape = shape.map(|((start, length), whole)| (*length).min(whole - start)).collect();
-        Region { start, shape }
+        Region::chunk(&unravel(index, &self.grid), &self.block_shape).common(&Region::whole(&self.shape))
     }
 
     /// The blocks in which an object of either side lies; possibly others, too.
@@ -115,18 +107,15 @@ impl Blocks {
                 return ChunkSet::full(total);
             }
             for object in objects.iter() {
-                let Some(region) = inside(reader.side, object) else { continue };
-                each_of_shape(&region, &self.block_shape, |block| blocks.insert(ravel(block, &self.grid)));
+                let region = reader.side.inside(&reader.side.region_of(object));
+                if !region.is_empty() {
+                    let overlapped = region.chunks(&self.block_shape).cells();
+                    overlapped.for_each(|block| blocks.insert(ravel(&block, &self.grid)));
+                }
             }
         }
         blocks.finish()
     }
-}
-
-/// The part of an object that lies in the array; `None` where nothing does.
-fn inside(side: &StoredArray, object: u64) -> Option<Region> {
-    let whole = Region { start: side.start_of(object), shape: side.shape_of(object).into_owned() };
-    Some(side.inside(whole)).filter(|region| !region.shape.contains(&0))
 }
 
 /// The smallest unit of a side that is decoded alone, or the largest of them.
@@ -143,33 +132,6 @@ fn aligned(a: u64, b: u64) -> u64 {
     lcm(a, b).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater)
 }
 
-/// The array's indices of an element of a region, by its place in C order.
-pub(super) fn position_in(region: &Region, place: usize) -> Vec<u64> {
-    let position = unravel(place as u64, &region.shape);
-    position.iter().zip(&region.start).map(|(index, start)| index + start).collect()
-}
-
-/// Calls `visit` with the position of each chunk of `chunk_shape` that a region touches.
-fn each_of_shape(region: &Region, chunk_shape: &[u64], visit: impl FnMut(&[u64])) {
-    each_of(chunks_of_shape(chunk_shape, &region.start, &region.end()), visit);
-}
-
-/// The same with the chunks of a grid.
-fn each_chunk(region: &Region, grid: &Grid, visit: impl FnMut(&[u64])) {
-    each_of(grid.chunks_in(&region.start, &region.end()), visit);
-}
-
-fn each_of((first, counts): (Vec<u64>, Vec<u64>), mut visit: impl FnMut(&[u64])) {
-    let mut offset = vec![0; first.len()];
-    loop {
-        let chunk: Vec<u64> = offset.iter().zip(&first).map(|(offset, first)| offset + first).collect();
-        visit(&chunk);
-        if !advance(&mut offset, &counts) {
-            return;
-        }
-    }
-}
-
 impl BlockReader<'_> {
     /// The element that absent chunks are full of.
     pub(super) fn fill_value(&self) -> Vec<u8> {
@@ -181,11 +143,8 @@ impl BlockReader<'_> {
     /// Whether an object that touches the region is there.
     pub(super) fn has_objects(&self, region: &Region) -> bool {
         let grid = self.side.metadata.chunk_grid_shape();
-        let mut found = false;
-        each_chunk(region, &self.side.metadata.grid, |object| {
-            found = found || self.side.may_hold(ravel(object, &grid));
-        });
-        found
+        let mut objects = self.side.metadata.grid.chunks_in(region).cells();
+        objects.any(|object| self.side.may_hold(ravel(&object, &grid)))
     }
 
     /// Reads the elements of a region into `target` (replaced), in C order.
@@ -199,27 +158,27 @@ impl BlockReader<'_> {
         target.resize(as_index(region.num_elements()) * fill_value.len(), 0);
         let mut part = BlockPart { region, fill_value, buffers, target };
         let grid = self.side.metadata.chunk_grid_shape();
-        let mut objects = Vec::new();
-        each_chunk(region, &self.side.metadata.grid, |object| objects.push(ravel(object, &grid)));
-        objects.into_iter().try_for_each(|index| {
+        let objects = self.side.metadata.grid.chunks_in(region).cells();
+        objects.map(|object| ravel(&object, &grid)).try_for_each(|index| {
             self.read_object(index, &mut part).map_err(|fault| self.explain(index, fault))
         })
     }
 
     fn read_object(&self, index: u64, block: &mut BlockPart<'_>) -> Result<(), Fault> {
-        let Some(whole) = inside(self.side, index) else { return Ok(()) };
-        let Some(part) = block.region.common(&whole) else { return Ok(()) };
+        let whole = self.side.region_of(index);
+        let part = block.region.common(&self.side.inside(&whole));
+        if part.is_empty() {
+            return Ok(());
+        }
         if !self.side.may_hold(index) {
             block.fill(&part);
             return Ok(());
         }
         let object = self.side.open(index, block.buffers)?;
-        let part = Region { start: part.offset_in(&whole.start), shape: part.shape };
-        let mut places = Vec::new();
-        let whole = self.side.shape_of(index);
-        let subchunk = self.side.layout.as_ref().map_or(&*whole, |layout| &layout.subchunk.decoded().shape);
-        each_of_shape(&part, subchunk, |place| places.push(place.to_vec()));
-        places.iter().try_for_each(|place| block.read(&object, place))
+        let subchunk =
+            self.side.layout.as_ref().map_or(&whole.shape, |layout| &layout.subchunk.decoded().shape);
+        let mut places = part.relative_to(&whole.start).chunks(subchunk).cells();
+        places.try_for_each(|place| block.read(&object, &place))
     }
 
     /// A fault of the data names its chunk and store; one of the machine stays what it is.
@@ -251,7 +210,10 @@ impl BlockPart<'_> {
     /// Reads what of a subchunk lies in the block.
     fn read(&mut self, object: &OpenedObject<'_>, place: &[u64]) -> Result<(), Fault> {
         let subchunk = object.subchunk(place);
-        let Some(common) = self.region.common(&subchunk) else { return Ok(()) };
+        let common = self.region.common(&subchunk);
+        if common.is_empty() {
+            return Ok(());
+        }
         let Some(elements) = object.read(place, &subchunk, self.buffers)? else {
             self.fill(&common);
             return Ok(());
@@ -287,18 +249,5 @@ mod tests {
     fn aligned_lengths_are_common_multiples_while_they_are_near() {
         assert_eq!([aligned(4, 6), aligned(8, 2), aligned(7, 11), aligned(1, 1)], [12, 8, 11, 1]);
         assert_eq!(aligned(u64::MAX, u64::MAX - 1), u64::MAX);
-    }
-
-    #[test]
-    fn region_touches_the_subchunks_that_it_overlaps() {
-        let region = Region { start: vec![3, 0], shape: vec![2, 5] };
-        let mut subchunks = Vec::new();
-        each_of_shape(&region, &[2, 5], |subchunk| subchunks.push(subchunk.to_vec()));
-        assert_eq!(subchunks, [[1, 0], [2, 0]]);
-        let scalar = Region { start: Vec::new(), shape: Vec::new() };
-        let mut count = 0;
-        each_of_shape(&scalar, &[], |_| count += 1);
-        assert_eq!(count, 1);
-        assert_eq!(position_in(&region, 6), [4, 1]);
     }
 }

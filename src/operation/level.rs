@@ -12,10 +12,10 @@ use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
-use crate::codec::region::{advance, as_index, ravel};
+use crate::codec::region::{advance, as_index};
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
-use crate::grid::Region;
+use crate::grid::{Region, ravel};
 
 /// Chunks (inner ones of shards) that are read for a picture, at most.
 const MOST_CHUNKS: u64 = 1 << 11;
@@ -176,7 +176,7 @@ impl Level {
             objects
         };
         let grid = array.metadata.chunk_grid_shape();
-        let (mut position, _) = array.metadata.grid.chunks_in(&self.at, &self.at);
+        let mut position = array.metadata.grid.chunks_in(&Region::between(self.at.clone(), &self.at)).start;
         let (down, right) = (along(0), along(1));
         let mut indices = Vec::with_capacity(down.len() * right.len());
         for row in &down {

@@ -11,8 +11,8 @@ use super::quantity;
 use super::table::wrap_prose;
 use super::terminal::{Role, Style};
 use super::uri::path_of;
-use crate::codec::region::unravel;
 use crate::diagnostic::{Diagnostic, Location, Severity};
+use crate::grid::unravel;
 use crate::operation::validate_result::{AgainstResult, ValidateResult};
 
 /// How the text looks.

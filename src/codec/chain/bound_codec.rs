@@ -3,7 +3,7 @@
 use super::{BoundCodec, Codec, Workspace};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
 use crate::codec::kinds::{BytesCodecError, DecodedSize};
-use crate::codec::region::unravel;
+use crate::grid::unravel;
 use crate::pipeline::{BytesSize, Representation};
 
 impl BoundCodec {

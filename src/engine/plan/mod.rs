@@ -12,7 +12,6 @@ mod staged;
 #[cfg(test)]
 mod tests;
 
-pub use blocks::Block;
 pub use staged::{MOST_AMPLIFICATION, StagedCosts, StagedPlan, StagingShape};
 
 use crate::diagnostic::quantity::bytes;

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::array::chunk_set::ChunkSet;
-use crate::codec::region::{advance, ravel};
+use crate::codec::region::advance;
+use crate::grid::ravel;
 
 /// Grids of 1 to 8 dimensions with ragged edges, and a permuted shard on the destination's side or none.
 fn grids() -> impl Strategy<Value = Grids> {
@@ -122,19 +123,17 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
         prop_assert!(plan.groups_of(&of_group, &objects).iter().eq([number]));
         let mut places = HashMap::new();
         for block in plan.blocks(number) {
-            let extents: Vec<u64> = block.end.iter().zip(&block.start).map(|(e, s)| e - s).collect();
-            each(&block.start, &extents, |position| {
+            for position in block.cells() {
                 written[usize::try_from(ravel(&position, &grids.shape)).unwrap()] += 1;
-            });
-            let (_, counts) = block.moved_by(&grids.skipped).subchunks(&grids.source_subchunk);
-            reads += u128::from(counts.iter().product::<u64>());
-            let (first, counts) = block.subchunks(&grids.destination_subchunk);
-            let subchunks: u64 = counts.iter().product();
+            }
+            let of_source = block.moved_by(&grids.skipped).chunks(&grids.source_subchunk);
+            reads += u128::from(of_source.num_elements());
+            let of_block = block.chunks(&grids.destination_subchunk);
+            let subchunks = of_block.num_elements();
             let elements = subchunks * grids.destination_subchunk.iter().product::<u64>();
             let held = elements * plan.costs.element + subchunks * plan.costs.subchunk;
             prop_assert!(held <= plan.block_bytes() && held + plan.costs.worker <= budget);
-            let mut subchunks = Vec::new();
-            each(&first, &counts, |position| subchunks.push(position));
+            let mut subchunks: Vec<Vec<u64>> = of_block.cells().collect();
             subchunks.sort_by_key(|subchunk| in_object(grids, subchunk).1);
             for subchunk in subchunks {
                 let (object, place) = in_object(grids, &subchunk);

@@ -97,16 +97,16 @@ impl MovePass<'_> {
         let source = &self.transfer.source;
         let subchunk = &*self.transfer.source_subchunk(place);
         let conversion = &*self.conversion_of(subchunk)?;
-        let (start, chain) = (source.start_of_subchunk(subchunk), conversion.source());
-        let shape = &chain.decoded().shape;
-        let valid = source.cropped(&start, shape);
+        let (region, chain) = (source.region_of_subchunk(subchunk), conversion.source());
+        let start = &region.start;
+        let valid = source.cropped(&region);
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
             return Ok(()); // All of it lies beyond the edge of the array.
         }
         let kept = if conversion.is_copy() { None } else { source.cache.take(subchunk) };
         if let (None, None, None, Some(sizes)) = (&kept, &source.layout, &valid, conversion.streams()) {
             let index = source.object_of(subchunk).0;
-            let streamed = self.stream(conversion, sizes, buffers, (index, &start), report);
+            let streamed = self.stream(conversion, sizes, buffers, (index, start), report);
             return match streamed.map_err(|fault| fault.of_source(index))? {
                 Some(Converted::Written) => put(Encoded::whole(&buffers.written), report),
                 Some(Converted::Empty) => Ok(()),
@@ -128,13 +128,13 @@ impl MovePass<'_> {
         report.bytes_read += bytes_read;
         let figures = &mut report.figures;
         let converted = match &valid {
-            Some(valid) if source.metadata.cuts(&start, shape) => {
+            Some(valid) if source.metadata.cuts(&region) => {
                 conversion.run_cut(chunk, valid, written, work, figures)
             }
             _ if conversion.is_copy() => return put(Encoded::whole(read), report),
             _ => conversion.run_undone(chunk, valid.as_deref(), written, work, figures),
         };
-        match converted.map_err(|fault| at(fault, &start).of_source(source.object_of(subchunk).0))? {
+        match converted.map_err(|fault| at(fault, start).of_source(source.object_of(subchunk).0))? {
             Converted::Written => put(Encoded::whole(written), report),
             Converted::Empty => Ok(()),
         }

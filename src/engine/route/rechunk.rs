@@ -5,22 +5,22 @@ use std::ops::Range;
 
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::Fault;
-use crate::codec::region::{as_index, ravel};
-use crate::engine::ahead::Reads;
+use crate::codec::region::as_index;
+use crate::engine::ahead::{Reads, objects_in};
 use crate::engine::block_reader::{BlockReader, JobSubchunks};
 use crate::engine::buffers::ObjectBuffers;
 use crate::engine::decoded_block::DecodedBlock;
 use crate::engine::driver::guarded;
 use crate::engine::journal::PassProgress;
 use crate::engine::pass::Pass;
-use crate::engine::plan::{Block, RechunkPlan};
+use crate::engine::plan::RechunkPlan;
 use crate::engine::progress::{Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::SubchunkEncoder;
 use crate::engine::subchunk_writer::{Put, SubchunkWriter, in_order};
 use crate::engine::transfer::Transfer;
 use crate::engine::workers::Workers;
-use crate::grid::cells;
+use crate::grid::Region;
 use crate::store::{self, Node};
 
 /// How a job is rechunked.
@@ -117,8 +117,7 @@ impl Pass for RechunkPass<'_> {
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
         for block in plan.blocks(number) {
-            let elements: u64 = block.end.iter().zip(&block.start).map(|(end, start)| end - start).product();
-            let bytes = elements.saturating_mul(self.rechunk.encoder.element_size() as u64);
+            let bytes = block.num_elements().saturating_mul(self.rechunk.encoder.element_size() as u64);
             // Half of a block is done once it is read: one may be all of the array.
             let share = Share::new(self.listener, bytes / 2, 1);
             let reader = self.reader(&share);
@@ -200,18 +199,14 @@ impl<'a> RechunkPass<'a> {
     /// The subchunks of shards, shard by shard, in the order in which they lie there.
     fn write_shards(
         &self,
-        block: &Block,
+        block: &Region,
         decoded: &DecodedBlock,
         workers: &mut Workers<'_>,
         open: &mut Option<SubchunkWriter<'a>>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
         let destination = &self.transfer.destination;
-        let (first, counts) = block.subchunks(destination.metadata.largest_chunk());
-        let (grid, per_object) =
-            (destination.metadata.chunk_grid_shape(), destination.subchunks_per_object());
-        for position in cells(&first, &counts) {
-            let object = ravel(&position, &grid);
+        for object in objects_in(destination, block) {
             if self.progress.is_done(object) {
                 continue;
             }
@@ -219,7 +214,8 @@ impl<'a> RechunkPass<'a> {
                 finish(open.replace(SubchunkWriter::new(destination, object)), report)?;
             }
             let Some(writer) = open else { continue };
-            let subchunks = in_order(destination, decoded.subchunks_of(&position, &per_object));
+            let subchunks =
+                in_order(destination, decoded.subchunks.common(&destination.subchunks_of(object)));
             writer.write_each(subchunks, workers, report, &|subchunk, buffers, report, put| {
                 self.encoded(decoded, decoded.item(subchunk), object, buffers, report, put)
             })?;
@@ -238,8 +234,8 @@ impl<'a> RechunkPass<'a> {
         put: &mut Put<'_>,
     ) -> Result<(), Fault> {
         let destination = &self.transfer.destination;
-        let start = destination.start_of_subchunk(&decoded.position(item));
-        let valid = destination.cropped(&start, destination.subchunk_shape());
+        let region = destination.region_of_subchunk(&decoded.position(item));
+        let valid = destination.cropped(&region);
         let mut subchunk = decoded.lock(item);
         if !subchunk.is_stored && self.transfer.absent_element.is_none() {
             return Ok(());
@@ -248,8 +244,9 @@ impl<'a> RechunkPass<'a> {
         let figures = &mut report.figures;
         let work = buffers.for_encoding();
         let elements = &mut subchunk.elements;
-        let encoded = guarded(move || encoder.encode(elements, &start, valid.as_deref(), work, figures))
-            .map_err(|fault| fault.of_destination(object))?;
+        let encoded =
+            guarded(move || encoder.encode(elements, &region.start, valid.as_deref(), work, figures))
+                .map_err(|fault| fault.of_destination(object))?;
         encoded.map_or(Ok(()), |encoded| put(encoded, report))
     }
 }

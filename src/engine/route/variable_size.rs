@@ -23,7 +23,6 @@ use crate::codec::elements::{VlenChain, VlenElements};
 use crate::engine::ahead::{Reads, reads_in};
 use crate::engine::driver::Driver;
 use crate::engine::journal::PassProgress;
-use crate::engine::plan::Block;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
@@ -189,7 +188,7 @@ impl Reads for VariableSizeRun<'_> {
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
         if !self.groups.objects(group).all(|object| self.part.is_done(object)) {
-            reads_in(self.transfer, self.groups.region(group), each);
+            reads_in(self.transfer, &self.groups.region(group), each);
         }
     }
 }
@@ -304,8 +303,7 @@ impl VariableSizeRun<'_> {
         if !self.variable_size.write_empty && elements.are_all(chain.fill_value()) {
             return Ok(None);
         }
-        let valid: Vec<u64> = block.start.iter().zip(&block.end).map(|(start, end)| end - start).collect();
-        buffers.encode(chain, &elements, &valid, chain.fill_value())?;
+        buffers.encode(chain, &elements, &block.shape, chain.fill_value())?;
         Ok(Some(&buffers.written))
     }
 }
@@ -326,19 +324,13 @@ fn not_taken_apart() -> Fault {
 }
 
 /// The part of a subchunk that lies inside the array.
-pub fn block_of(side: &StoredArray, subchunk: &[u64]) -> Block {
-    let Region { start, shape } = side.region_of_subchunk(subchunk);
-    let ends = start.iter().zip(&shape).zip(&side.metadata.shape);
-    let end = ends.map(|((start, length), whole)| start.saturating_add(*length).min(*whole)).collect();
-    Block { start, end }
+pub fn block_of(side: &StoredArray, subchunk: &[u64]) -> Region {
+    side.region_of_subchunk(subchunk).common(&Region::whole(&side.metadata.shape))
 }
 
 /// The subchunks of an object that lie inside the array, at least in part, in the order in which they lie in the object.
 pub fn subchunks_inside(side: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
-    all_in_order(side, object).filter(|subchunk| {
-        let Region { start, shape } = side.region_of_subchunk(subchunk);
-        side.cropped(&start, &shape).is_none_or(|valid| !valid.contains(&0))
-    })
+    all_in_order(side, object).filter(|subchunk| !block_of(side, subchunk).is_empty())
 }
 
 #[cfg(test)]

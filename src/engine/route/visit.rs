@@ -71,7 +71,7 @@ fn visit_subchunk<R>(
     let position = decoded.position(item);
     let subchunk = decoded.lock(item);
     let whole = side.subchunk_shape();
-    let valid = side.cropped(&side.start_of_subchunk(&position), whole);
+    let valid = side.cropped(&side.region_of_subchunk(&position));
     let shape = valid.as_deref().unwrap_or(whole);
     let mut cropped = Vec::new();
     let inside = as_index(shape.iter().product::<u64>()) * element_size;

@@ -15,7 +15,7 @@ use crate::engine::listing::list;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::metadata::json::{Json, Number};
-use crate::operation::block::{BlockReader, BlockReads, Blocks, position_in};
+use crate::operation::block::{BlockReader, BlockReads, Blocks};
 use crate::operation::cf::CfDecoding;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
@@ -214,7 +214,7 @@ impl<'a> Pair<'a> {
                 bytes[greatest.index * size..(greatest.index + 1) * size].to_vec()
             };
             let values = [element(of_a, elements), element(of_b, elements)];
-            Place { at: position_in(&region, greatest.index), greatest, values }
+            Place { at: region.position(greatest.index as u64), greatest, values }
         });
         Ok(Tally { elements, differing, relative, greatest })
     }

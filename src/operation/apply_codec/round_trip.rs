@@ -32,7 +32,7 @@ pub(super) fn compare(array: &ArrayRepresentation, before: &[u8], after: &[u8]) 
         bit_identical: before == after,
         differing: found.differing,
         max_abs_error: is_number.then_some(found.greatest),
-        at: found.at.or(found.first).map(|index| crate::codec::region::unravel(index as u64, &array.shape)),
+        at: found.at.or(found.first).map(|index| crate::grid::unravel(index as u64, &array.shape)),
     }
 }
 

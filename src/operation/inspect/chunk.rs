@@ -7,10 +7,9 @@ use crate::array::fault::Fault;
 use crate::array::shard::ShardLayout;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::{OfShape, Workspace};
-use crate::codec::region::ravel;
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::grid::{Grid, Region};
+use crate::grid::{Grid, Region, ravel};
 use crate::operation::error::OperationError;
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};
 use crate::operation::options::ChunkOptions;
@@ -21,10 +20,8 @@ struct Place {
     object: Vec<u64>,
     /// In the grid of its shard.
     subchunk: Option<Vec<u64>>,
-    /// Its first element.
-    start: Vec<u64>,
-    /// Its shape, padding included.
-    shape: Vec<u64>,
+    /// In the array, padding included.
+    region: Region,
 }
 
 /// What is stored of it.
@@ -48,7 +45,7 @@ pub(super) fn inspect_chunk(
     let place = find(side, layout, store, options)?;
     let grid = side.metadata.chunk_grid_shape();
     let key = side.key(ravel(&place.object, &grid));
-    let shape = side.cropped(&place.start, &place.shape).unwrap_or_else(|| place.shape.clone());
+    let shape = side.cropped(&place.region).unwrap_or_else(|| place.region.shape.clone());
     let mut result = ChunkResult {
         indices: options.indices.clone(),
         inner: options.inner,
@@ -81,7 +78,9 @@ pub(super) fn inspect_chunk(
                 ))
                 .with_help("run it where there is more memory"));
             }
-            fault.map(|fault| (code::CHUNK_CORRUPT, fault.sentence_at(&place.start), fault.chunk_help()))
+            fault.map(|fault| {
+                (code::CHUNK_CORRUPT, fault.sentence_at(&place.region.start), fault.chunk_help())
+            })
         }
         Err(Fault::Store(error)) if !error.is_data_fault() => {
             return Err(OperationError::environment(format!("`{}` of `{store}` cannot be read", result.key))
@@ -138,7 +137,7 @@ fn find(
     if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
         return Err(outside());
     }
-    let Region { start, shape } = chunks.region_of(indices);
+    let region = chunks.region_of(indices);
     let (object, subchunk) = match layout {
         Some(_) => {
             let (object, inside) = side.object_of(indices);
@@ -146,7 +145,7 @@ fn find(
         }
         None => (indices.clone(), None),
     };
-    Ok(Place { object, subchunk, start, shape })
+    Ok(Place { object, subchunk, region })
 }
 
 fn read(side: &StoredArray, object: u64, place: &Place) -> Result<Option<Stored>, Fault> {

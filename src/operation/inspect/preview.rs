@@ -6,11 +6,11 @@ use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
-use crate::codec::region::{as_index, ravel};
+use crate::codec::region::as_index;
 use crate::engine::driver::Driver;
 use crate::engine::listing;
 use crate::engine::progress::Progress;
-use crate::grid::Region;
+use crate::grid::{Region, ravel};
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
@@ -169,7 +169,8 @@ impl Preview<'_> {
         };
         let needed: [Vec<u64>; 2] = [self.down.chunks(chunk_of(0)), self.right.chunks(chunk_of(1))];
         let grid = metadata.chunk_grid_shape();
-        let (mut position, _) = metadata.grid.chunks_in(&self.slice.at, &self.slice.at);
+        let at = Region::between(self.slice.at.clone(), &self.slice.at);
+        let mut position = metadata.grid.chunks_in(&at).start;
         let count = (needed[0].len() as u64).saturating_mul(needed[1].len() as u64);
         let listed = if count > MOST_PROBED {
             Some(listing::list(&self.side.node, metadata, driver)?.present)

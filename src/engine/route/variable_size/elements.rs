@@ -9,9 +9,8 @@ use crate::array::fault::Fault;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::OfShape;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
-use crate::codec::region::{advance, as_index, ravel};
-use crate::engine::plan::Block;
-use crate::grid::{Region, cells};
+use crate::codec::region::{advance, as_index};
+use crate::grid::{Region, ravel};
 use crate::memory::fallibly;
 
 /// Reads boxes of elements of an array.
@@ -37,7 +36,7 @@ impl<'a> ElementReader<'a> {
     /// that holds its first element.
     pub fn read(
         &self,
-        block: &Block,
+        block: &Region,
         counted: &[u64],
         buffers: &mut VariableSizeBuffers,
     ) -> Result<(VlenElements, u64), Fault> {
@@ -48,15 +47,14 @@ impl<'a> ElementReader<'a> {
             let first = first.map(|(start, (counted, skipped))| start.max(counted.saturating_add(*skipped)));
             first.zip(&block.start).all(|(first, start)| *start <= first)
         };
-        let shape: Vec<u64> = block.start.iter().zip(&block.end).map(|(start, end)| end - start).collect();
-        let count = shape.iter().fold(1_u64, |product, length| product.saturating_mul(*length));
+        let count = block.shape.iter().fold(1_u64, |product, length| product.saturating_mul(*length));
         let fill = self.chain.fill_value();
-        let (first, counts) = self.source.side().subchunks_in(&block.start, &block.end);
+        let subchunks = self.source.side().subchunks_in(block);
         if let Err(fault) =
             buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0)
         {
             // A chunk that claims elements which it does not hold is itself at fault, not the memory.
-            self.load(&first, buffers)?;
+            self.load(&subchunks.start, buffers)?;
             return Err(fault);
         }
         let mut elements = VlenElements { bytes: fill.to_vec(), places: Vec::new() };
@@ -64,10 +62,10 @@ impl<'a> ElementReader<'a> {
         reserved.map_err(|_| Fault::Memory { needed: count.saturating_mul(PLACE_BYTES) })?;
         elements.places.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
         let mut bytes = 0_u64;
-        self.each_within((&first, &counts), |subchunk| {
+        self.each_within(&subchunks, |subchunk| {
             if let Some(length) = self.load(subchunk, buffers)? {
                 bytes = bytes.saturating_add(if counts_it(subchunk) { length } else { 0 });
-                self.gather(subchunk, block, &shape, buffers, &mut elements)?;
+                self.gather(subchunk, block, buffers, &mut elements)?;
             }
             Ok(())
         })?;
@@ -78,24 +76,20 @@ impl<'a> ElementReader<'a> {
     /// walked.
     fn each_within(
         &self,
-        (first, counts): (&[u64], &[u64]),
+        subchunks: &Region,
         mut visit: impl FnMut(&[u64]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let side = self.source.side();
-        let count = counts.iter().fold(1_u64, |all, count| all.saturating_mul(*count));
+        let count = subchunks.shape.iter().fold(1_u64, |all, count| all.saturating_mul(*count));
         if let Some(present) = side.present.as_ref().filter(|_| side.layout.is_none())
             && present.len() < count
         {
-            let is_within = |subchunk: &[u64]| {
-                let mut box_of = first.iter().zip(counts).zip(subchunk);
-                box_of.all(|((first, count), index)| (*first..first.saturating_add(*count)).contains(index))
-            };
-            let subchunks = present.iter().map(|object| position(object, &side.metadata));
-            return subchunks
-                .filter(|subchunk| is_within(subchunk))
+            let present = present.iter().map(|object| position(object, &side.metadata));
+            return present
+                .filter(|subchunk| subchunks.contains(subchunk))
                 .try_for_each(|subchunk| visit(&subchunk));
         }
-        cells(first, counts).try_for_each(|subchunk| visit(&subchunk))
+        subchunks.cells().try_for_each(|subchunk| visit(&subchunk))
     }
 
     /// What takes a subchunk apart: the same for all, where they are of one shape.
@@ -138,30 +132,23 @@ impl<'a> ElementReader<'a> {
     fn gather(
         &self,
         subchunk: &[u64],
-        block: &Block,
-        shape: &[u64],
+        block: &Region,
         buffers: &mut VariableSizeBuffers,
         elements: &mut VlenElements,
     ) -> Result<(), Fault> {
         let side = self.source.side();
-        let Region { start: subchunk_start, shape: subchunk_shape } = side.region_of_subchunk(subchunk);
+        let region = side.region_of_subchunk(subchunk);
         let strides = match self.chain_of(subchunk)? {
             Cow::Borrowed(_) => Cow::Borrowed(&self.strides),
             Cow::Owned(chain) => Cow::Owned(chain.strides()),
         };
-        let start: Vec<u64> = subchunk_start.iter().zip(&block.start).map(|(a, b)| *a.max(b)).collect();
-        let ends = subchunk_start.iter().zip(&subchunk_shape).zip(&block.end);
-        let extent: Vec<u64> = ends
-            .zip(&start)
-            .map(|(((subchunk, length), end), start)| {
-                subchunk.saturating_add(*length).min(*end).saturating_sub(*start)
-            })
-            .collect();
-        if extent.contains(&0) {
+        let common = region.common(block);
+        if common.is_empty() {
             return Ok(());
         }
+        let Region { start, shape: extent } = &common;
         let from = |position: &[u64]| {
-            let offsets = position.iter().zip(&start).zip(&subchunk_start).zip(&*strides);
+            let offsets = position.iter().zip(start).zip(&region.start).zip(&*strides);
             offsets
                 .map(|(((index, start), subchunk), stride)| as_index(index + start - subchunk) * stride)
                 .sum::<usize>()
@@ -170,7 +157,7 @@ impl<'a> ElementReader<'a> {
             let mut position = vec![0; extent.len()];
             loop {
                 visit(&position);
-                if !advance(&mut position, &extent) {
+                if !advance(&mut position, extent) {
                     return;
                 }
             }
@@ -183,14 +170,14 @@ impl<'a> ElementReader<'a> {
         let reserved = fallibly(|| elements.bytes.try_reserve(as_index(length)));
         reserved.map_err(|_| Fault::Memory { needed: length })?;
         let Some(loaded) = buffers.subchunks.last().map(|last| &last.elements) else { return Ok(()) };
-        let mut to = vec![0; shape.len()];
+        let mut to = vec![0; start.len()];
         each(&mut |position| {
             let element = loaded.element(from(position));
             for (dimension, to) in to.iter_mut().enumerate() {
                 *to = position[dimension] + start[dimension] - block.start[dimension];
             }
             let place = (elements.bytes.len(), u32::try_from(element.len()).unwrap_or(u32::MAX));
-            elements.places[as_index(ravel(&to, shape))] = place;
+            elements.places[as_index(ravel(&to, &block.shape))] = place;
             elements.bytes.extend_from_slice(element);
         });
         Ok(())

@@ -3,8 +3,7 @@
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::stored::StoredArray;
-use crate::codec::region::{ravel, unravel};
-use crate::grid::{Grid, Region, cells};
+use crate::grid::{Grid, Region, ravel, unravel};
 
 /// Objects of a group at most, so that no thread is at one group for too long.
 const MOST_OBJECTS: u64 = 1 << 16;
@@ -73,19 +72,14 @@ impl Groups {
 
     /// The objects of a group, in C order.
     pub(super) fn objects(&self, group: u64) -> impl Iterator<Item = u64> + '_ {
-        let (first, counts) = self.extent(group);
-        cells(&first, &counts).map(|position| ravel(&position, &self.objects))
+        self.extent(group).cells().map(|position| ravel(&position, &self.objects))
     }
 
     /// The box of a group, in elements.
     pub(super) fn region(&self, group: u64) -> Region {
-        let (first, counts) = self.extent(group);
-        let grid = &self.grid;
-        let last: Vec<u64> =
-            first.iter().zip(&counts).map(|(first, count)| first + count.max(&1) - 1).collect();
-        let (start, end) = (grid.start_of(&first), grid.region_of(&last).end());
-        let shape = start.iter().zip(&end).map(|(start, end)| end - start).collect();
-        Region { start, shape }
+        let objects = self.extent(group);
+        let last: Vec<u64> = objects.end().iter().map(|end| end.saturating_sub(1)).collect();
+        Region::between(self.grid.start_of(&objects.start), &self.grid.region_of(&last).end())
     }
 
     /// The first element of the objects that lie in the same subchunks as this one. It does not depend on how many
@@ -102,13 +96,10 @@ impl Groups {
         self.under.iter().zip(object).map(|(count, length)| count.saturating_mul(*length)).collect()
     }
 
-    /// The first object of a group, and how many it has along each dimension.
-    fn extent(&self, group: u64) -> (Vec<u64>, Vec<u64>) {
+    /// The objects of a group, as a box of their grid.
+    fn extent(&self, group: u64) -> Region {
         let place = unravel(group, &self.counts());
-        let first: Vec<u64> = place.iter().zip(&self.shape).map(|(index, length)| index * length).collect();
-        let counts = self.objects.iter().zip(&first).zip(&self.shape);
-        let counts = counts.map(|((all, first), length)| all.saturating_sub(*first).min(*length)).collect();
-        (first, counts)
+        Region::chunk(&place, &self.shape).common(&Region::whole(&self.objects))
     }
 
     /// Groups along each dimension.

@@ -1,8 +1,8 @@
 //! How both sides of an array are cut to be measured: in pieces that cut few chunks, of whole rows where there are levels.
 
 use crate::array::stored::StoredArray;
-use crate::codec::region::{as_index, unravel};
-use crate::grid::{Region, lcm};
+use crate::codec::region::as_index;
+use crate::grid::{Region, lcm, unravel};
 use crate::kernel::quality::similarity::{RADIUS, WINDOW};
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
@@ -206,11 +206,7 @@ impl Geometry {
 
     /// A piece, cut at the edge of the array.
     pub(super) fn region(&self, index: u64) -> Region {
-        let start: Vec<u64> =
-            unravel(index, &self.grid).iter().zip(&self.piece).map(|(at, length)| at * length).collect();
-        let shape = start.iter().zip(&self.piece).zip(&self.shape);
-        let shape = shape.map(|((start, length), whole)| (*length).min(whole - start)).collect();
-        Region { start, shape }
+        Region::chunk(&unravel(index, &self.grid), &self.piece).common(&Region::whole(&self.shape))
     }
 }
 

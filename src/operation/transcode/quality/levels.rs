@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::geometry::{BAND, Geometry};
 use super::reading::{NumberBuffers, Piece, Reading};
-use crate::codec::region::{as_index, ravel, unravel};
+use crate::codec::region::as_index;
+use crate::grid::{ravel, unravel};
 use crate::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan};
 
 /// What is known of the levels.

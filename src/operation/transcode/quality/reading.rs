@@ -7,7 +7,7 @@ use super::values::{ValueBuffers, Values};
 use crate::array::fault::Fault;
 use crate::array::reader::ReadBuffers;
 use crate::codec::region::as_index;
-use crate::engine::ahead::{Reads, each_object, extent_of, reads_of_object};
+use crate::engine::ahead::{Reads, reads_of_box};
 use crate::engine::progress::Progress;
 use crate::grid::Region;
 use crate::operation::block::BlockReader;
@@ -60,22 +60,15 @@ impl Reads for PieceReads<'_> {
 
     fn reads(&self, piece: u64, each: &mut dyn FnMut(&str, Part)) {
         let side = self.reading.readers[self.side].side;
-        let region = self.reading.region(self.side, piece);
-        let end = region.end();
-        each_object(side, &region.start, &end, |object| {
-            reads_of_object(side, object, extent_of(side, object, &region.start, &end), each);
-        });
+        reads_of_box(side, &self.reading.region(self.side, piece), false, each);
     }
 }
 
 impl Reading<'_> {
     /// A piece, as a box of a side.
     fn region(&self, side: usize, piece: u64) -> Region {
-        let mut region = self.geometry.region(piece);
-        if side == 0 {
-            region.start.iter_mut().zip(self.skipped).for_each(|(start, skipped)| *start += skipped);
-        }
-        region
+        let region = self.geometry.region(piece);
+        if side == 0 { region.moved_by(self.skipped) } else { region }
     }
 
     /// Reads a piece. One of which SOURCE stores nothing, and whose fill value is NaN, is left empty: no point counts there.

@@ -6,7 +6,7 @@ use crate::array::ChunkSet;
 use crate::array::chunk_set::ChunkSetBuilder;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::subchunks::SubchunkSource;
-use crate::codec::region::{advance, as_index, unravel};
+use crate::codec::region::as_index;
 use crate::engine::ahead::reads_all;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
@@ -23,11 +23,10 @@ struct SubchunkComparison<'a> {
     progress: &'a dyn Progress,
 }
 
-/// An object of DEST: its index, the position of its first subchunk, and its subchunks along each dimension.
+/// An object of DEST: its index, and its subchunks, as a box of their grid.
 struct Object<'a> {
     index: u64,
-    first: Vec<u64>,
-    counts: Vec<u64>,
+    subchunks: Region,
     written: SubchunkSource<'a>,
 }
 
@@ -79,18 +78,19 @@ impl Comparison<'_> {
 impl<'a> SubchunkComparison<'a> {
     fn object(&self, index: u64) -> Object<'a> {
         let side = self.comparison.destination;
-        let (first, counts) = side.subchunks_of(index);
         // Of its own, so that no more than the index of one shard is kept.
-        Object { index, first, counts, written: SubchunkSource::new(side).reading_all(true) }
+        Object {
+            index,
+            subchunks: side.subchunks_of(index),
+            written: SubchunkSource::new(side).reading_all(true),
+        }
     }
 
     /// The subchunks of an object that either side stores, by their numbers in it.
     fn stored(&self, object: &Object<'_>, buffers: &mut Buffers) -> Result<ChunkSet, Fault> {
         let mut stored = ChunkSetBuilder::default();
-        let mut inside = vec![0; object.counts.len()];
         let Buffers { source, destination, .. } = buffers;
-        for number in 0..object.counts.iter().product() {
-            let position: Vec<u64> = object.first.iter().zip(&inside).map(|(a, b)| a + b).collect();
+        for (number, position) in (0..).zip(object.subchunks.cells()) {
             let is_inside = self.subchunk(&position).num_elements() > 0;
             if is_inside
                 && (self.fills
@@ -99,14 +99,12 @@ impl<'a> SubchunkComparison<'a> {
             {
                 stored.insert(number);
             }
-            advance(&mut inside, &object.counts);
         }
         Ok(stored.finish())
     }
 
     fn compare(&self, object: &Object<'_>, number: u64, buffers: &mut Buffers) -> Result<Compared, Fault> {
-        let inside = unravel(number, &object.counts);
-        let position: Vec<u64> = object.first.iter().zip(&inside).map(|(a, b)| a + b).collect();
+        let position = object.subchunks.position(number);
         let subchunk = self.subchunk(&position);
         let Buffers { source, destination, scratch } = buffers;
         let of_source = &*self.transfer.source_subchunk(&position);
@@ -126,7 +124,10 @@ impl<'a> SubchunkComparison<'a> {
 
     fn subchunk(&self, position: &[u64]) -> Region {
         let side = self.comparison.destination;
-        side.inside(Region { start: side.start_of_subchunk(position), shape: side.subchunk_shape().to_vec() })
+        side.inside(&Region {
+            start: side.start_of_subchunk(position),
+            shape: side.subchunk_shape().to_vec(),
+        })
     }
 }
 

@@ -5,12 +5,12 @@ use crate::array::fault::{ChunkFault, Fault};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::Recoding;
 use crate::engine::driver::Driver;
-use crate::engine::plan::Block;
 use crate::engine::route::variable_size::{
     ElementReader, Groups, SubchunkChange, VariableSize, VariableSizeBuffers, block_of, recoding_of,
     subchunks_inside,
 };
 use crate::engine::transfer::Transfer;
+use crate::grid::Region;
 
 /// Compares the subchunks of both sides.
 pub(super) fn variable_size_values(
@@ -31,7 +31,7 @@ pub(super) fn variable_size_values(
             driver.interrupt().check()?;
             buffers.next();
             let block = block_of(&transfer.destination, subchunk);
-            let count = block.start.iter().zip(&block.end).map(|(start, end)| end - start).product::<u64>();
+            let count = block.num_elements();
             compared.elements += count;
             compared.differing += match (&readers, &variable_size.way) {
                 ((Some(from), Some(to)), _) => differing(from, to, &block, buffers)?,
@@ -53,7 +53,7 @@ pub(super) fn variable_size_values(
 fn differing(
     from: &ElementReader<'_>,
     to: &ElementReader<'_>,
-    block: &Block,
+    block: &Region,
     buffers: &mut VariableSizeBuffers,
 ) -> Result<u64, Fault> {
     let (expected, _) = from.read(block, &block.start, buffers)?;
