@@ -62,8 +62,8 @@ def tls(tally, zarrcast, scratch):
     for name, context, variables, said in [
         ("nobody trusts it", authority.context("127.0.0.1"), {}, ["nobody", "SSL_CERT_FILE"]),
         ("expired", authority.context("127.0.0.1", -DAY * 3, -DAY * 2), trusted, ["expired"]),
-        ("not yet", authority.context("127.0.0.1", DAY / 2), trusted, ["not hold yet", "clock"]),
-        ("another name", authority.context("other.example.org"), trusted, ["another name"]),
+        ("not yet", authority.context("127.0.0.1", DAY / 2), trusted, ["not valid yet", "clock"]),
+        ("another name", authority.context("other.example.org"), trusted, ["not valid for name"]),
         ("no TLS at all", None, trusted, ["TLS", "http://"]),
     ]:
         with tally.case("tls", name), GoogleServer(context) as server:

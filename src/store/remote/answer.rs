@@ -1,14 +1,14 @@
-//! What a server answers, and how `object_store` is told of it: as a server that does all that is asked would answer.
+//! What a server answers: as much of it as is wanted, once it is what was asked for.
 
+use object_store::GetRange;
 use object_store::client::{HttpRequest, HttpResponse};
-use object_store::path::Path;
-use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, RANGE};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, HeaderValue, RANGE};
 use reqwest::{Method, StatusCode};
 
-use super::service::{AttemptError, Failure};
+use super::errors::Failure;
 
 /// An answer, of whatever status.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
@@ -20,24 +20,38 @@ pub(super) struct Answer {
 
 /// Codes of errors that may not come again.
 const PASSING: [&str; 3] = ["InternalError", "SlowDown", "ServiceUnavailable"];
+/// The most bytes of what a server says of an error.
+const ERROR_BYTES: u64 = 64 << 10;
+/// The most bytes of a body that does not say how long it is, where a part of it is looked for.
+const MOST_UNTOLD: u64 = 1 << 30;
+/// Bytes that are reserved before any has come.
+const FIRST_ROOM: u64 = 1 << 20;
 
 /// The text of a header.
-pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(super) fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
-}
-
-/// The text of the first element of a name.
-pub(super) fn element<'a>(body: &'a [u8], name: &str) -> Option<&'a str> {
-    let text = std::str::from_utf8(body).ok()?;
-    let start = text.find(&format!("<{name}>"))? + name.len() + 2;
-    let end = start + text[start..].find('<')?;
-    Some(text[start..end].trim())
 }
 
 /// Whether a request is to remove many objects.
 pub(super) fn is_of_many(request: &HttpRequest) -> bool {
     let query = request.uri().query().unwrap_or_default();
     request.method() == Method::POST && (query.starts_with("delete") || query.contains("comp=batch"))
+}
+
+/// Whether it asks for an object or a listing, not for credentials.
+pub(super) fn is_read(request: &HttpRequest) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().query() != Some("session")
+}
+
+/// The part of an object that a request asks for, as `object_store` writes it.
+pub(super) fn range_of(request: &HttpRequest) -> Option<GetRange> {
+    let text = header(request.headers(), RANGE)?;
+    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+    match (first.parse::<u64>(), last.parse::<u64>()) {
+        (Ok(first), Ok(last)) => Some(GetRange::Bounded(first..last.saturating_add(1))),
+        (Err(_), Ok(length)) => Some(GetRange::Suffix(length)),
+        _ => None,
+    }
 }
 
 fn is_copy(request: &HttpRequest) -> bool {
@@ -48,23 +62,36 @@ fn is_copy(request: &HttpRequest) -> bool {
 impl Answer {
     /// An answer of which only the status is known.
     pub(super) fn new(status: StatusCode) -> Self {
-        Answer { status, headers: HeaderMap::new(), body: Vec::new(), object_bytes: None }
+        Answer { status, ..Answer::default() }
     }
 
-    /// A success that is one; and of a listing what is a path, and the keys of the rest.
-    pub(super) fn checked(
-        self,
-        request: &HttpRequest,
-        is_of_object: bool,
-    ) -> Result<(Self, Vec<String>), AttemptError> {
+    /// The text of a header.
+    pub(super) fn header(&self, name: &'static str) -> Option<&str> {
+        header(&self.headers, HeaderName::from_static(name))
+    }
+
+    /// The text of the first element of a name in its body.
+    pub(super) fn element(&self, name: &str) -> Option<&str> {
+        let text = std::str::from_utf8(&self.body).ok()?;
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        Some(rest.split_once('<')?.0.trim())
+    }
+
+    /// The code of an error: of the document that is the answer's body, or of a header.
+    pub(super) fn code(&self) -> Option<&str> {
+        self.header("x-ms-error-code").or_else(|| self.element("Code"))
+    }
+
+    /// A success that is one.
+    pub(super) fn checked(self, request: &HttpRequest) -> Result<Self, Failure> {
         let is_get = request.method() == Method::GET;
         // Other successes, such as 204, bring nothing.
         let brings = !is_get || matches!(self.status.as_u16(), 200 | 206);
         if !self.status.is_success() || !brings {
-            return Err(AttemptError::answered(self));
+            return Err(Failure::Answered(Box::new(self)));
         }
-        if is_get && !is_of_object {
-            return self.page();
+        if is_get {
+            return Ok(self);
         }
         let holds = match self.code() {
             _ if is_of_many(request) => {
@@ -72,23 +99,18 @@ impl Answer {
             }
             // The store answers before it knows: an error may follow the status of a success.
             _ if is_copy(request) => self.tells_of_copy(),
-            Some(code) if !is_get && PASSING.contains(&code) => {
-                return Err(AttemptError::passing(format!("the store answers: {code}")));
+            Some(code) if PASSING.contains(&code) => {
+                return Err(Failure::passing(format!("the store answers: {code}")));
             }
-            code => is_get || code.is_none(),
+            code => code.is_none(),
         };
-        if holds { Ok((self, Vec::new())) } else { Err(AttemptError::answered(self)) }
-    }
-
-    /// The code of an error: of the document that is the answer's body, or of a header.
-    pub(super) fn code(&self) -> Option<&str> {
-        header(&self.headers, "x-ms-error-code").or_else(|| element(&self.body, "Code"))
+        if holds { Ok(self) } else { Err(Failure::Answered(Box::new(self))) }
     }
 
     /// Whether it says that an object was copied. A server that does not know the header has written an empty one; what is
     /// copied later may come over what is written later.
     fn tells_of_copy(&self) -> bool {
-        match header(&self.headers, "x-ms-copy-status") {
+        match self.header("x-ms-copy-status") {
             Some(status) => status == "success",
             None => std::str::from_utf8(&self.body).is_ok_and(|text| text.contains("CopyObjectResult")),
         }
@@ -112,164 +134,153 @@ impl Answer {
             && !PASSING.iter().any(|code| text.contains(code))
     }
 
-    /// A page of a listing.
-    fn page(mut self) -> Result<(Self, Vec<String>), AttemptError> {
-        let text = std::str::from_utf8(&self.body).ok();
-        let text = text.filter(|text| {
-            ["<ListBucketResult", "<EnumerationResults"].iter().any(|name| text.contains(name))
-        });
-        let Some(text) = text else {
-            let help = "check that the address is that of a store, and its endpoint";
-            return Err(AttemptError::Failure(Failure::Final("the answer is no listing".to_owned(), help)));
-        };
-        let (kept, left_out) = paths_of(text.trim_start_matches('\u{feff}'));
-        self.body = kept.into_bytes();
-        Ok((self, left_out))
-    }
-
-    /// The answer as `object_store` understands it: what is wanted of an object is a part of it, whatever the server knows
-    /// of parts, and has a length, a tag and a date. It compares none of them: that is done with what the server said.
-    pub(super) fn into_response(
-        self,
-        request: &HttpRequest,
-        is_of_object: bool,
-    ) -> Result<HttpResponse, AttemptError> {
-        let Answer { mut status, mut headers, body, object_bytes } = self;
-        let reads = is_of_object && matches!(*request.method(), Method::GET | Method::HEAD);
-        if reads {
-            let length = body.len() as u64;
-            let total = match (object_bytes, *request.method() == Method::HEAD) {
-                (Some(total), _) => total,
-                (None, false) => length,
-                (None, true) => {
-                    return Err(AttemptError::answered(Answer { status, headers, body, object_bytes }));
-                }
-            };
-            let range = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
-            let range = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
-            headers.clear();
-            headers.insert(CONTENT_LENGTH, if range.is_some() { length } else { total }.into());
-            headers.insert(LAST_MODIFIED, HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"));
-            if let Some((first, _)) = range {
-                let first = first.parse().unwrap_or(total.saturating_sub(length));
-                let range = format!("bytes {first}-{}/{total}", (first + length).saturating_sub(1));
-                let range = HeaderValue::try_from(range).ok().filter(|_| length > 0);
-                let Some(range) = range else {
-                    // Nothing is a part of an empty object.
-                    let (status, object_bytes) = (StatusCode::RANGE_NOT_SATISFIABLE, Some(total));
-                    return Err(AttemptError::answered(Answer { status, headers, body, object_bytes }));
-                };
-                headers.insert(CONTENT_RANGE, range);
-                status = StatusCode::PARTIAL_CONTENT;
-            }
+    /// The answer to a change as `object_store` understands it. It wants a tag of what was written, which not all servers give.
+    pub(super) fn to_response(&self, request: &HttpRequest) -> HttpResponse {
+        let mut response = HttpResponse::new(self.body.clone().into());
+        (*response.status_mut(), *response.headers_mut()) = (self.status, self.headers.clone());
+        if !request.uri().query().is_some_and(|query| query.contains("partNumber=")) {
+            response.headers_mut().entry(ETAG).or_insert(HeaderValue::from_static("\"none\""));
         }
-        let is_part = request.uri().query().is_some_and(|query| query.contains("partNumber="));
-        if !is_part && header(&headers, ETAG.as_str()).is_none() {
-            headers.insert(ETAG, HeaderValue::from_static("\"none\""));
-        }
-        let mut response = HttpResponse::new(body.into());
-        (*response.status_mut(), *response.headers_mut()) = (status, headers);
-        Ok(response)
+        response
     }
 }
 
-/// The beginnings and ends of what a page lists, and the elements that hold keys.
-const ENTRIES: [(&str, &str, &str); 4] = [
-    ("<Contents>", "</Contents>", "Key"),
-    ("<CommonPrefixes>", "</CommonPrefixes>", "Prefix"),
-    ("<Blob>", "</Blob>", "Name"),
-    ("<BlobPrefix>", "</BlobPrefix>", "Name"),
-];
+/// A body of which some comes.
+#[derive(Debug)]
+pub(super) struct Body {
+    kept: Vec<u8>,
+    /// Bytes at its beginning that are not wanted, and how many are of those behind.
+    skip: u64,
+    most: u64,
+    /// More bytes than this are an error.
+    limit: u64,
+    /// Only so many of its last bytes are wanted, of a body that does not say how long it is.
+    last: Option<usize>,
+    come: u64,
+    /// What it said of its length.
+    announced: Option<u64>,
+    object_bytes: Option<u64>,
+}
 
-/// A page of a listing without keys that are no paths, which `object_store` would refuse with all others, and those keys.
-/// Empty objects that other tools make so that a folder is seen are left out of both.
-fn paths_of(page: &str) -> (String, Vec<String>) {
-    let (mut kept, mut left_out) = (String::with_capacity(page.len()), Vec::new());
-    let mut rest = page;
-    while let Some(start) = rest.find('<') {
-        let (before, at) = rest.split_at(start);
-        kept.push_str(before);
-        let Some((open, close, name)) = ENTRIES.iter().find(|(open, ..)| at.starts_with(open)) else {
-            let end = at[1..].find('<').map_or(at.len(), |end| end + 1);
-            kept.push_str(&at[..end]);
-            rest = &at[end..];
-            continue;
-        };
-        let Some(end) = at.find(close) else {
-            rest = at;
-            break;
-        };
-        let (entry, following) = at.split_at(end + close.len());
-        rest = following;
-        let key = key_of(&entry[open.len()..], name);
-        let is_folder = open.ends_with("Prefixes>") || open.ends_with("Prefix>");
-        let path = if is_folder { key.strip_suffix('/').unwrap_or(&key) } else { &key };
-        if !path.starts_with('/') && !path.ends_with('/') && Path::parse(path).is_ok() {
-            kept.push_str(entry);
+impl Body {
+    /// The body of an answer to a request for a part of an object, or for all of it; where only reading it tells how many bytes
+    /// it has, for at most `most`.
+    pub(super) fn new(
+        range: Option<GetRange>,
+        most: u64,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Result<Self, Failure> {
+        let announced = header(headers, CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        let limit = if announced.is_some() { u64::MAX } else { MOST_UNTOLD };
+        let (kept, skip, last, come) = (Vec::new(), 0, None, 0);
+        let mut body =
+            Body { kept, skip, most: u64::MAX, limit, last, come, announced, object_bytes: announced };
+        if !status.is_success() {
+            body.most = ERROR_BYTES;
+            body.object_bytes = header(headers, CONTENT_RANGE).and_then(unsatisfied);
+        } else if status == StatusCode::PARTIAL_CONTENT {
+            body.of_part(range, headers)?;
         } else {
-            let is_empty = ["<Size>0<", "<Content-Length>0<"].iter().any(|size| entry.contains(size));
-            if is_folder || !key.ends_with('/') || !is_empty {
-                left_out.push(key);
-            }
+            body.of_whole(range, most)?;
         }
+        let room = announced.unwrap_or(0).saturating_sub(body.skip).min(body.most).min(FIRST_ROOM);
+        body.kept.reserve(usize::try_from(room).unwrap_or(0));
+        Ok(body)
     }
-    kept.push_str(rest);
-    (kept, left_out)
+
+    fn of_part(&mut self, range: Option<GetRange>, headers: &HeaderMap) -> Result<(), Failure> {
+        let Some((first, last, total)) = header(headers, CONTENT_RANGE).and_then(content_range) else {
+            return Err(Failure::passing("a part came without saying of what"));
+        };
+        let length = (last - first).saturating_add(1);
+        let is_end = total.is_none_or(|total| total == last + 1);
+        let is_asked_for = match range {
+            Some(GetRange::Bounded(range)) => first == range.start && last < range.end,
+            Some(GetRange::Suffix(wanted)) if length != wanted.min(last + 1) || !is_end => {
+                return Err(Failure::NotFromEnd);
+            }
+            Some(GetRange::Suffix(_)) => true,
+            Some(GetRange::Offset(_)) | None => first == 0 && is_end,
+        };
+        if !is_asked_for || self.announced.is_some_and(|announced| announced != length) {
+            return Err(Failure::passing(format!("bytes {first} to {last} came, which were not asked for")));
+        }
+        (self.most, self.announced) = (length, Some(length));
+        self.object_bytes = Some(total.unwrap_or(last + 1));
+        Ok(())
+    }
+
+    /// A server that knows no ranges gives the whole object; what is wanted of it is cut out.
+    fn of_whole(&mut self, range: Option<GetRange>, most: u64) -> Result<(), Failure> {
+        match (range, self.announced) {
+            (Some(GetRange::Bounded(range)), _) => {
+                (self.skip, self.most) = (range.start, range.end - range.start)
+            }
+            (Some(GetRange::Suffix(length)), Some(total)) => {
+                (self.skip, self.most) = (total.saturating_sub(length), length);
+            }
+            (Some(GetRange::Suffix(length)), None) => {
+                self.last = Some(usize::try_from(length).unwrap_or(usize::MAX));
+                self.limit = most.min(MOST_UNTOLD);
+            }
+            (_, Some(found)) if found > most => return Err(Failure::TooLarge { found, bound: most }),
+            _ => self.limit = most,
+        }
+        Ok(())
+    }
+
+    /// Whether no more of it is wanted.
+    pub(super) fn is_done(&self) -> bool {
+        self.object_bytes.is_some() && self.kept.len() as u64 >= self.most
+    }
+
+    /// Takes the next piece.
+    pub(super) fn take(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        let before = self.come;
+        self.come += piece.len() as u64;
+        if self.come > self.limit {
+            return Err(Failure::TooLarge { found: self.come, bound: self.limit });
+        }
+        let skipped = usize::try_from(self.skip.saturating_sub(before)).unwrap_or(usize::MAX);
+        let wanted = piece.get(skipped..).unwrap_or_default();
+        let room = usize::try_from(self.most - self.kept.len() as u64).unwrap_or(usize::MAX);
+        self.kept.extend_from_slice(&wanted[..wanted.len().min(room)]);
+        if let Some(last) = self.last.filter(|last| self.kept.len() > last.saturating_mul(2)) {
+            self.kept.drain(..self.kept.len() - last);
+        }
+        Ok(())
+    }
+
+    /// What was wanted, and the size of the object.
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Option<u64>), Failure> {
+        if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done())
+        {
+            return Err(Failure::passing(format!("{} of {announced} bytes came", self.come)));
+        }
+        if let Some(last) = self.last {
+            self.kept.drain(..self.kept.len().saturating_sub(last));
+        }
+        Ok((self.kept, self.object_bytes.or(Some(self.come))))
+    }
 }
 
-/// The key that an element holds. One that is percent-encoded is so since XML cannot hold it: it is no path.
-fn key_of(entry: &str, name: &str) -> String {
-    let text = entry.split_once(&format!("<{name}")).and_then(|(_, rest)| rest.split_once('>'));
-    let text = text.and_then(|(attributes, rest)| Some((attributes, rest.split_once('<')?.0)));
-    match text {
-        Some((attributes, text)) if attributes.contains("true") => format!("{text}\u{1}"),
-        Some((_, text)) => quick_xml::escape::unescape(text).map_or_else(|_| format!("/{text}"), Into::into),
-        None => String::new(),
-    }
+/// `bytes 0-9/100` or `bytes 0-9/*`.
+fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
+    let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    let (first, last) = (first.trim().parse().ok()?, last.trim().parse::<u64>().ok()?);
+    (first <= last && last < u64::MAX).then_some((first, last, total.trim().parse().ok()))
+}
+
+/// The size of an object that lacks a range: `bytes */100`.
+fn unsatisfied(text: &str) -> Option<u64> {
+    text.trim().strip_prefix("bytes */")?.trim().parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_that_are_no_paths_are_taken_out_of_a_page() {
-        let entry =
-            |key: &str, bytes: u64| format!("<Contents><Key>{key}</Key><Size>{bytes}</Size></Contents>");
-        let page = |entries: &[String]| {
-            format!("<?xml?><ListBucketResult><Name>b</Name>{}</ListBucketResult>", entries.concat())
-        };
-        let folder = |key: &str| format!("<CommonPrefixes><Prefix>{key}</Prefix></CommonPrefixes>");
-        let good = [entry("a/b&amp; c", 0), entry("a/[ä]%2F", 7), folder("a/c/")];
-        let markers = [entry("a/", 0), entry("a/c/", 0)];
-        let odd = [
-            entry("a//x", 1),
-            entry("/a", 1),
-            entry("a/../b", 1),
-            entry("a&#1;", 1),
-            entry("d/", 3),
-            folder("a//"),
-        ];
-        let all = [&good[..], &markers, &odd].concat();
-        let (kept, left_out) = paths_of(&page(&all));
-        assert_eq!(kept, page(&good));
-        assert_eq!(left_out, ["a//x", "/a", "a/../b", "a\u{1}", "d/", "a//"]);
-        let blob = "<Blob><Name>a</Name></Blob><Blob><Name Encoded=\"true\">b%01</Name></Blob><BlobPrefix><Name>c/</Name></BlobPrefix>";
-        let (kept, left_out) = paths_of(blob);
-        assert_eq!(kept, "<Blob><Name>a</Name></Blob><BlobPrefix><Name>c/</Name></BlobPrefix>");
-        assert_eq!(left_out, ["b%01\u{1}"]);
-    }
-
-    #[test]
-    fn page_that_is_none_is_not_an_empty_one() {
-        for text in ["", "<html></html>", "<Error><Code>AccessDenied</Code></Error>", "{}"] {
-            let answer = Answer { body: text.into(), ..Answer::new(StatusCode::OK) };
-            assert!(answer.page().is_err(), "{text}");
-        }
-        for text in ["<Contents>", "<Contents><Contents>", "<ListBucketResult><Blob", "<"] {
-            assert_eq!(paths_of(text), (text.to_owned(), Vec::new()));
-        }
-    }
 
     #[test]
     fn answer_about_many_objects_names_none_but_those() {
@@ -286,5 +297,77 @@ mod tests {
         ] {
             assert!(!names(body), "{body}");
         }
+    }
+
+    type Wanted = (Option<GetRange>, u64);
+
+    fn body(
+        (range, most): Wanted,
+        status: u16,
+        fields: &[(&'static str, &str)],
+        pieces: &[&[u8]],
+    ) -> Option<(Vec<u8>, u64)> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.insert(*name, value.parse().unwrap());
+        }
+        let status = StatusCode::from_u16(status).unwrap();
+        let mut body = Body::new(range, most, status, &headers).ok()?;
+        for piece in pieces {
+            body.take(piece).ok()?;
+        }
+        let (kept, object_bytes) = body.finish().ok()?;
+        Some((kept, object_bytes.unwrap()))
+    }
+
+    const fn part(range: std::ops::Range<u64>) -> Wanted {
+        (Some(GetRange::Bounded(range)), u64::MAX)
+    }
+
+    const fn last(length: u64) -> Wanted {
+        (Some(GetRange::Suffix(length)), 100)
+    }
+
+    #[test]
+    fn part_of_an_object_is_cut_out_where_the_server_gives_all_of_it() {
+        let pieces: [&[u8]; 3] = [b"0123", b"456", b"789"];
+        let length = [("content-length", "10")];
+        for fields in [&length[..], &[]] {
+            let kept = |wanted| body(wanted, 200, fields, &pieces);
+            assert_eq!(kept((None, 10)), Some((b"0123456789".to_vec(), 10)));
+            assert_eq!(kept((None, 9)), None);
+            assert_eq!(kept(part(3..7)), Some((b"3456".to_vec(), 10)));
+            assert_eq!(kept(last(2)), Some((b"89".to_vec(), 10)));
+            assert_eq!(kept(last(20)), Some((b"0123456789".to_vec(), 10)));
+        }
+    }
+
+    #[test]
+    fn part_that_was_not_asked_for_is_no_answer() {
+        let come = |wanted, range| body(wanted, 206, &[("content-range", range)], &[b"234"]);
+        assert_eq!(come(part(2..5), "bytes 2-4/9"), Some((b"234".to_vec(), 9)));
+        for range in ["bytes 3-5/9", "bytes 2-7/9", "items 2-4/9"] {
+            assert_eq!(come(part(2..5), range), None);
+        }
+        assert_eq!(come(last(3), "bytes 2-4/5"), Some((b"234".to_vec(), 5)));
+        assert_eq!(come(last(3), "bytes 2-4/6"), None);
+    }
+
+    #[test]
+    fn body_without_an_end_is_not_read_for_ever() {
+        let megabyte = vec![0; 1 << 20];
+        for range in [GetRange::Suffix(10), GetRange::Bounded(0..10)] {
+            let mut body = Body::new(Some(range), u64::MAX, StatusCode::OK, &HeaderMap::new()).unwrap();
+            let come = (0..2000).take_while(|_| body.take(&megabyte).is_ok()).count();
+            assert_eq!(come, 1 << 10);
+        }
+        let mut body = Body::new(None, 10, StatusCode::OK, &HeaderMap::new()).unwrap();
+        assert!(body.take(&[0; 10]).is_ok() && body.take(&[0]).is_err());
+    }
+
+    #[test]
+    fn body_that_ends_too_soon_is_no_answer() {
+        assert_eq!(body((None, 100), 200, &[("content-length", "11")], &[b"0123456789"]), None);
+        assert_eq!(body(last(3), 206, &[("content-range", "bytes 2-4/5")], &[b"23"]), None);
     }
 }

@@ -9,19 +9,19 @@ use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode};
-use reqwest::StatusCode;
-use reqwest::header::{CONTENT_ENCODING, ETAG, HeaderMap, LAST_MODIFIED};
+use reqwest::header::HeaderMap;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 use super::address::{Address, Kind};
 use super::ahead::Ahead;
-use super::answer::{Answer, header};
+use super::answer::Answer;
 use super::configuration;
-use super::explain::{Who, is_refused, lacks_bucket};
+use super::errors::{Failure, Who, is_refused, lacks_bucket};
+use super::listing::Page;
 use super::reader::FIRST;
 use super::runtime::runtime;
-use super::service::{Call, Failure, Response, Service};
+use super::service::{Call, Service};
 use super::writes::Writes;
 use crate::store::{Part, RemoteOptions, StoreError};
 
@@ -110,18 +110,6 @@ pub(super) struct ListRequest<'a> {
     pub(super) after: Option<&'a str>,
 }
 
-/// A page of a listing. Keys are whole.
-#[derive(Debug, Default)]
-pub(super) struct Page {
-    /// Objects and their sizes in bytes.
-    pub(super) objects: Vec<(String, u64)>,
-    pub(super) folders: Vec<String>,
-    /// Keys that are no paths, and those of folders that are none.
-    pub(super) left_out: Vec<String>,
-    /// Where the next page begins, where there is one.
-    pub(super) next: Option<String>,
-}
-
 /// What became of an object that is written under a condition.
 #[derive(Debug)]
 pub(super) enum PutOutcome {
@@ -194,19 +182,10 @@ impl Client {
         })
     }
 
-    /// Reads a part of an object: its first byte, its bytes, and the size of the object.
-    pub(super) async fn get(
-        &self,
-        key: &str,
-        most: u64,
-        options: GetOptions,
-    ) -> Result<Response<(u64, Vec<u8>, u64)>, Failure> {
-        let work = async {
-            let result = self.stores.objects.get_opts(&path(key)?, options).await?;
-            let (offset, object_bytes) = (result.range.start, result.meta.size);
-            Ok((offset, Vec::from(result.bytes().await?), object_bytes))
-        };
-        self.service.run(Call::of(Some(key), most), work).await
+    /// Reads an object, or a part of it; of one that does not say how many bytes it has, at most `most`.
+    pub(super) async fn get(&self, key: &str, most: u64, options: GetOptions) -> Result<Answer, Failure> {
+        let work = async { self.stores.objects.get_opts(&path(key)?, options).await };
+        self.service.read(Call::of(Some(key), most), work).await
     }
 
     /// Reads a part of an object; `None` where it is absent.
@@ -217,9 +196,7 @@ impl Client {
         let (bound, range) = match part {
             Part::Whole => (most, None),
             Part::Range { length, .. } if length > most => return Err(too_large(length)),
-            Part::Range { length: 0, .. } | Part::Last(0) => {
-                return Ok(self.size(key).await?.map(empty));
-            }
+            Part::Range { length: 0, .. } | Part::Last(0) => return Ok(self.size(key).await?.map(empty)),
             Part::Range { offset, length } => {
                 (u64::MAX, Some(GetRange::Bounded(offset..offset.saturating_add(length))))
             }
@@ -228,85 +205,85 @@ impl Client {
             }
             Part::Last(length) => (of, Some(GetRange::Suffix(length))),
         };
-        let answered = match (self.get(key, bound, of_version(range, version)).await, part) {
-            (Err(Failure::NotFromEnd), Part::Last(length)) => {
-                self.gives_ends.store(false, Ordering::Relaxed);
-                return self.fetch_end(wanted, length).await;
-            }
-            (Err(Failure::Answered(answer)), Part::Last(length)) if answer.status.as_u16() == 500 => {
-                let found = self.fetch_end(wanted, length).await?;
-                // It fails where more bytes are asked for than there are, and so at every small object.
-                self.gives_ends.store(false, Ordering::Relaxed);
-                return Ok(found);
-            }
-            (Err(Failure::Answered(answer)), part) if answer.status.as_u16() == 416 => {
-                return match (part, answer.object_bytes) {
-                    // Nothing is a part of an empty object.
-                    (Part::Last(_), Some(0)) => Ok(Some(empty(0))),
-                    (Part::Last(_), _) => {
-                        Box::pin(self.fetch(GetRequest { part: Part::Whole, ..wanted })).await
-                    }
-                    (_, found) => Err(self.ends_before(key, part, found)),
-                };
-            }
-            (answered, _) => answered,
+        let failure = match self.get(key, bound, of_version(range, version)).await {
+            Ok(answer) => return self.found(wanted, answer).map(Some),
+            Err(failure) => failure,
         };
-        let Some(found) = self.found(wanted, answered, bound)? else { return Ok(None) };
-        let length = found.bytes.len() as u64;
-        if length > most {
-            return Err(too_large(length));
-        }
-        match part {
-            Part::Range { length: wanted, .. } if length < wanted => {
-                Err(self.ends_before(key, part, Some(found.object_bytes)))
+        match (part, failure.status(), &failure) {
+            // Some fail where more bytes are asked for than there are, and so at every small object.
+            (Part::Last(length), Some(500), _) | (Part::Last(length), _, Failure::NotFromEnd) => {
+                let found = self.fetch_end(wanted, length).await?;
+                self.gives_ends.store(false, Ordering::Relaxed);
+                Ok(found)
             }
-            _ => Ok(Some(found)),
+            (Part::Last(_), Some(416), Failure::Answered(answer)) if answer.object_bytes == Some(0) => {
+                Ok(Some(empty(0)))
+            }
+            (Part::Last(_), Some(416), _) => {
+                Box::pin(self.fetch(GetRequest { part: Part::Whole, ..wanted })).await
+            }
+            (_, Some(416), Failure::Answered(answer)) => {
+                Err(self.ends_before(key, part, answer.object_bytes))
+            }
+            (_, Some(412), _) if version.is_some() => Err(self.changed(key)),
+            _ => self.absent("read", key, failure),
         }
     }
 
-    /// What was read, of the version that is wanted and as it is stored.
+    /// What was read, all of it, of the version that is wanted and as it is stored.
     fn found(
         &self,
-        GetRequest { key, version, .. }: GetRequest<'_>,
-        answered: Result<Response<(u64, Vec<u8>, u64)>, Failure>,
-        bound: u64,
-    ) -> Result<Option<GetResult>, StoreError> {
-        let changed = || self.error("read", key, "it changed while it was read", "run the command again");
-        let Response { value: (offset, bytes, object_bytes), headers, .. } = match answered {
-            Ok(done) => done,
-            Err(Failure::Answered(answer)) if answer.status.as_u16() == 412 && version.is_some() => {
-                return Err(changed());
-            }
-            Err(failure) => return self.absent("read", key, (failure, bound)),
-        };
+        GetRequest { key, part, most, version, .. }: GetRequest<'_>,
+        answer: Answer,
+    ) -> Result<GetResult, StoreError> {
         // Servers that know no conditions give what they have.
-        let found = version_of(&headers);
+        let found = version_of(&answer);
         if version.zip(found.as_deref()).is_some_and(|(wanted, found)| wanted != found) {
-            return Err(changed());
+            return Err(self.changed(key));
         }
-        let encoding = header(&headers, CONTENT_ENCODING.as_str()).unwrap_or_default();
+        let encoding = answer.header("content-encoding").unwrap_or_default();
         if encoding.split(',').any(|name| ENCODINGS.contains(&name.trim().to_ascii_lowercase().as_str())) {
             let why = format!("it comes with `Content-Encoding: {encoding}`, which was not asked for");
             let help = "have the server send it as it is stored, without that header";
             return Err(self.error("read", key, why, help));
         }
-        Ok(Some(GetResult { offset, bytes, object_bytes, version: found }))
+        let length = answer.body.len() as u64;
+        let object_bytes = answer.object_bytes.unwrap_or(length);
+        let offset = match part {
+            Part::Range { length: wanted, .. } if length < wanted => {
+                return Err(self.ends_before(key, part, Some(object_bytes)));
+            }
+            _ if length > most => {
+                return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound: most });
+            }
+            Part::Whole => 0,
+            Part::Range { offset, .. } => offset,
+            Part::Last(_) => object_bytes.saturating_sub(length),
+        };
+        Ok(GetResult { offset, bytes: answer.body, object_bytes, version: found })
     }
 
     /// Reads the last bytes of an object at a server that counts none from the end: the first bytes tell its size, and are
     /// all of a small one.
     async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<GetResult>, StoreError> {
-        let first = GetRange::Bounded(0..length.min(FIRST));
-        let answered = match self.get(wanted.key, u64::MAX, of_version(Some(first), wanted.version)).await {
+        let part = Part::Range { offset: 0, length: length.min(FIRST) };
+        let range = GetRange::Bounded(0..length.min(FIRST));
+        let answer = match self.get(wanted.key, u64::MAX, of_version(Some(range), wanted.version)).await {
+            Ok(answer) => answer,
             // Nothing is a part of an empty object.
-            Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
+            Err(failure) if failure.status() == Some(416) => {
                 return Ok(Some(GetResult { offset: 0, bytes: Vec::new(), object_bytes: 0, version: None }));
             }
-            answered => answered,
+            Err(failure) if failure.status() == Some(412) && wanted.version.is_some() => {
+                return Err(self.changed(wanted.key));
+            }
+            Err(failure) => return self.absent("read", wanted.key, failure),
         };
-        let Some(found) = self.found(wanted, answered, u64::MAX)? else { return Ok(None) };
-        let object_bytes = found.object_bytes;
-        if object_bytes == found.bytes.len() as u64 && object_bytes <= wanted.most {
+        let object_bytes = answer.object_bytes.unwrap_or(0);
+        let is_all = object_bytes == answer.body.len() as u64 && object_bytes <= wanted.most;
+        let part = if is_all { Part::Whole } else { part };
+        let found = self.found(GetRequest { part, most: u64::MAX, ..wanted }, answer)?;
+        if is_all {
             return Ok(Some(found));
         }
         let length = length.min(object_bytes);
@@ -318,31 +295,22 @@ impl Client {
     pub(super) async fn size(&self, key: &str) -> Result<Option<u64>, StoreError> {
         let answered = self.get(key, u64::MAX, GetOptions { head: true, ..GetOptions::default() }).await;
         let failure = match answered {
-            Ok(done) => return Ok(Some(done.value.2)),
-            Err(Failure::Answered(answer))
-                if answer.status.is_success() || matches!(answer.status.as_u16(), 400 | 403 | 405 | 501) =>
-            {
-                // Some servers know no HEAD, or do not say why they refuse it.
-                match self.get(key, u64::MAX, of_version(Some(GetRange::Bounded(0..1)), None)).await {
-                    Ok(done) => return Ok(Some(done.value.2)),
-                    Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
-                        return Ok(Some(answer.object_bytes.unwrap_or(0)));
-                    }
-                    Err(failure) => failure,
+            Ok(Answer { object_bytes: Some(bytes), .. }) => return Ok(Some(bytes)),
+            Err(failure) if !matches!(failure.status(), Some(400 | 403 | 405 | 501)) => failure,
+            // Some servers know no HEAD, or do not say why they refuse it.
+            _ => match self.get(key, u64::MAX, of_version(Some(GetRange::Bounded(0..1)), None)).await {
+                Ok(answer) => return Ok(answer.object_bytes),
+                Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
+                    return Ok(Some(answer.object_bytes.unwrap_or(0)));
                 }
-            }
-            Err(failure) => failure,
+                Err(failure) => failure,
+            },
         };
-        self.absent("look at", key, (failure, u64::MAX))
+        self.absent("look at", key, failure)
     }
 
     /// `None` for what an answer says to be absent, or the error that it is.
-    fn absent<T>(
-        &self,
-        action: &'static str,
-        key: &str,
-        (failure, bound): (Failure, u64),
-    ) -> Result<Option<T>, StoreError> {
+    fn absent<T>(&self, action: &'static str, key: &str, failure: Failure) -> Result<Option<T>, StoreError> {
         if let Failure::Answered(answer) = &failure {
             if matches!(answer.status.as_u16(), 404 | 410) && !lacks_bucket(answer) {
                 return Ok(None);
@@ -357,12 +325,16 @@ impl Client {
                 return Ok(None);
             }
         }
-        Err(self.failed(action, key, (failure, bound)))
+        Err(self.failed(action, key, failure))
+    }
+
+    fn changed(&self, key: &str) -> StoreError {
+        self.error("read", key, "it changed while it was read", "run the command again")
     }
 
     /// The first of all keys that begin with `prefix`.
-    pub(super) async fn first_key(self: Arc<Self>, prefix: String) -> Result<Option<String>, StoreError> {
-        let listed = ListRequest { prefix: &prefix, most: Some(1), ..ListRequest::default() };
+    pub(super) async fn first_key(&self, prefix: &str) -> Result<Option<String>, StoreError> {
+        let listed = ListRequest { prefix, most: Some(1), ..ListRequest::default() };
         let mut next: Option<String> = None;
         loop {
             let page = self.list(listed, next.as_deref()).await?;
@@ -399,28 +371,27 @@ impl Client {
             ..PaginatedListOptions::default()
         };
         let prefix = Some(listed.prefix).filter(|prefix| !prefix.is_empty());
-        let call = Call::of(None, MOST_PAGE_BYTES);
-        let done =
-            self.service.run(call, bucket.list_paginated(prefix, options)).await.map_err(|failure| {
-                // Who may not list may be allowed to read.
-                if let Failure::Answered(answer) = &failure
-                    && matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501)
-                    && !lacks_bucket(answer)
-                {
-                    let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
-                    unlisted.insert(listed.prefix.to_owned());
-                }
-                self.failed("list", below, (failure, MOST_PAGE_BYTES))
-            })?;
-        let is_below = |key: &String| key.starts_with(listed.prefix);
-        let result = done.value.result;
-        let objects = result.objects.into_iter().map(|object| (String::from(object.location), object.size));
-        Ok(Page {
-            objects: objects.filter(|(key, _)| is_below(key)).collect(),
-            folders: result.common_prefixes.into_iter().map(String::from).filter(is_below).collect(),
-            left_out: done.left_out.into_iter().filter(is_below).collect(),
-            next: done.value.page_token.filter(|next| !next.is_empty()),
-        })
+        let asked =
+            self.service.read(Call::of(None, MOST_PAGE_BYTES), bucket.list_paginated(prefix, options));
+        let answer = asked.await.map_err(|failure| {
+            // Who may not list may be allowed to read.
+            if let Failure::Answered(answer) = &failure
+                && matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501)
+                && !lacks_bucket(answer)
+            {
+                let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+                unlisted.insert(listed.prefix.to_owned());
+            }
+            self.failed("list", below, failure)
+        })?;
+        let Some(mut page) = Page::parse(&answer.body) else {
+            let help = "check that the address is that of a store, and its endpoint";
+            return Err(self.error("list", below, "the answer is no listing", help));
+        };
+        page.objects.retain(|(key, _)| key.starts_with(listed.prefix));
+        page.folders.retain(|key| key.starts_with(listed.prefix));
+        page.left_out.retain(|key| key.starts_with(listed.prefix));
+        Ok(page)
     }
 
     /// Makes a request that changes an object.
@@ -430,8 +401,8 @@ impl Client {
         key: &str,
         work: impl Future<Output = object_store::Result<T>>,
     ) -> Result<T, StoreError> {
-        let done = self.service.run(Call::of(Some(key), MOST_ANSWER), work).await;
-        done.map(|done| done.value).map_err(|failure| self.failed(action, key, (failure, MOST_ANSWER)))
+        let done = self.service.change(Call::of(Some(key), MOST_ANSWER), work).await;
+        done.map(|(made, _)| made).map_err(|failure| self.failed(action, key, failure))
     }
 
     /// Writes a whole object.
@@ -450,21 +421,15 @@ impl Client {
     ) -> Result<PutOutcome, StoreError> {
         let is_update = matches!(mode, PutMode::Update(_));
         let work = async { self.stores.objects.put_opts(&path(key)?, bytes.into(), mode.into()).await };
-        let failure = match self.service.run(Call::of(Some(key), MOST_ANSWER), work).await {
-            Ok(done) => return Ok(PutOutcome::Done(done.headers)),
+        let failure = match self.service.change(Call::of(Some(key), MOST_ANSWER), work).await {
+            Ok((_, headers)) => return Ok(PutOutcome::Done(headers)),
             Err(failure) => failure,
         };
-        match &failure {
-            Failure::Answered(answer) if is_update && answer.status.as_u16() == 404 => {
-                Ok(PutOutcome::Refused)
-            }
-            Failure::Answered(answer) if matches!(answer.status.as_u16(), 304 | 409 | 412) => {
-                Ok(PutOutcome::Refused)
-            }
-            Failure::Answered(answer) if matches!(answer.status.as_u16(), 400 | 405 | 501) => {
-                Ok(PutOutcome::Unsupported)
-            }
-            _ => Err(self.failed(action, key, (failure, MOST_ANSWER))),
+        match failure.status() {
+            Some(404) if is_update => Ok(PutOutcome::Refused),
+            Some(304 | 409 | 412) => Ok(PutOutcome::Refused),
+            Some(400 | 405 | 501) => Ok(PutOutcome::Unsupported),
+            _ => Err(self.failed(action, key, failure)),
         }
     }
 
@@ -476,44 +441,40 @@ impl Client {
         bytes: u64,
     ) -> Result<Option<Box<Answer>>, StoreError> {
         let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
-        match self.service.run(Call::of(Some(to), MOST_ANSWER).moving(bytes), work).await {
+        match self.service.change(Call::of(Some(to), MOST_ANSWER).moving(bytes), work).await {
             Ok(_) => Ok(None),
             Err(Failure::Answered(answer)) => Ok(Some(answer)),
-            Err(failure) => Err(self.failed("copy", from, (failure, MOST_ANSWER))),
+            Err(failure) => Err(self.failed("copy", from, failure)),
         }
     }
 
-    /// Removes an object; false where the store says that there was none.
-    pub(super) async fn delete(&self, key: &str) -> Result<bool, StoreError> {
+    /// Removes an object, if there is one.
+    pub(super) async fn delete(&self, key: &str) -> Result<(), StoreError> {
         let work = async { self.stores.one_by_one.delete(&path(key)?).await };
-        match self.service.run(Call::of(Some(key), MOST_ANSWER), work).await {
-            Ok(_) => Ok(true),
-            Err(Failure::Answered(answer)) if answer.status == StatusCode::NOT_FOUND => Ok(false),
-            Err(failure) => Err(self.failed("remove", key, (failure, MOST_ANSWER))),
+        match self.service.change(Call::of(Some(key), MOST_ANSWER), work).await {
+            Err(failure) if failure.status() != Some(404) => Err(self.failed("remove", key, failure)),
+            _ => Ok(()),
         }
     }
 
     /// Removes objects by one request; those that are left, which are all where the store has no such request. Why they are
     /// left shows when each is removed by itself.
-    pub(super) async fn delete_together(self: Arc<Self>, keys: Vec<String>) -> Vec<String> {
+    pub(super) async fn delete_together(&self, keys: &[String]) -> Vec<String> {
         if !self.deletes_together.load(Ordering::Relaxed) {
-            return keys;
+            return keys.to_vec();
         }
         let paths: Vec<_> = keys.iter().map(|key| path(key)).collect();
         let removed = self.stores.objects.delete_stream(futures_util::stream::iter(paths).boxed());
         let work =
             async { Ok(removed.filter_map(|removed| std::future::ready(removed.ok())).collect().await) };
-        let call = Call::of(None, 16 * MOST_ANSWER);
-        let done: Result<Response<BTreeSet<Path>>, _> = self.service.run(call, work).await;
-        let gone = done.map(|done| done.value).unwrap_or_default();
+        let done = self.service.change(Call::of(None, 16 * MOST_ANSWER), work).await;
+        let gone: BTreeSet<Path> = done.map(|(gone, _)| gone).unwrap_or_default();
         if gone.is_empty() {
             self.deletes_together.store(false, Ordering::Relaxed);
         }
         let (gone, left): (Vec<String>, Vec<String>) =
-            keys.into_iter().partition(|key| Path::parse(key).is_ok_and(|path| gone.contains(&path)));
-        for key in &gone {
-            self.forget(key);
-        }
+            keys.iter().cloned().partition(|key| Path::parse(key).is_ok_and(|path| gone.contains(&path)));
+        gone.iter().for_each(|key| self.forget(key));
         left
     }
 
@@ -570,9 +531,9 @@ impl Client {
 }
 
 /// The version of an object that an answer is about: its tag, else its date, which is compared as weak tags are.
-fn version_of(headers: &HeaderMap) -> Option<String> {
-    let date = || Some(format!("W/{}", header(headers, LAST_MODIFIED.as_str())?));
-    header(headers, ETAG.as_str()).map(str::to_owned).or_else(date)
+fn version_of(answer: &Answer) -> Option<String> {
+    let date = || Some(format!("W/{}", answer.header("last-modified")?));
+    answer.header("etag").map(str::to_owned).or_else(date)
 }
 
 /// A request for a part of this version alone. A weak tag matches nothing, so it is compared with that of the answer.

@@ -15,11 +15,11 @@ use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, RetryConfig};
 
 use super::address::{Address, Kind};
-use super::answer::header;
 use super::aws_files::{AwsFiles, Source};
 use super::client::Stores;
+use super::errors::cause;
 use super::runtime::runtime;
-use super::service::{Connector, Secrets, Service, cause, client};
+use super::service::{Connector, Service, client_builder};
 use crate::store::RemoteOptions;
 
 /// Whoever gives credentials answers within this time.
@@ -34,16 +34,16 @@ pub(super) fn connect(
     base: &str,
     options: &RemoteOptions,
 ) -> Result<(Stores, Arc<Service>, bool), String> {
-    let authorization = address
-        .user()
-        .map(|(name, password)| format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))));
+    let user = address.user().map(|(name, password)| STANDARD.encode(format!("{name}:{password}")));
+    let authorization = user.map(|user| format!("Basic {user}"));
     let is_web = address.kind == Kind::Http;
-    let is_open = authorization.is_none();
-    let secrets = Secrets { query: address.query().map(str::to_owned), authorization };
-    let service = Arc::new(Service::new(options.requests.get(), secrets, is_web)?);
+    let service = Arc::new(Service::new(options.requests.get(), is_web, authorization.as_deref())?);
     let connector = Connector(service.clone());
     let (stores, is_anonymous) = match address.kind {
-        Kind::Http => (web(&format!("{}/{base}", address.root), connector)?, is_open),
+        Kind::Http => {
+            let query = address.query().map(|query| format!("?{query}")).unwrap_or_default();
+            (web(&format!("{}/{base}{query}", address.root), connector)?, authorization.is_none())
+        }
         Kind::S3 => s3(&address.root, options, connector)?,
         Kind::Google => google(&address.root, options, connector)?,
         Kind::Azure => azure(&address.root, options, connector)?,
@@ -51,18 +51,13 @@ pub(super) fn connect(
     Ok((stores, service, is_anonymous))
 }
 
-/// How long it waits, and when it gives up, the service decides.
-fn retries() -> RetryConfig {
-    let moment = Duration::from_millis(1);
-    RetryConfig {
-        backoff: BackoffConfig { init_backoff: moment, max_backoff: moment, ..BackoffConfig::default() },
-        max_retries: 10_000,
-        retry_timeout: Duration::from_hours(1),
-    }
+/// The service makes requests again.
+fn no_retries() -> RetryConfig {
+    RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
 fn web(url: &str, connector: Connector) -> Result<Stores, String> {
-    let builder = HttpBuilder::new().with_url(url).with_retry(retries()).with_http_connector(connector);
+    let builder = HttpBuilder::new().with_url(url).with_retry(no_retries()).with_http_connector(connector);
     let store = Arc::new(builder.build().map_err(|_| "the address is no URL".to_owned())?);
     Ok(Stores { objects: store.clone(), one_by_one: store, bucket: None })
 }
@@ -77,8 +72,12 @@ impl HttpConnector for Credentials {
     }
 }
 
+fn credentials_client() -> Result<reqwest::Client, String> {
+    client_builder().timeout(CREDENTIALS).build().map_err(|error| cause(&error))
+}
+
 fn credentials() -> Result<Credentials, String> {
-    client(1, Some(CREDENTIALS), false).map(Credentials)
+    credentials_client().map(Credentials)
 }
 
 fn one_retry() -> RetryConfig {
@@ -217,7 +216,7 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(St
     } else {
         builder.with_skip_signature(true)
     };
-    let builder = builder.with_http_connector(connector).with_retry(retries());
+    let builder = builder.with_http_connector(connector).with_retry(no_retries());
     let store = Arc::new(builder.clone().build().map_err(|error| cause(&error))?);
     let one_by_one = builder.with_disable_bulk_delete(true).build().map_err(|error| cause(&error))?;
     let stores = Stores { objects: store.clone(), one_by_one: Arc::new(one_by_one), bucket: Some(store) };
@@ -226,10 +225,10 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(St
 
 /// The region of a bucket of Amazon, which anybody is told.
 fn region_of(bucket: &str) -> Option<String> {
-    let client = client(1, Some(CREDENTIALS), false).ok()?;
+    let client = credentials_client().ok()?;
     let asked = async { client.head(format!("https://s3.amazonaws.com/{bucket}")).send().await };
     let answer = runtime().ok()?.block_on(asked).ok()?;
-    header(answer.headers(), "x-amz-bucket-region").map(str::to_owned)
+    Some(answer.headers().get("x-amz-bucket-region")?.to_str().ok()?.to_owned())
 }
 
 /// Checks how objects are to be encrypted. A key without more said is one of the service for keys.
@@ -284,7 +283,7 @@ fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result
         let built = built.map_err(|error| no_google_credentials(&given, &cause(&error)))?;
         builder.with_credentials(built.credentials().clone())
     };
-    let built = builder.with_http_connector(connector).with_retry(retries()).build();
+    let built = builder.with_http_connector(connector).with_retry(no_retries()).build();
     let store = Arc::new(built.map_err(|error| cause(&error))?);
     let stores = Stores { objects: store.clone(), one_by_one: store.clone(), bucket: Some(store) };
     Ok((stores, is_anonymous))
@@ -345,7 +344,7 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
         let service = format!("{}/{account}", address.trim_end_matches('/'));
         builder = builder.with_use_emulator(false).with_account(account).with_endpoint(service);
     }
-    let built = builder.with_http_connector(connector).with_retry(retries()).build();
+    let built = builder.with_http_connector(connector).with_retry(no_retries()).build();
     let store = Arc::new(built.map_err(|error| cause(&error))?);
     let stores = Stores { objects: store.clone(), one_by_one: store.clone(), bucket: Some(store) };
     Ok((stores, is_anonymous))

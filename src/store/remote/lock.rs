@@ -4,16 +4,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::join;
 use object_store::{GetOptions, PutMode, UpdateVersion};
-use reqwest::header::{DATE, HeaderMap, HeaderName, LAST_MODIFIED};
+use reqwest::header::{DATE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
 use super::answer::header;
 use super::client::{Client, PutOutcome};
-use super::date;
 use super::lease::{LOST, LOST_HELP, Lease, Moment};
-use super::service::Failure;
+use super::service::seconds;
 use crate::store::{Asker, Holding, StoreError, machine};
 
 /// A lock whose holder gave no sign for so many seconds is anybody's.
@@ -97,7 +97,7 @@ impl RemoteLock {
             match held.write(PutMode::Create).await? {
                 PutOutcome::Unsupported => return Ok(LockOutcome::Unsupported),
                 PutOutcome::Done(headers) => {
-                    return held.made(version(&headers), time(&headers, &DATE)).await;
+                    return held.made(version(&headers), time(&headers, DATE)).await;
                 }
                 PutOutcome::Refused => {}
             }
@@ -115,7 +115,7 @@ impl RemoteLock {
                 return Ok(LockOutcome::Elsewhere(standing.holding()));
             };
             if let PutOutcome::Done(headers) = held.write(PutMode::Update(version)).await? {
-                return held.made(self::version(&headers), time(&headers, &DATE)).await;
+                return held.made(self::version(&headers), time(&headers, DATE)).await;
             }
             // Another was faster.
         }
@@ -166,10 +166,9 @@ impl LockOwner {
         let client = self.client.clone();
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
-        let again = LockOwner::new(client.clone(), self.key.clone(), self.text.clone());
-        let again = client.runtime.spawn(async move { again.write(PutMode::Create).await });
-        let elsewhere = self.write(PutMode::Update(no_version())).await;
-        if !matches!(client.ended("lock", &self.key, again).await?, PutOutcome::Refused) {
+        let (again, elsewhere) =
+            join(self.write(PutMode::Create), self.write(PutMode::Update(no_version()))).await;
+        if !matches!(again?, PutOutcome::Refused) {
             client.delete(&self.key).await?;
             return Ok(LockOutcome::Unsupported);
         }
@@ -280,16 +279,16 @@ impl LockOwner {
 
     /// The lock as it stands there; `None` where there is none.
     async fn standing(&self) -> Result<Option<LockState>, StoreError> {
-        let done = match self.client.get(&self.key, MOST_BYTES, GetOptions::default()).await {
-            Ok(done) => done,
-            Err(Failure::Answered(answer)) if answer.status.as_u16() == 404 => return Ok(None),
-            Err(failure) => return Err(self.client.failed("look at", &self.key, (failure, MOST_BYTES))),
+        let answer = match self.client.get(&self.key, MOST_BYTES, GetOptions::default()).await {
+            Ok(answer) => answer,
+            Err(failure) if failure.status() == Some(404) => return Ok(None),
+            Err(failure) => return Err(self.client.failed("look at", &self.key, failure)),
         };
-        let now = time(&done.headers, &DATE);
-        let renewed = time(&done.headers, &LAST_MODIFIED);
+        let now = time(&answer.headers, DATE);
+        let renewed = time(&answer.headers, LAST_MODIFIED);
         Ok(Some(LockState {
-            text: serde_json::from_slice(&done.value.1).ok(),
-            version: version(&done.headers),
+            text: serde_json::from_slice(&answer.body).ok(),
+            version: version(&answer.headers),
             idle: now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed)),
             now,
         }))
@@ -328,11 +327,12 @@ fn no_version() -> UpdateVersion {
 }
 
 fn version(headers: &HeaderMap) -> Option<UpdateVersion> {
-    let text = |name: &str| header(headers, name).map(str::to_owned);
-    let version = UpdateVersion { e_tag: text("etag"), version: text("x-goog-generation") };
+    let text = |name| header(headers, name).map(str::to_owned);
+    let generation = HeaderName::from_static("x-goog-generation");
+    let version = UpdateVersion { e_tag: text(ETAG), version: text(generation) };
     (version.e_tag.is_some() || version.version.is_some()).then_some(version)
 }
 
-fn time(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
-    header(headers, name.as_str()).and_then(date::seconds)
+fn time(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
+    header(headers, name).and_then(seconds)
 }

@@ -7,16 +7,14 @@ mod address;
 mod ahead;
 mod answer;
 mod aws_files;
-mod body;
-mod certificate;
 mod client;
 mod configuration;
 mod copy;
-mod date;
-mod explain;
+mod errors;
 mod lease;
 mod let_go;
 mod limiter;
+mod listing;
 mod lock;
 mod log;
 mod reader;
@@ -36,8 +34,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(super) use address::Address;
 use address::Kind;
-use client::{Client, GetRequest, GetResult, ListRequest, Page, PutOutcome};
+use client::{Client, GetRequest, GetResult, ListRequest, PutOutcome};
 pub(super) use configuration::{has_effect, is_setting};
+use futures_util::future::{join, try_join_all};
+use listing::Page;
 use log::RemoteLog;
 use object_store::PutMode;
 use reader::{FIRST, RemoteReader};
@@ -113,7 +113,7 @@ impl RemoteStore {
         });
         made.as_ref().map_err(|why| {
             let help = "check the options, the environment and the files of the cloud's own tools";
-            explain::error("open", self.name.clone(), why.as_str(), help)
+            errors::error("open", self.name.clone(), why.as_str(), help)
         })
     }
 
@@ -128,7 +128,7 @@ impl RemoteStore {
             return Ok(());
         }
         let help = "name a local folder, or a bucket: s3://, gs:// or az://";
-        Err(explain::error(action, object_name(&self.name, key), "nothing is written to web servers", help))
+        Err(errors::error(action, object_name(&self.name, key), "nothing is written to web servers", help))
     }
 
     /// The whole key of an object that is to be written or removed.
@@ -293,16 +293,8 @@ impl Store for RemoteStore {
             return self.listed_sizes(folder, names);
         }
         let client = self.client()?;
-        let mut asked = Vec::with_capacity(names.len());
-        for name in names {
-            let (asking, key) = (client.clone(), folder.join(name)?.as_str().to_owned());
-            let size = client.runtime.spawn({
-                let key = key.clone();
-                async move { asking.size(&key).await }
-            });
-            asked.push((key, size));
-        }
-        asked.into_iter().map(|(key, size)| client.wait(client.ended("look at", &key, size))).collect()
+        let keys: Vec<_> = names.iter().map(|name| folder.join(name)).collect::<Result<_, _>>()?;
+        client.wait(try_join_all(keys.iter().map(|key| client.size(key.as_str()))))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
@@ -317,13 +309,12 @@ impl Store for RemoteStore {
         let client = self.client()?;
         client.writes.finish()?;
         // Both are asked for at once.
-        let first = client.runtime.spawn(client.clone().first_key(key.as_str().to_owned()));
-        if client.wait(client.clone().first_key(prefix_of(key)))?.is_some() {
-            first.abort();
+        let below = prefix_of(key);
+        let (inside, first) = client.wait(join(client.first_key(&below), client.first_key(key.as_str())));
+        if inside?.is_some() {
             return Ok(Some(EntryKind::Folder));
         }
-        let first = client.wait(client.ended("look at", key.as_str(), first))?;
-        Ok((first.as_deref() == Some(key.as_str())).then_some(EntryKind::File))
+        Ok((first?.as_deref() == Some(key.as_str())).then_some(EntryKind::File))
     }
 
     fn list(

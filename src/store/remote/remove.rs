@@ -5,6 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use futures_util::future::join_all;
+
 use super::address::Kind;
 use super::client::{Client, ListRequest};
 use super::{RemoteStore, prefix_of};
@@ -64,20 +66,11 @@ impl RemoteStore {
             return keys.to_vec();
         }
         let most = if self.address.kind == Kind::Azure { MOST_BLOBS } else { MOST_TOGETHER };
-        let mut pieces = keys.chunks(most).map(<[String]>::to_vec);
-        let mut left = Vec::new();
+        let mut pieces = keys.chunks(most);
         // The first tells whether the store does it at all; the rest then go beside each other.
-        if let Some(first) = pieces.next() {
-            left.extend(client.wait(client.clone().delete_together(first)));
-        }
-        let rest: Vec<_> = pieces
-            .map(|keys| (keys.clone(), client.runtime.spawn(client.clone().delete_together(keys))))
-            .collect();
-        // All end before any is removed by itself.
-        for (keys, piece) in rest {
-            left.extend(client.wait(piece).unwrap_or(keys));
-        }
-        left
+        let first = client.wait(join_all(pieces.next().map(|keys| client.delete_together(keys))));
+        let rest = client.wait(join_all(pieces.map(|keys| client.delete_together(keys))));
+        first.into_iter().chain(rest).flatten().collect()
     }
 }
 

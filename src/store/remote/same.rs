@@ -1,12 +1,10 @@
 //! Whether a web address leads to what a bucket holds. Many addresses do, so the objects themselves are compared.
 
 use object_store::{GetOptions, GetRange};
-use reqwest::header::{ETAG, LAST_MODIFIED};
 
 use super::RemoteStore;
 use super::address::{Kind, percent_decoded};
-use super::answer::header;
-use super::service::Failure;
+use super::errors::Failure;
 use crate::store::{Key, Node, Relation, StoreError};
 
 /// The documents by which two nodes are compared.
@@ -98,14 +96,14 @@ impl RemoteStore {
         let client = self.client()?;
         // Some addresses are signed for this method alone.
         let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
-        let (bytes, headers) = match client.wait(client.get(key.as_str(), u64::MAX, options)) {
-            Ok(done) => (Some(done.value.2), done.headers),
-            Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => (Some(0), answer.headers),
+        let (bytes, answer) = match client.wait(client.get(key.as_str(), u64::MAX, options)) {
+            Ok(answer) => (answer.object_bytes, answer),
+            Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => (Some(0), *answer),
             Err(Failure::Answered(_)) => return Ok(None),
-            Err(failure) => return Err(client.failed("look at", key.as_str(), (failure, u64::MAX))),
+            Err(failure) => return Err(client.failed("look at", key.as_str(), failure)),
         };
-        let text = |name: &str| header(&headers, name).map(str::to_owned);
-        Ok(Some(Description { bytes, tag: text(ETAG.as_str()), modified: text(LAST_MODIFIED.as_str()) }))
+        let text = |name| answer.header(name).map(str::to_owned);
+        Ok(Some(Description { bytes, tag: text("etag"), modified: text("last-modified") }))
     }
 }
 

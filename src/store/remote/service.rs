@@ -1,27 +1,29 @@
 //! The HTTP service below `object_store`: bounded requests in flight, deadlines, waits, and what an answer must be.
 //!
-//! `object_store` signs requests and makes them again. How long it waits before that, and when it gives up, is decided
-//! here, since it knows neither `Retry-After` nor how many requests are too many. Bodies are read here, so that one which
-//! breaks off is asked for again.
+//! `object_store` makes requests and signs them. When one is made again, and when it is given up, is decided here, since that
+//! knows neither `Retry-After` nor how many requests are too many. What is read of an object or a listing is taken here as
+//! well: `object_store` asks for headers that not every server sends, and gives no key of a page with one that is no path.
 
-use std::error::Error;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use async_trait::async_trait;
+use chrono::DateTime;
 use futures_util::StreamExt;
-use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
-use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, DATE, HeaderMap, HeaderValue, RANGE, RETRY_AFTER};
-use reqwest::{Method, StatusCode, Url};
+use object_store::{ClientOptions, GetRange};
+use reqwest::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, RETRY_AFTER,
+};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Method, StatusCode, Url};
+use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
-use super::answer::{self, Answer};
-use super::body::{Body, BodyLimit};
-use super::certificate;
-use super::date;
+use super::answer::{self, Answer, Body, header, range_of};
+use super::errors::{Failure, cause};
 use super::lease::{LOST, LOST_HELP};
 use super::let_go::OpenUploads;
 use super::limiter::{Limiter, Permit};
@@ -46,7 +48,7 @@ tokio::task_local! {
     static CALL: Arc<Call>;
 }
 
-/// One call of `object_store`, which makes a request, again and again where that fails.
+/// One call of `object_store`, which makes a request.
 #[derive(Debug, Default)]
 pub(super) struct Call {
     /// The whole key of the object; `None` for the bucket.
@@ -55,17 +57,9 @@ pub(super) struct Call {
     most: u64,
     /// Bytes that the server moves before it answers.
     moves: u64,
-    progress: Mutex<Progress>,
-}
-
-#[derive(Debug, Default)]
-struct Progress {
-    permit: Option<Permit>,
-    began: Option<Instant>,
-    attempts: u32,
-    headers: HeaderMap,
-    left_out: Vec<String>,
-    failure: Option<Failure>,
+    /// Leave for the first attempt.
+    permit: Mutex<Option<Permit>>,
+    outcome: Mutex<Option<Result<Answer, Failure>>>,
 }
 
 impl Call {
@@ -79,10 +73,6 @@ impl Call {
         Call { moves, ..self }
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether it is of a run's lock or notes, which slow writes of chunks may not keep waiting.
     fn is_urgent(&self) -> bool {
         let name = self.key.as_deref().and_then(|key| key.rsplit_once(".zarrcast/")).map(|(_, name)| name);
@@ -90,74 +80,15 @@ impl Call {
     }
 }
 
-/// A call that has succeeded.
-#[derive(Debug)]
-pub(super) struct Response<T> {
-    pub(super) value: T,
-    /// Those of the last answer.
-    pub(super) headers: HeaderMap,
-    /// The keys of a listing that are no paths.
-    pub(super) left_out: Vec<String>,
-}
-
-/// Why there is no answer, or none of a success.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The store cannot be reached, or not often enough.
-    GivenUp(String),
-    /// The object holds more bytes than may be read.
-    TooLarge(u64),
-    /// There are no credentials.
-    Credentials(String),
-    /// The server gives other bytes where the last ones of an object are asked for.
-    NotFromEnd,
-    /// The store answers, and asking again would change nothing.
-    Answered(Box<Answer>),
-    /// No other attempt can succeed: why, and what to do.
-    Final(String, &'static str),
-}
-
-/// Why one attempt failed.
-#[derive(Debug)]
-pub(super) enum AttemptError {
-    /// It may succeed another time, after a wait that the store may have asked for.
-    Passing(String, Option<Duration>),
-    Failure(Failure),
-}
-
-impl AttemptError {
-    pub(super) fn passing(why: impl Into<String>) -> Self {
-        AttemptError::Passing(why.into(), None)
-    }
-
-    pub(super) fn answered(answer: Answer) -> Self {
-        AttemptError::Failure(Failure::Answered(Box::new(answer)))
-    }
-}
-
-/// Stands for a [`Failure`] that the call has kept, while `object_store` hands it on.
+/// Stands for what the call has kept, while `object_store` hands it on.
 #[derive(Debug, thiserror::Error)]
 #[error("the request failed")]
-struct Failed;
-
-/// The query and the header `Authorization` that go with each request to a web server. They may be secrets.
-#[derive(Default)]
-pub(super) struct Secrets {
-    pub(super) query: Option<String>,
-    pub(super) authorization: Option<String>,
-}
-
-impl std::fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Secrets").finish_non_exhaustive()
-    }
-}
+struct Kept;
 
 /// The service of a store.
 #[derive(Debug)]
 pub(super) struct Service {
     client: HttpClient,
-    secrets: Secrets,
     limiter: Arc<Limiter>,
     /// Whether the store has answered once.
     is_in_contact: AtomicBool,
@@ -168,10 +99,19 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) fn new(requests: usize, secrets: Secrets, is_web: bool) -> Result<Self, String> {
+    /// The service of a web server, or else of a bucket; `authorization` goes with each request to the server that is named.
+    pub(super) fn new(requests: usize, is_web: bool, authorization: Option<&str>) -> Result<Self, String> {
+        let mut headers = HeaderMap::new();
+        if let Some(Ok(mut value)) = authorization.map(HeaderValue::from_str) {
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        let builder = client_builder();
+        let builder = if is_web { builder.redirect(Policy::limited(MOST_REDIRECTS)) } else { builder };
+        let builder =
+            builder.connect_timeout(FIRST_ATTEMPT).pool_max_idle_per_host(requests).default_headers(headers);
         Ok(Service {
-            client: HttpClient::new(client(requests, None, is_web)?),
-            secrets,
+            client: HttpClient::new(builder.build().map_err(|error| cause(&error))?),
             limiter: Arc::new(Limiter::new(requests)),
             is_in_contact: AtomicBool::new(false),
             given_up: OnceLock::new(),
@@ -179,38 +119,51 @@ impl Service {
         })
     }
 
-    /// Waits for what `object_store` does by this service.
-    pub(super) async fn run<T>(
+    /// Waits for what `object_store` changes by this service; what it makes of the answer, and the headers of that.
+    pub(super) async fn change<T>(
         &self,
         call: Call,
         work: impl Future<Output = object_store::Result<T>>,
-    ) -> Result<Response<T>, Failure> {
+    ) -> Result<(T, HeaderMap), Failure> {
+        let (made, answer) = self.run(call, work).await?;
+        match made {
+            Ok(made) => Ok((made, answer.headers)),
+            Err(object_store::Error::NotFound { .. }) => Err(Failure::of_status(StatusCode::NOT_FOUND)),
+            Err(error) => Err(Failure::Final(
+                format!("the answer cannot be read: {}", cause(&error)),
+                "check that the address is that of a store, and its endpoint",
+            )),
+        }
+    }
+
+    /// Waits for what `object_store` asks for by this service.
+    pub(super) async fn read<T>(
+        &self,
+        call: Call,
+        work: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<Answer, Failure> {
+        self.run(call, work).await.map(|(_, answer)| answer)
+    }
+
+    async fn run<T>(
+        &self,
+        call: Call,
+        work: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<(object_store::Result<T>, Answer), Failure> {
         // Before the request is signed, which holds for some minutes only.
         let permit = self.permit(&call).await;
-        call.progress().permit = Some(permit);
+        *held(&call.permit) = Some(permit);
         let call = Arc::new(call);
-        let outcome = CALL.scope(call.clone(), work).await;
-        let mut progress = call.progress();
-        match outcome {
-            Ok(value) => {
-                let headers = std::mem::take(&mut progress.headers);
-                Ok(Response { value, headers, left_out: std::mem::take(&mut progress.left_out) })
-            }
-            Err(error) => Err(match (progress.failure.take(), error) {
-                (Some(failure), _) => failure,
-                (
-                    None,
-                    object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. },
-                ) => Failure::Answered(Box::new(Answer::new(StatusCode::NOT_IMPLEMENTED))),
-                (None, object_store::Error::NotFound { .. }) => {
-                    Failure::Answered(Box::new(Answer::new(StatusCode::NOT_FOUND)))
-                }
-                (None, error) if progress.began.is_none() => Failure::Credentials(cause(&error)),
-                (None, error) => Failure::Final(
-                    format!("the answer cannot be read: {}", cause(&error)),
-                    "check that the address is that of a store, and its endpoint",
-                ),
-            }),
+        let made = CALL.scope(call.clone(), work).await;
+        let outcome = held(&call.outcome).take();
+        match (outcome, made) {
+            (Some(outcome), made) => outcome.map(|answer| (made, answer)),
+            (None, Ok(made)) => Ok((Ok(made), Answer::default())),
+            (
+                None,
+                Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }),
+            ) => Err(Failure::of_status(StatusCode::NOT_IMPLEMENTED)),
+            (None, Err(error)) => Err(Failure::Credentials(cause(&error))),
         }
     }
 
@@ -219,141 +172,124 @@ impl Service {
     }
 
     /// Leave to make a request, once the locks that it needs are known to be held.
-    async fn leave(&self, call: &Call, request: &HttpRequest) -> Result<Permit, AttemptError> {
+    async fn leave(&self, call: &Call, request: &HttpRequest) -> Result<Permit, Failure> {
         let leases = self.open.leases(request, call.key.as_deref());
         let began = Instant::now();
-        let mut permit = call.progress().permit.take();
+        let mut permit = held(&call.permit).take();
         loop {
             let held = match permit.take() {
                 Some(permit) => permit,
                 None => self.permit(call).await,
             };
             if leases.iter().any(|lease| lease.is_lost()) {
-                return Err(AttemptError::Failure(Failure::Final(LOST.to_owned(), LOST_HELP)));
+                return Err(Failure::Final(LOST.to_owned(), LOST_HELP));
             }
             if leases.iter().all(|lease| lease.is_known()) {
                 return Ok(held);
             }
             drop(held);
             if began.elapsed() > PATIENCE {
-                let why = "the lock of the run could not be renewed".to_owned();
-                return Err(AttemptError::Failure(Failure::GivenUp(why)));
+                return Err(Failure::GivenUp("the lock of the run could not be renewed".to_owned()));
             }
             tokio::time::sleep(SHORTEST_WAIT).await;
         }
     }
 
-    /// How much longer a call may take, and how long it waits for a sign of the server.
-    fn patience(&self, call: &Call) -> (Duration, Duration) {
-        let began = *call.progress().began.get_or_insert_with(Instant::now);
+    /// Makes a request until another attempt could not succeed any more, or takes too long.
+    async fn answer(&self, call: &Call, mut request: HttpRequest) -> Result<Answer, Failure> {
+        complete(&mut request, call.key.is_none())?;
+        let (mut attempts, mut began) = (0, None);
+        loop {
+            let permit = self.leave(call, &request).await?;
+            if let Some(why) = self.given_up.get() {
+                return Err(Failure::GivenUp(why.clone()));
+            }
+            let began = *began.get_or_insert_with(Instant::now);
+            let outcome = self.attempt(call, &request, permit, began).await;
+            let Err(Failure::Passing(why, asked)) = outcome else { return outcome };
+            attempts += 1;
+            let wait = asked.unwrap_or_else(|| backoff(attempts));
+            if wait >= self.left(began).0 {
+                let why = format!("{why} ({attempts} attempts in {} s)", began.elapsed().as_secs());
+                if !self.is_in_contact.load(Ordering::Acquire) {
+                    let _ = self.given_up.set(why.clone());
+                }
+                return Err(Failure::GivenUp(why));
+            }
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// How much longer a call may take that has begun then, and how long it waits for a sign of the server.
+    fn left(&self, began: Instant) -> (Duration, Duration) {
         let is_first = !self.is_in_contact.load(Ordering::Acquire);
         let left = if is_first { FIRST_CONTACT } else { PATIENCE }.saturating_sub(began.elapsed());
         (left, if is_first { FIRST_ATTEMPT.min(left) } else { SILENCE })
     }
 
     /// Makes a request once.
-    async fn attempt(&self, call: &Call, mut request: HttpRequest) -> Result<HttpResponse, AttemptError> {
-        let permit = self.leave(call, &request).await?;
-        if let Some(why) = self.given_up.get() {
-            return Err(AttemptError::Failure(Failure::GivenUp(why.clone())));
-        }
-        let (_, silence) = self.patience(call);
-        self.complete(&mut request)?;
-        let answer = self.receive(call, request.clone(), silence).await?;
-        if is_passing(answer.status) && !fails_by(&request, answer.status) {
+    async fn attempt(
+        &self,
+        call: &Call,
+        request: &HttpRequest,
+        permit: Permit,
+        began: Instant,
+    ) -> Result<Answer, Failure> {
+        let answer = self.receive(call, request.clone(), self.left(began).1).await?;
+        if is_passing(answer.status) && !fails_by(request, answer.status) {
             if matches!(answer.status.as_u16(), 429 | 503) {
                 permit.too_many();
             }
-            let why = format!("the server answers {}", answer.status);
-            return Err(AttemptError::Passing(why, retry_after(&answer.headers)));
+            return Err(Failure::Passing(
+                format!("the server answers {}", answer.status),
+                retry_after(&answer.headers),
+            ));
         }
         self.is_in_contact.store(true, Ordering::Release);
         permit.succeeded();
-        let (answer, left_out) = answer.checked(&request, call.key.is_some())?;
-        let mut progress = call.progress();
-        progress.headers = answer.headers.clone();
-        progress.left_out = left_out;
-        drop(progress);
-        answer.into_response(&request, call.key.is_some())
-    }
-
-    /// Adds what `object_store` does not know, or may not sign since servers on the way change it.
-    fn complete(&self, request: &mut HttpRequest) -> Result<(), AttemptError> {
-        let no_url =
-            |why: String| AttemptError::Failure(Failure::Final(why, "check the address and the endpoint"));
-        // Not all servers take `+` for the space that it stands for in a query.
-        let url = match (&self.secrets.query, request.uri().to_string().split_once('?')) {
-            (Some(query), _) => format!("{}?{query}", request.uri()),
-            (None, Some((path, query))) => format!("{path}?{}", query.replace('+', "%20")),
-            (None, None) => request.uri().to_string(),
-        };
-        Url::parse(&url).map_err(|error| no_url(format!("the address is no URL: {error}")))?;
-        *request.uri_mut() = url.parse().map_err(|_| no_url("the address is no URL".to_owned()))?;
-        if let Some(authorization) = &self.secrets.authorization
-            && let Ok(mut value) = HeaderValue::from_str(authorization)
-        {
-            value.set_sensitive(true);
-            request.headers_mut().insert(AUTHORIZATION, value);
-        }
-        if request.method() == Method::GET {
-            request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        }
-        Ok(())
+        answer.checked(request)
     }
 
     /// Sends a request, and reads what comes.
-    async fn receive(
-        &self,
-        call: &Call,
-        request: HttpRequest,
-        silence: Duration,
-    ) -> Result<Answer, AttemptError> {
+    async fn receive(&self, call: &Call, request: HttpRequest, silence: Duration) -> Result<Answer, Failure> {
         let sent = request.body().content_length() as u64;
         let longest = silence + Duration::from_secs(sent / SLOWEST_UPLOAD + call.moves / SLOWEST_MOVE);
-        let has_body = request.method() != Method::HEAD;
-        let range = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
-        let keep = BodyLimit::of(range, call.most);
-        let answered = tokio::time::timeout(longest, self.client.execute(request)).await;
+        let (range, is_head) = (range_of(&request), request.method() == Method::HEAD);
         let silent =
-            || AttemptError::passing(format!("no answer came within {:.0} s", longest.as_secs_f64().ceil()));
-        let (parts, body) = answered.map_err(|_| silent())?.map_err(|error| passing(&error))?.into_parts();
-        let mut kept = Body::new(keep, parts.status, &parts.headers, has_body)?;
+            |_| Failure::passing(format!("no answer came within {:.0} s", longest.as_secs_f64().ceil()));
+        let answered = tokio::time::timeout(longest, self.client.execute(request)).await.map_err(silent)?;
+        let (parts, body) = answered.map_err(|error| Failure::of_transport(&error))?.into_parts();
+        let (status, headers) = (parts.status, parts.headers);
+        if is_head {
+            let object_bytes = header(&headers, CONTENT_LENGTH).and_then(|length| length.parse().ok());
+            return Ok(Answer { status, headers, body: Vec::new(), object_bytes });
+        }
+        let mut kept = Body::new(range, call.most, status, &headers)?;
         let mut pieces = body.bytes_stream();
-        while has_body && !kept.is_done() {
-            let silent = |_| AttemptError::passing(format!("the answer stopped for {} s", silence.as_secs()));
-            match tokio::time::timeout(silence, pieces.next()).await.map_err(silent)? {
-                Some(piece) => kept.take(&piece.map_err(|error| passing(&error))?)?,
-                None => break,
-            }
+        while !kept.is_done() {
+            let silent = |_| Failure::passing(format!("the answer stopped for {} s", silence.as_secs()));
+            let Some(piece) = tokio::time::timeout(silence, pieces.next()).await.map_err(silent)? else {
+                break;
+            };
+            kept.take(&piece.map_err(|error| Failure::of_transport(&error))?)?;
         }
         let (body, object_bytes) = kept.finish()?;
-        Ok(Answer { status: parts.status, headers: parts.headers, body, object_bytes })
+        Ok(Answer { status, headers, body, object_bytes })
     }
+}
 
-    /// Waits before a request is made again, or keeps why it is not.
-    async fn failed(&self, call: &Call, trouble: AttemptError) -> HttpError {
-        let failure = match trouble {
-            AttemptError::Failure(failure) => failure,
-            AttemptError::Passing(why, asked) => {
-                call.progress().attempts += 1;
-                let attempts = call.progress().attempts;
-                let wait = asked.unwrap_or_else(|| backoff(attempts));
-                let (left, _) = self.patience(call);
-                if wait < left {
-                    tokio::time::sleep(wait).await;
-                    return HttpError::new(HttpErrorKind::Request, Failed);
-                }
-                let began = call.progress().began.map_or(0, |began| began.elapsed().as_secs());
-                let why = format!("{why} ({attempts} attempts in {began} s)");
-                if !self.is_in_contact.load(Ordering::Acquire) {
-                    let _ = self.given_up.set(why.clone());
-                }
-                Failure::GivenUp(why)
-            }
-        };
-        call.progress().failure = Some(failure);
-        HttpError::new(HttpErrorKind::Unknown, Failed)
+/// Adds what `object_store` does not know, or may not sign since servers on the way change it.
+fn complete(request: &mut HttpRequest, is_of_bucket: bool) -> Result<(), Failure> {
+    let no_url = |why| Failure::Final(why, "check the address and the endpoint");
+    let mut url = request.uri().to_string();
+    if let Some((path, query)) = url.split_once('?').filter(|_| is_of_bucket) {
+        // Not all servers take `+` for the space that it stands for in a query.
+        url = format!("{path}?{}", query.replace('+', "%20"));
     }
+    Url::parse(&url).map_err(|error| no_url(format!("the address is no URL: {error}")))?;
+    *request.uri_mut() = url.parse().map_err(|_| no_url("the address is no URL".to_owned()))?;
+    request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    Ok(())
 }
 
 /// Gives `object_store` the service.
@@ -366,35 +302,26 @@ impl HttpConnector for Connector {
     }
 }
 
+#[async_trait]
 impl HttpService for Connector {
-    // As `async_trait` has it, which is not worth a dependency.
-    fn call<'life, 'future>(
-        &'life self,
-        request: HttpRequest,
-    ) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'future>>
-    where
-        'life: 'future,
-        Self: 'future,
-    {
-        Box::pin(async move {
-            let call = CALL.try_with(Arc::clone).unwrap_or_default();
-            match self.0.attempt(&call, request).await {
-                Ok(response) => Ok(response),
-                Err(trouble) => Err(self.0.failed(&call, trouble).await),
-            }
-        })
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let call = CALL.try_with(Arc::clone).unwrap_or_default();
+        let outcome = self.0.answer(&call, request.clone()).await;
+        let response = match &outcome {
+            Ok(answer) if !answer::is_read(&request) => Ok(answer.to_response(&request)),
+            _ => Err(HttpError::new(HttpErrorKind::Unknown, Kept)),
+        };
+        *held(&call.outcome) = Some(outcome);
+        response
     }
 }
 
-/// A client of `reqwest`; with `limit`, no exchange takes longer. Redirects are followed: of a bucket only on its own host.
-pub(super) fn client(
-    requests: usize,
-    limit: Option<Duration>,
-    is_web: bool,
-) -> Result<reqwest::Client, String> {
-    use reqwest::redirect::Policy;
-    // The first of all in the process counts, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What all clients of `reqwest` have in common; they follow redirects only on one host.
+pub(super) fn client_builder() -> reqwest::ClientBuilder {
     let on_host = Policy::custom(|attempt| {
         let is_same = attempt.previous().last().is_some_and(|last| last.origin() == attempt.url().origin());
         match attempt.previous().len() {
@@ -402,37 +329,37 @@ pub(super) fn client(
             _ => attempt.stop(),
         }
     });
-    let builder = reqwest::Client::builder()
-        .redirect(if is_web { Policy::limited(MOST_REDIRECTS) } else { on_host })
-        .connect_timeout(limit.unwrap_or(FIRST_ATTEMPT))
-        .pool_max_idle_per_host(requests)
-        .user_agent(concat!("zarrcast/", env!("CARGO_PKG_VERSION")));
-    let builder = match limit {
-        Some(limit) => builder.timeout(limit),
-        None => builder,
-    };
-    let builder = match certificate::authorities_instead() {
+    // The first of all in the process counts, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let agent = concat!("zarrcast/", env!("CARGO_PKG_VERSION"));
+    let builder = reqwest::Client::builder().redirect(on_host).user_agent(agent);
+    match authorities_instead() {
         Some(authorities) => builder.tls_certs_only(authorities),
         None => builder,
-    };
-    builder.build().map_err(|error| cause(&error))
+    }
 }
 
-/// The innermost cause of an error, which says most: "connection refused". The words of `object_store` name its types, and
-/// may name secrets.
-pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
-    let mut innermost = error;
-    while let Some(next) = innermost.source() {
-        innermost = next;
+/// Whom to trust instead of the system's authorities; `None` where there are some.
+///
+/// A system that has none, as an empty container, gets those that Mozilla trusts, which are in the program. Where the environment names
+/// a file or a folder of authorities in which there is none, nobody is trusted, and all that needs no certificate works.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+fn authorities_instead() -> Option<Vec<Certificate>> {
+    // It is looked at once: the files are long.
+    static HAS_SOME: LazyLock<bool> =
+        LazyLock::new(|| !rustls_native_certs::load_native_certs().certs.is_empty());
+    if *HAS_SOME {
+        return None;
     }
-    innermost.to_string()
+    let is_named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some());
+    let bundled = TLS_SERVER_ROOT_CERTS.iter().filter(|_| !is_named);
+    Some(bundled.filter_map(|authority| Certificate::from_der(authority).ok()).collect())
 }
 
-fn passing(error: &HttpError) -> AttemptError {
-    match certificate::untrusted(error) {
-        Some((why, help)) => AttemptError::Failure(Failure::Final(why, help)),
-        None => AttemptError::passing(cause(error)),
-    }
+/// Other systems verify certificates themselves.
+#[cfg(not(all(unix, not(target_vendor = "apple"))))]
+fn authorities_instead() -> Option<Vec<Certificate>> {
+    None
 }
 
 /// Whether a server says so that does not know what it will say the next time.
@@ -443,21 +370,24 @@ fn is_passing(status: StatusCode) -> bool {
 /// Whether it asks for what some servers have not learned, and fail at: more bytes from the end than an object may have, or
 /// many objects to be removed.
 fn fails_by(request: &HttpRequest, status: StatusCode) -> bool {
-    let is_from_end =
-        request.headers().get(RANGE).is_some_and(|range| range.as_bytes().starts_with(b"bytes=-"));
+    let is_from_end = matches!(range_of(request), Some(GetRange::Suffix(_)));
     status == StatusCode::INTERNAL_SERVER_ERROR && (is_from_end || answer::is_of_many(request))
+}
+
+/// Seconds since 1970 of a date of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
+pub(super) fn seconds(date: &str) -> Option<u64> {
+    DateTime::parse_from_rfc2822(date.trim()).ok()?.timestamp().try_into().ok()
 }
 
 /// How long the server asks to wait: so many seconds, or until a date by its own clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let text = header(headers, RETRY_AFTER)?.trim();
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds));
     }
-    let until = date::seconds(text)?;
-    let now = headers.get(DATE).and_then(|now| date::seconds(now.to_str().ok()?));
     let here = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    Some(Duration::from_secs(until.saturating_sub(now.unwrap_or_else(here))))
+    let now = header(headers, DATE).and_then(seconds).unwrap_or_else(here);
+    Some(Duration::from_secs(seconds(text)?.saturating_sub(now)))
 }
 
 /// Twice as long each time, less up to a half, so that not all come back at once.
@@ -482,5 +412,13 @@ mod tests {
         assert_eq!(asked("Sun, 06 Nov 1994 08:50:07 GMT"), Some(30));
         assert_eq!(asked("Sun, 06 Nov 1994 08:00:00 GMT"), Some(0));
         assert_eq!(asked("soon"), None);
+        assert_eq!(seconds("Thu, 29 Feb 2024 23:59:60 GMT"), Some(1_709_251_199));
+    }
+
+    #[test]
+    fn every_bundled_authority_is_one_that_can_be_trusted() {
+        let mut store = rustls::RootCertStore::empty();
+        let (added, ignored) = store.add_parsable_certificates(TLS_SERVER_ROOT_CERTS.iter().cloned());
+        assert!(ignored == 0 && added > 100);
     }
 }

@@ -1,0 +1,291 @@
+//! Why a request came to nothing, in words, and what to do about it.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use rustls::CertificateError;
+
+use super::address::Kind;
+use super::answer::Answer;
+use super::client::Client;
+use crate::store::{RemoteError, StoreError};
+
+/// The most letters of a server's own words.
+const MOST_WORDS: usize = 200;
+
+/// Why there is no answer, or none of a success.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Another attempt may succeed, after a wait that the store may have asked for.
+    Passing(String, Option<Duration>),
+    /// The store cannot be reached, or not often enough.
+    GivenUp(String),
+    /// The object holds more bytes than may be read.
+    TooLarge { found: u64, bound: u64 },
+    /// There are no credentials.
+    Credentials(String),
+    /// The server gives other bytes where the last ones of an object are asked for.
+    NotFromEnd,
+    /// The store answers, and asking again would change nothing.
+    Answered(Box<Answer>),
+    /// No other attempt can succeed: why, and what to do.
+    Final(String, &'static str),
+}
+
+impl Failure {
+    pub(super) fn passing(why: impl Into<String>) -> Self {
+        Failure::Passing(why.into(), None)
+    }
+
+    /// An answer of which only the status is known.
+    pub(super) fn of_status(status: StatusCode) -> Self {
+        Failure::Answered(Box::new(Answer::new(status)))
+    }
+
+    /// What sending a request, or reading its answer, failed by.
+    pub(super) fn of_transport(error: &(dyn Error + 'static)) -> Self {
+        untrusted(error).unwrap_or_else(|| Failure::passing(cause(error)))
+    }
+
+    /// The status of an answer.
+    pub(super) fn status(&self) -> Option<u16> {
+        if let Failure::Answered(answer) = self { Some(answer.status.as_u16()) } else { None }
+    }
+}
+
+/// The innermost cause of an error, which says most: "connection refused". The words of `object_store` name its types, and
+/// may name secrets.
+pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(next) = innermost.source() {
+        innermost = next;
+    }
+    innermost.to_string()
+}
+
+/// The failure of a server that is not spoken to, since nobody knows who it is; `None` for an error of another kind.
+fn untrusted(error: &(dyn Error + 'static)) -> Option<Failure> {
+    let mut next = error;
+    let tls = loop {
+        if let Some(tls) = next.downcast_ref() {
+            break tls;
+        }
+        // An error of the system that holds another one gives the cause of that one as its own.
+        next = match next.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inside) => inside,
+            None => next.source()?,
+        };
+    };
+    let why = match tls {
+        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            "nobody whom this machine trusts has signed the server's certificate".to_owned()
+        }
+        rustls::Error::InvalidCertificate(error) => {
+            format!("the server's certificate does not hold: {error}")
+        }
+        rustls::Error::InvalidMessage(_) => "the server does not speak TLS there".to_owned(),
+        _ => return None,
+    };
+    let help = "check the address (name, port, whether it begins with http://) and the clock of this machine; certificates of \
+                further authorities are read from the PEM file that SSL_CERT_FILE names, which is to hold all of them";
+    Some(Failure::Final(why, help))
+}
+
+/// Whom is asked, and by whom.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Who {
+    pub(super) kind: Kind,
+    /// Whether nothing is signed.
+    pub(super) is_anonymous: bool,
+}
+
+/// An error of what was attempted on an object, as messages name it.
+pub(super) fn error(
+    action: &'static str,
+    object: String,
+    why: impl Into<String>,
+    help: impl Into<String>,
+) -> StoreError {
+    let (why, help) = (why.into(), help.into());
+    StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused: false }))
+}
+
+impl Client {
+    /// An error of what was attempted on an object.
+    pub(super) fn error(
+        &self,
+        action: &'static str,
+        key: &str,
+        why: impl Into<String>,
+        help: impl Into<String>,
+    ) -> StoreError {
+        error(action, self.shown(key), why, help)
+    }
+
+    /// The error of a call that has failed.
+    pub(super) fn failed(&self, action: &'static str, key: &str, failure: Failure) -> StoreError {
+        let object = self.shown(key);
+        let is_refused = matches!(&failure, Failure::Answered(answer) if is_refused(answer));
+        let (why, help) = match failure {
+            Failure::TooLarge { found, bound } => return StoreError::TooLarge { object, found, bound },
+            Failure::Passing(why, _) | Failure::GivenUp(why) => {
+                (why, unreachable_help(self.who.kind).to_owned())
+            }
+            Failure::Credentials(why) => {
+                (format!("there are no credentials: {why}"), credentials_help(self.who.kind).to_owned())
+            }
+            Failure::NotFromEnd => (
+                "other bytes came than were asked for".to_owned(),
+                unreachable_help(self.who.kind).to_owned(),
+            ),
+            Failure::Final(why, help) => (why, help.to_owned()),
+            Failure::Answered(answer) => answered(&answer, self.who),
+        };
+        StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused }))
+    }
+}
+
+/// Why an answer is none of a success, and what to do.
+fn answered(answer: &Answer, who: Who) -> (String, String) {
+    let status = answer.status;
+    let region = answer.header("x-amz-bucket-region");
+    if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
+        let why = format!("the bucket lies in the region {region} ({status})");
+        return (why, format!("set AWS_REGION={region}"));
+    }
+    if let Some(location) = answer.header("location").filter(|_| status.is_redirection()) {
+        let Ok(url) = reqwest::Url::parse(location) else {
+            return (format!("its redirects lead to no answer ({status})"), "check the endpoint".to_owned());
+        };
+        let led_to = url.origin().ascii_serialization();
+        let why = format!(
+            "the store leads to {led_to}, which gets no credentials that were for the store ({status})"
+        );
+        return (why, format!("name {led_to} as the endpoint, where you trust it"));
+    }
+    let code = answer.code().map(line);
+    // In the store's own words, without the number and the time of the request, which Azure puts behind them.
+    let message = answer.element("Message").map(line);
+    let message = message.as_deref().and_then(|message| message.split(" RequestId:").next());
+    let words = match (&code, message.filter(|message| !message.is_empty())) {
+        (Some(code), Some(message)) => format!("the store answers {status}: {code}, {message}"),
+        (Some(code), None) => format!("the store answers {status}: {code}"),
+        (None, _) => format!("the store answers {status}"),
+    };
+    (words, help(code.as_deref().unwrap_or_default(), status, who))
+}
+
+/// Whether one object is refused, and others may not be: nothing is wrong with who asks.
+pub(super) fn is_refused(answer: &Answer) -> bool {
+    const OF_WHO_ASKS: [&str; 9] = [
+        "InvalidAccessKeyId",
+        "NotSignedUp",
+        "SignatureDoesNotMatch",
+        "ExpiredToken",
+        "InvalidToken",
+        "RequestTimeTooSkewed",
+        "AuthenticationFailed",
+        "AuthorizationFailure",
+        "InvalidAuthenticationInfo",
+    ];
+    answer.status.as_u16() == 403 && answer.code().is_none_or(|code| !OF_WHO_ASKS.contains(&code))
+}
+
+/// Whether the bucket itself is absent, not only the object.
+pub(super) fn lacks_bucket(answer: &Answer) -> bool {
+    const CODES: [&str; 4] =
+        ["NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "InvalidBucketName"];
+    answer.code().is_some_and(|code| CODES.contains(&code))
+}
+
+/// A text on one line, as much of it as is shown.
+fn line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(MOST_WORDS).collect()
+}
+
+fn help(code: &str, status: StatusCode, who: Who) -> String {
+    let help = match (code, status.as_u16()) {
+        ("NoSuchBucket" | "ContainerNotFound" | "InvalidBucketName", _) => {
+            "there is no such bucket or container: check its name, the endpoint and the region"
+        }
+        ("InvalidAccessKeyId" | "NotSignedUp", _) => {
+            "the access key is not known there: check AWS_ACCESS_KEY_ID, AWS_PROFILE and the endpoint"
+        }
+        ("SignatureDoesNotMatch", _) => {
+            "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY"
+        }
+        ("ExpiredToken" | "InvalidToken" | "ExpiredTokenException", _) => {
+            "the credentials have expired: get new ones, such as by `aws sso login`"
+        }
+        ("RequestTimeTooSkewed", _) => "the clock of this machine is wrong: set it",
+        ("AuthorizationHeaderMalformed", _) => "the region or the access key is wrong: check AWS_REGION",
+        ("InvalidResourceName", _) => {
+            "that is no name of a container: 3 to 63 small letters, digits and single `-`"
+        }
+        ("AuthenticationFailed" | "AuthorizationFailure" | "InvalidAuthenticationInfo", _)
+        | ("AuthenticationRequired", _)
+        | (_, 401) => credentials_help(who.kind),
+        (_, 403) => {
+            let who = if who.is_anonymous {
+                credentials_help(who.kind)
+            } else {
+                "the credentials do not allow it; public data may need `--anonymous`"
+            };
+            return format!(
+                "{who}; where the store answers 403 for what is absent, `--missing-status 403` takes it so"
+            );
+        }
+        (_, 301 | 307 | 308) => "check the endpoint and the region",
+        (_, 404) => "check the address",
+        (_, 405 | 501) => "the server does not do this: check that the address is that of a store",
+        _ => "check the address and the options of the store",
+    };
+    help.to_owned()
+}
+
+fn credentials_help(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Http => "give user and password in the URL, or an address that is signed",
+        Kind::S3 => {
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; public data need `--anonymous`"
+        }
+        Kind::Google => {
+            "set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials; public data need `--anonymous`"
+        }
+        Kind::Azure => {
+            "check AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY, which expires; \
+             public data need `--anonymous`"
+        }
+    }
+}
+
+fn unreachable_help(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Http => "check the address and the network, and try again",
+        Kind::S3 => "check AWS_ENDPOINT_URL, AWS_REGION and the network, and try again",
+        Kind::Google | Kind::Azure => "check the account, the endpoint and the network, and try again",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificate_error_is_found_however_deep_it_lies() {
+        let told = |error: &(dyn Error + 'static)| match untrusted(error) {
+            Some(Failure::Final(why, help)) => format!("{why}; {help}"),
+            _ => String::new(),
+        };
+        let error = rustls::Error::InvalidCertificate(CertificateError::Expired);
+        assert!(told(&error).contains("xpired"), "{}", told(&error));
+        let error = io::Error::other(io::Error::other(error));
+        assert!(told(&error).contains("xpired"));
+        let error = io::Error::other(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
+        assert!(told(&error).contains("nobody") && told(&error).contains("SSL_CERT_FILE"));
+        assert!(untrusted(&io::Error::other("connection reset")).is_none());
+    }
+}
