@@ -72,13 +72,7 @@ impl Default for RemoteOptions {
 impl fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.settings.iter().map(|(name, _)| name.as_str()).collect();
-        f.debug_struct("RemoteOptions")
-            .field("settings", &names)
-            .field("anonymous", &self.anonymous)
-            .field("requests", &self.requests)
-            .field("refused_is_absent", &self.refused_is_absent)
-            .field("allows_file_references", &self.allows_file_references)
-            .finish()
+        f.debug_struct("RemoteOptions").field("settings", &names).finish_non_exhaustive()
     }
 }
 

@@ -26,9 +26,9 @@ pub(crate) struct Address {
     /// What follows it, without the slashes around it: of a bucket literally, of a web server as the URL has it.
     pub(super) path: String,
     /// The query of a web server's URL, which goes with every key. It may be a secret.
-    query: Option<String>,
+    pub(super) query: Option<String>,
     /// The user and the password, percent-decoded.
-    user: Option<(String, String)>,
+    pub(super) user: Option<(String, String)>,
 }
 
 /// Without what may be a secret.
@@ -41,14 +41,14 @@ impl fmt::Debug for Address {
 impl Address {
     /// Takes a URL apart, given as its scheme and what follows `://`; `None` where the scheme is none of these.
     pub(crate) fn parse(scheme: &str, rest: &str) -> Option<Result<Self, &'static str>> {
-        let kind = match scheme.to_ascii_lowercase().as_str() {
-            "http" | "https" => return Some(Self::of_web(&scheme.to_ascii_lowercase(), rest)),
-            "s3" => Kind::S3,
-            "gs" => Kind::Google,
-            "az" => Kind::Azure,
+        let scheme = scheme.to_ascii_lowercase();
+        Some(match scheme.as_str() {
+            "http" | "https" => Self::of_web(&scheme, rest),
+            "s3" => Self::of_bucket(Kind::S3, rest),
+            "gs" => Self::of_bucket(Kind::Google, rest),
+            "az" => Self::of_bucket(Kind::Azure, rest),
             _ => return None,
-        };
-        Some(Self::of_bucket(kind, rest))
+        })
     }
 
     fn of_bucket(kind: Kind, rest: &str) -> Result<Self, &'static str> {
@@ -71,10 +71,7 @@ impl Address {
         if rest.contains('#') {
             return Err("the URL of a store has no fragment: write # as %23");
         }
-        let (rest, query) = match rest.split_once('?') {
-            Some((rest, query)) => (rest, Some(query.to_owned())),
-            None => (rest, None),
-        };
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, host) = match authority.rsplit_once('@') {
             Some((user, host)) => (Some(user), host),
@@ -84,11 +81,9 @@ impl Address {
             return Err("the name of a server follows ://");
         }
         let decoded = |text| percent_decoded(text).ok_or(BAD_PERCENT);
+        let user = user.map(|user| user.split_once(':').unwrap_or((user, "")));
         let user = match user {
-            Some(user) => {
-                let (name, password) = user.split_once(':').unwrap_or((user, ""));
-                Some((decoded(name)?, decoded(password)?))
-            }
+            Some((name, password)) => Some((decoded(name)?, decoded(password)?)),
             None => None,
         };
         decoded(path)?;
@@ -97,34 +92,25 @@ impl Address {
         }
         let path = path.trim_end_matches('/').to_owned();
         let root = format!("{scheme}://{host}");
-        Ok(Address { kind: Kind::Http, root, path, query: query.filter(|query| !query.is_empty()), user })
+        let query = Some(query.to_owned()).filter(|query| !query.is_empty());
+        Ok(Address { kind: Kind::Http, root, path, query, user })
     }
 
     /// As messages name the bucket or the server: never a secret.
     pub(super) fn shown_root(&self) -> String {
         let scheme = match self.kind {
-            Kind::Http => return self.root.clone(),
-            Kind::S3 => "s3",
-            Kind::Google => "gs",
-            Kind::Azure => "az",
+            Kind::Http => "",
+            Kind::S3 => "s3://",
+            Kind::Google => "gs://",
+            Kind::Azure => "az://",
         };
-        format!("{scheme}://{}", self.root)
+        format!("{scheme}{}", self.root)
     }
 
     /// As messages name all of it: without user, password and query.
     pub(crate) fn shown(&self) -> String {
         let separator = if self.path.is_empty() { "" } else { "/" };
         format!("{}{separator}{}", self.shown_root(), self.path)
-    }
-
-    /// The query that goes with every key.
-    pub(super) fn query(&self) -> Option<&str> {
-        self.query.as_deref()
-    }
-
-    /// The user and the password.
-    pub(super) fn user(&self) -> Option<(&str, &str)> {
-        self.user.as_ref().map(|(name, password)| (name.as_str(), password.as_str()))
     }
 
     /// The address of the first file of such a name that the path leads into, and the way on in it.
@@ -146,11 +132,6 @@ impl Address {
     /// The same with another path.
     pub(super) fn with_path(&self, path: &str) -> Address {
         Address { path: path.to_owned(), ..self.clone() }
-    }
-
-    /// The same without the path.
-    pub(super) fn without_path(&self) -> Address {
-        Address { path: String::new(), ..self.clone() }
     }
 }
 
@@ -186,8 +167,8 @@ mod tests {
         let found = address("HTTPS://us%65r:se%63ret@host:8080/a%20b/c.zarr/?signature=secret").unwrap();
         assert_eq!(found.shown(), "https://host:8080/a%20b/c.zarr");
         assert_eq!(format!("{found:?}"), r#"Address("https://host:8080/a%20b/c.zarr")"#);
-        assert_eq!(found.user(), Some(("user", "secret")));
-        assert_eq!(found.query(), Some("signature=secret"));
+        assert_eq!(found.user, Some(("user".to_owned(), "secret".to_owned())));
+        assert_eq!(found.query.as_deref(), Some("signature=secret"));
         for text in ["http://", "http:///a", "http://h/a#b", "http://h/%2", "http://h/%ff", "http://h/a/../b"]
         {
             assert!(address(text).is_err(), "{text}");

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use object_store::CredentialProvider;
-use object_store::aws::AwsCredential;
+use object_store::aws::{AwsCredential, AwsCredentialProvider};
+use object_store::client::StaticCredentialProvider;
 use serde::Deserialize;
 
 /// A profile of both files.
@@ -20,12 +21,6 @@ use serde::Deserialize;
 pub(super) struct AwsFiles {
     profile: String,
     values: BTreeMap<String, String>,
-}
-
-/// Where a profile has its keys from.
-pub(super) enum Source {
-    Keys { key_id: String, secret_key: String, token: Option<String> },
-    Process(CredentialProcess),
 }
 
 impl AwsFiles {
@@ -77,17 +72,18 @@ impl AwsFiles {
     }
 
     /// Where the keys come from; `None` where the profile has none. An error for what is not built.
-    pub(super) fn credentials(&self) -> Result<Option<Source>, String> {
+    pub(super) fn credentials(&self) -> Result<Option<AwsCredentialProvider>, String> {
         let keys = self.value("aws_access_key_id").zip(self.value("aws_secret_access_key"));
         if let Some((key_id, secret_key)) = keys {
-            return Ok(Some(Source::Keys { key_id, secret_key, token: self.value("aws_session_token") }));
+            let credential = AwsCredential { key_id, secret_key, token: self.value("aws_session_token") };
+            return Ok(Some(Arc::new(StaticCredentialProvider::new(credential))));
         }
         if let Some(command) = self.value("credential_process") {
             let words = shlex::split(&command).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {
                 format!("the credential_process of the profile `{}` is no command", self.profile)
             })?;
-            return Ok(Some(Source::Process(CredentialProcess { words, kept: Mutex::default() })));
+            return Ok(Some(Arc::new(CredentialProcess { words, kept: Mutex::default() })));
         }
         let elsewhere = ["role_arn", "sso_session", "sso_start_url", "login_session"];
         match elsewhere.into_iter().find(|name| self.value(name).is_some()) {
@@ -129,7 +125,7 @@ fn read_section(text: &str, names: &[&str], into: &mut BTreeMap<String, String>)
 }
 
 /// A program that gives credentials (`credential_process`).
-pub(super) struct CredentialProcess {
+struct CredentialProcess {
     words: Vec<String>,
     kept: Mutex<Option<(Arc<AwsCredential>, Option<Instant>)>>,
 }
@@ -183,23 +179,19 @@ impl CredentialProcess {
     }
 }
 
+#[async_trait]
 impl CredentialProvider for CredentialProcess {
     type Credential = AwsCredential;
 
-    // As `async_trait` has it, which is not worth a dependency.
-    fn get_credential<'life, 'future>(
-        &'life self,
-    ) -> Pin<Box<dyn Future<Output = object_store::Result<Arc<AwsCredential>>> + Send + 'future>>
-    where
-        'life: 'future,
-        Self: 'future,
-    {
-        Box::pin(async { self.credential() })
+    async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
+        self.credential()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     const CONFIG: &str = "
@@ -248,18 +240,13 @@ s3 =
         let printed =
             r#"{"Version":1,"AccessKeyId":"a","SecretAccessKey":"b","Expiration":"2030-01-01T00:00:00Z"}"#;
         let command = format!("echo '{printed}'");
-        let Ok(Some(Source::Process(process))) = files(&[("credential_process", &command)]).credentials()
-        else {
-            panic!("no process");
-        };
-        let credential = process.credential().unwrap();
+        let provider =
+            |command: &str| files(&[("credential_process", command)]).credentials().unwrap().unwrap();
+        let credential = provider(&command).get_credential().now_or_never().unwrap().unwrap();
         assert_eq!((credential.key_id.as_str(), credential.secret_key.as_str()), ("a", "b"));
-        let Ok(Some(Source::Process(process))) =
-            files(&[("credential_process", "echo secret")]).credentials()
-        else {
-            panic!("no process");
-        };
-        assert!(!format!("{:?}{:?}", process.credential().unwrap_err(), process).contains("secret"));
+        let process = provider("echo secret");
+        let error = process.get_credential().now_or_never().unwrap().unwrap_err();
+        assert!(!format!("{error:?}{process:?}").contains("secret"));
     }
 
     #[test]

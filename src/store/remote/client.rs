@@ -1,6 +1,7 @@
 //! A bucket or a web server: objects and listings by their whole keys, without blocking.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,18 +12,16 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
 use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
 
 use super::address::{Address, Kind};
-use super::ahead::Ahead;
 use super::answer::Answer;
 use super::configuration;
 use super::errors::{Failure, Who, is_refused, lacks_bucket};
 use super::listing::Page;
-use super::reader::FIRST;
+use super::prefetch::{FIRST, Prefetch};
 use super::runtime::runtime;
 use super::service::{Call, Service};
-use super::writes::Writes;
+use super::writes::InFlightWrites;
 use crate::store::{Part, RemoteOptions, StoreError};
 
 /// Encodings that change the bytes. Some stores keep names of others with their objects, such as `aws-chunked`.
@@ -58,8 +57,8 @@ pub(super) struct Client {
     refused: Mutex<BTreeSet<String>>,
     /// With what keys begin that the server does not list.
     unlisted: Mutex<BTreeSet<String>>,
-    pub(super) ahead: Ahead,
-    pub(super) writes: Writes,
+    pub(super) prefetch: Prefetch,
+    pub(super) writes: InFlightWrites,
     /// Whether the server gives the last bytes of objects.
     gives_ends: AtomicBool,
     /// Whether it removes many objects by one request.
@@ -91,8 +90,6 @@ pub(super) struct GetRequest<'a> {
     pub(super) part: Part,
     /// The most bytes of it.
     pub(super) most: u64,
-    /// The most bytes of the whole object, where only reading it tells how many it has.
-    pub(super) of: u64,
     /// The version that it must be, where parts of it have been read.
     pub(super) version: Option<&'a str>,
 }
@@ -138,8 +135,8 @@ impl Client {
             name: name.to_owned(),
             who: Who { kind: address.kind, is_anonymous },
             runtime,
-            ahead: Ahead::new(options.requests.get()),
-            writes: Writes::new(runtime, options.requests.get()),
+            prefetch: Prefetch::new(options.requests.get()),
+            writes: InFlightWrites::new(runtime, options.requests.get()),
             stores,
             service,
             // Azure has no ranges from the end.
@@ -161,25 +158,11 @@ impl Client {
         self.runtime.block_on(work)
     }
 
-    /// Waits for a task that was begun.
-    pub(super) async fn ended<T>(
-        &self,
-        action: &'static str,
-        key: &str,
-        task: JoinHandle<Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        task.await.unwrap_or_else(|error| {
-            let source = std::io::Error::other(error);
-            Err(StoreError::Io { action, object: self.shown(key), source })
-        })
-    }
-
     /// What a bucket does that web servers do not.
-    fn bucket(&self, action: &'static str, key: &str) -> Result<&Arc<dyn Bucket>, StoreError> {
-        self.stores.bucket.as_ref().ok_or_else(|| {
-            let help = "name a node; of a hierarchy, consolidated metadata tell what is in it";
-            self.error(action, key, "a web server does not tell what it holds", help)
-        })
+    fn bucket(&self) -> object_store::Result<&Arc<dyn Bucket>> {
+        let none =
+            object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() };
+        self.stores.bucket.as_ref().ok_or(none)
     }
 
     /// Reads an object, or a part of it; of one that does not say how many bytes it has, at most `most`.
@@ -190,7 +173,7 @@ impl Client {
 
     /// Reads a part of an object; `None` where it is absent.
     pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<GetResult>, StoreError> {
-        let GetRequest { key, part, most, version, of } = wanted;
+        let GetRequest { key, part, most, version } = wanted;
         let too_large = |found| StoreError::TooLarge { object: self.shown(key), found, bound: most };
         let empty = |object_bytes| GetResult { offset: 0, bytes: Vec::new(), object_bytes, version: None };
         let (bound, range) = match part {
@@ -203,7 +186,7 @@ impl Client {
             Part::Last(length) if !self.gives_ends.load(Ordering::Relaxed) => {
                 return self.fetch_end(wanted, length).await;
             }
-            Part::Last(length) => (of, Some(GetRange::Suffix(length))),
+            Part::Last(length) => (u64::MAX, Some(GetRange::Suffix(length))),
         };
         let failure = match self.get(key, bound, of_version(range, version)).await {
             Ok(answer) => return self.found(wanted, answer).map(Some),
@@ -362,7 +345,10 @@ impl Client {
     /// A page of a listing.
     pub(super) async fn list(&self, listed: ListRequest<'_>, next: Option<&str>) -> Result<Page, StoreError> {
         let below = listed.prefix.trim_end_matches('/');
-        let bucket = self.bucket("list", below)?;
+        let Ok(bucket) = self.bucket() else {
+            let help = "name a node; of a hierarchy, consolidated metadata tell what is in it";
+            return Err(self.error("list", below, "a web server does not tell what it holds", help));
+        };
         let options = PaginatedListOptions {
             offset: listed.after.map(str::to_owned),
             delimiter: listed.by_folder.then_some("/".into()),
@@ -392,6 +378,29 @@ impl Client {
         page.folders.retain(|key| key.starts_with(listed.prefix));
         page.left_out.retain(|key| key.starts_with(listed.prefix));
         Ok(page)
+    }
+
+    /// Gives each page of a listing to `visit`, until that breaks off.
+    pub(super) fn pages(
+        &self,
+        listed: ListRequest<'_>,
+        mut visit: impl FnMut(Page) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let mut next = None;
+        loop {
+            let mut page = self.wait(self.list(listed, next.as_deref()))?;
+            let following = page.next.take();
+            let is_same = following.is_some() && following == next;
+            if visit(page).is_break() || following.is_none() {
+                return Ok(());
+            }
+            if is_same {
+                let why = "the listing begins anew without end";
+                let below = listed.prefix.trim_end_matches('/');
+                return Err(self.error("list", below, why, "report it to whoever runs the store"));
+            }
+            next = following;
+        }
     }
 
     /// Makes a request that changes an object.
@@ -474,14 +483,14 @@ impl Client {
         }
         let (gone, left): (Vec<String>, Vec<String>) =
             keys.iter().cloned().partition(|key| Path::parse(key).is_ok_and(|path| gone.contains(&path)));
-        gone.iter().for_each(|key| self.forget(key));
+        gone.iter().for_each(|key| self.service.open.forget(key));
         left
     }
 
     /// Begins an upload in parts; what names it.
     pub(super) async fn begin_upload(&self, key: &str) -> Result<String, StoreError> {
-        let bucket = self.bucket("write", key)?;
-        let id = self.change("write", key, async { bucket.create_multipart(&path(key)?).await }).await?;
+        let id =
+            self.change("write", key, async { self.bucket()?.create_multipart(&path(key)?).await }).await?;
         self.service.open.begin(key, &id);
         Ok(id)
     }
@@ -494,9 +503,10 @@ impl Client {
         number: usize,
         bytes: Vec<u8>,
     ) -> Result<PartId, StoreError> {
-        let bucket = self.bucket("write", key)?;
-        self.change("write", key, async { bucket.put_part(&path(key)?, id, number, bytes.into()).await })
-            .await
+        self.change("write", key, async {
+            self.bucket()?.put_part(&path(key)?, id, number, bytes.into()).await
+        })
+        .await
     }
 
     /// Ends an upload: the object is there, whole.
@@ -506,16 +516,15 @@ impl Client {
         id: &String,
         parts: Vec<PartId>,
     ) -> Result<(), StoreError> {
-        let bucket = self.bucket("write", key)?;
-        self.change("write", key, async { bucket.complete_multipart(&path(key)?, id, parts).await }).await?;
+        self.change("write", key, async { self.bucket()?.complete_multipart(&path(key)?, id, parts).await })
+            .await?;
         self.service.open.end(key, id);
         Ok(())
     }
 
     /// Gives an upload up: its parts take no room any more.
     pub(super) async fn abort_upload(&self, key: &str, id: &String) -> Result<(), StoreError> {
-        let bucket = self.bucket("remove", key)?;
-        self.change("remove", key, async { bucket.abort_multipart(&path(key)?, id).await }).await?;
+        self.change("remove", key, async { self.bucket()?.abort_multipart(&path(key)?, id).await }).await?;
         self.service.open.end(key, id);
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Locks as objects, where the store heeds conditions: one is made only where there is none, and replaced only by who knows
 //! which version of it stands there. Its holder renews it; one that is not renewed expires.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::future::join;
 use object_store::{GetOptions, PutMode, UpdateVersion};
@@ -12,7 +13,6 @@ use tokio::task::JoinHandle;
 
 use super::answer::header;
 use super::client::{Client, PutOutcome};
-use super::lease::{LOST, LOST_HELP, Lease, Moment};
 use super::service::seconds;
 use crate::store::{Asker, Holding, StoreError, machine};
 
@@ -21,15 +21,22 @@ const EXPIRES_AFTER: u64 = 60;
 const RENEWED_EACH: Duration = Duration::from_secs(15);
 /// Where a renewal failed, it is tried again after this time.
 const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// So long after its last renewal a lock is taken for this process's. A request that begins then ends before others may take
+/// the lock over.
+const KNOWN_FOR: Duration = Duration::from_secs(20);
 /// The most bytes of a lock.
 const MOST_BYTES: u64 = 64 << 10;
 /// How often a lock is asked for that goes while it is looked at.
 const ATTEMPTS: usize = 3;
 
+pub(super) const LOST: &str =
+    "another run has taken this lock over, since this one gave no sign for too long, or it was removed";
+pub(super) const LOST_HELP: &str = "see which runs write there; one goes on with what is done by `--resume`, a part of a job by `--partition` again";
+
 /// A lock that this process has until it is dropped.
 #[derive(Debug)]
 pub(super) struct RemoteLock {
-    held: Arc<LockOwner>,
+    owner: Arc<LockOwner>,
     renewing: JoinHandle<()>,
 }
 
@@ -45,12 +52,22 @@ pub(super) enum LockOutcome {
 #[derive(Debug)]
 pub(super) struct LockOwner {
     client: Arc<Client>,
-    key: String,
+    pub(super) key: String,
     text: Text,
     /// Whether the server replaces it only where its version is the one that is named.
     heeds_versions: bool,
     version: Mutex<Option<UpdateVersion>>,
-    pub(super) lease: Arc<Lease>,
+    /// The lock is another's, or was given up.
+    is_lost: AtomicBool,
+    /// When the last request began that has shown it to be this process's.
+    renewed: Mutex<Moment>,
+}
+
+/// A time by both clocks: one of them stands still while the machine sleeps, the other one can be set.
+type Moment = (Instant, SystemTime);
+
+fn now() -> Moment {
+    (Instant::now(), SystemTime::now())
 }
 
 /// What stands in the object.
@@ -66,7 +83,7 @@ struct Text {
 }
 
 /// A lock that stands there.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct LockState {
     /// `None` where it is none of this program.
     text: Option<Text>,
@@ -86,51 +103,50 @@ impl RemoteLock {
         key: String,
         asker: &Asker<'_>,
     ) -> Result<LockOutcome, StoreError> {
-        let text = Text {
-            id: machine::unique_name(),
-            note: asker.note.to_owned(),
-            expires_after: EXPIRES_AFTER,
-            taken: None,
+        let (id, note) = (machine::unique_name(), asker.note.to_owned());
+        let owner = LockOwner {
+            client,
+            key,
+            text: Text { id, note, expires_after: EXPIRES_AFTER, taken: None },
+            heeds_versions: false,
+            version: Mutex::default(),
+            is_lost: AtomicBool::new(false),
+            renewed: Mutex::new(now()),
         };
-        let held = LockOwner::new(client, key, text);
         for _ in 0..ATTEMPTS {
-            match held.write(PutMode::Create).await? {
+            match owner.write(PutMode::Create).await? {
                 PutOutcome::Unsupported => return Ok(LockOutcome::Unsupported),
                 PutOutcome::Done(headers) => {
-                    return held.made(version(&headers), time(&headers, DATE)).await;
+                    return owner.made(version(&headers), time(&headers, DATE)).await;
                 }
                 PutOutcome::Refused => {}
             }
             // It may have gone meanwhile.
-            let Some(standing) = held.standing().await? else { continue };
-            let is_own = standing.text.as_ref().is_some_and(|text| text.id == held.text.id);
-            if is_own {
+            let Some(standing) = owner.standing().await? else { continue };
+            if standing.is_of(&owner) {
                 // The answer to the first attempt was lost.
-                return held.made(standing.version, standing.now).await;
+                return owner.made(standing.version, standing.now).await;
             }
-            if !standing.is_free(asker) {
-                return Ok(LockOutcome::Elsewhere(standing.holding()));
-            }
-            let Some(version) = standing.version else {
+            let Some(version) = standing.version.clone().filter(|_| standing.is_free(asker)) else {
                 return Ok(LockOutcome::Elsewhere(standing.holding()));
             };
-            if let PutOutcome::Done(headers) = held.write(PutMode::Update(version)).await? {
-                return held.made(self::version(&headers), time(&headers, DATE)).await;
+            if let PutOutcome::Done(headers) = owner.write(PutMode::Update(version)).await? {
+                return owner.made(self::version(&headers), time(&headers, DATE)).await;
             }
             // Another was faster.
         }
-        held.elsewhere().await
+        Ok(LockOutcome::Elsewhere(owner.standing().await?.unwrap_or_default().holding()))
     }
 
     /// Whether another has it by now.
     pub(super) fn is_lost(&self) -> bool {
-        self.held.lease.is_lost()
+        self.owner.is_lost()
     }
 
     /// Finds out whether this process still has it.
     pub(super) async fn confirm(&self) -> Result<(), StoreError> {
-        if !self.is_lost() && !self.held.renew().await? {
-            self.held.lease.lose();
+        if !self.is_lost() && !self.owner.renew().await? {
+            self.owner.lose();
         }
         self.check()
     }
@@ -140,36 +156,23 @@ impl RemoteLock {
         if !self.is_lost() {
             return Ok(());
         }
-        Err(self.held.client.error("keep", &self.held.key, LOST, LOST_HELP))
+        Err(self.owner.client.error("keep", &self.owner.key, LOST, LOST_HELP))
     }
 }
 
 impl LockOwner {
-    /// A text for a place, where no version of it is known.
-    fn new(client: Arc<Client>, key: String, text: Text) -> Self {
-        LockOwner {
-            client,
-            key,
-            text,
-            heeds_versions: false,
-            version: Mutex::default(),
-            lease: Arc::new(Lease::new()),
-        }
-    }
-
     /// The lock stands there as this process wrote it: finds out what the server heeds, and begins to renew it.
     async fn made(
         mut self,
         mut version: Option<UpdateVersion>,
         now: Option<u64>,
     ) -> Result<LockOutcome, StoreError> {
-        let client = self.client.clone();
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
         let (again, elsewhere) =
             join(self.write(PutMode::Create), self.write(PutMode::Update(no_version()))).await;
         if !matches!(again?, PutOutcome::Refused) {
-            client.delete(&self.key).await?;
+            self.client.delete(&self.key).await?;
             return Ok(LockOutcome::Unsupported);
         }
         self.text.taken = now;
@@ -182,41 +185,54 @@ impl LockOwner {
             PutOutcome::Unsupported => false,
         };
         *self.version() = version;
-        let held = Arc::new(self);
-        held.client.hold(&held);
-        let renewed = held.clone();
-        let renewing = client.runtime.spawn(async move {
+        let owner = Arc::new(self);
+        owner.client.service.open.hold(&owner);
+        let renewed = owner.clone();
+        let renewing = owner.client.runtime.spawn(async move {
             // The first time at once, so that it says when it was taken.
             let mut wait = Duration::ZERO;
             loop {
                 tokio::time::sleep(wait).await;
                 wait = match renewed.renew().await {
                     Ok(true) => RENEWED_EACH,
-                    Ok(false) => return renewed.lease.lose(),
+                    Ok(false) => return renewed.lose(),
                     // Whether it is still there shows once the store answers again.
                     Err(_) => TRIED_AGAIN_AFTER,
                 };
             }
         });
-        Ok(LockOutcome::Ours(RemoteLock { held, renewing }))
+        Ok(LockOutcome::Ours(RemoteLock { owner, renewing }))
     }
 
-    /// Another has it.
-    async fn elsewhere(&self) -> Result<LockOutcome, StoreError> {
-        let unknown = Holding { note: String::new(), age: None, expires_after: EXPIRES_AFTER };
-        Ok(LockOutcome::Elsewhere(self.standing().await?.map_or(unknown, LockState::holding)))
-    }
-
-    fn version(&self) -> std::sync::MutexGuard<'_, Option<UpdateVersion>> {
+    fn version(&self) -> MutexGuard<'_, Option<UpdateVersion>> {
         self.version.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn renewed(&self) -> MutexGuard<'_, Moment> {
+        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lose(&self) {
+        self.is_lost.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing has to be found out before something is changed: as long as the lock is not known to be this
+    /// process's, nothing is changed of what it guards.
+    pub(super) fn is_known(&self) -> bool {
+        let (instant, time) = *self.renewed();
+        self.is_lost() || instant.elapsed().max(time.elapsed().unwrap_or_default()) < KNOWN_FOR
     }
 
     /// Gives a sign; false where the lock is another's.
     async fn renew(&self) -> Result<bool, StoreError> {
-        let begun = Moment::now();
+        let begun = now();
         let is_own = self.sign().await?;
         if is_own {
-            self.lease.renewed(begun);
+            *self.renewed() = begun;
         }
         Ok(is_own)
     }
@@ -232,38 +248,30 @@ impl LockOwner {
         }
         // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
         // this and the next request has it taken away, and finds that out by its own next renewal.
-        match self.standing().await? {
-            Some(LockState { text: Some(text), version, .. }) if text.id == self.text.id => {
-                *self.version() = version;
-                if !self.heeds_versions {
-                    self.client.put(&self.key, self.bytes()).await?;
-                }
-                Ok(true)
-            }
-            _ => Ok(false),
+        let Some(standing) = self.standing().await?.filter(|standing| standing.is_of(self)) else {
+            return Ok(false);
+        };
+        *self.version() = standing.version;
+        if !self.heeds_versions {
+            self.client.put(&self.key, self.bytes()).await?;
         }
-    }
-
-    pub(super) fn is_at(&self, key: &str) -> bool {
-        self.key == key
+        Ok(true)
     }
 
     /// Whether only who has the lock changes an object: all of the place that it lies in, but itself.
     pub(super) fn guards(&self, key: &str) -> bool {
         let place = self.key.rfind(".zarrcast/").map_or("", |end| &self.key[..end]);
-        key.starts_with(place) && !self.is_at(key)
+        key.starts_with(place) && self.key != key
     }
 
-    /// Removes the lock, unless it is another's.
+    /// Removes the lock, unless it is another's. A task that renews it may hold it a while longer.
     pub(super) async fn release(&self) -> Result<(), StoreError> {
-        if self.lease.is_lost() {
+        if self.is_lost() {
             return Ok(());
         }
-        self.client.unguard(self);
-        self.lease.lose();
-        let is_own =
-            |standing: &LockState| standing.text.as_ref().is_some_and(|text| text.id == self.text.id);
-        if self.standing().await?.as_ref().is_some_and(is_own) {
+        self.client.service.open.forget(&self.key);
+        self.lose();
+        if self.standing().await?.is_some_and(|standing| standing.is_of(self)) {
             self.client.delete(&self.key).await?;
         }
         Ok(())
@@ -284,8 +292,7 @@ impl LockOwner {
             Err(failure) if failure.status() == Some(404) => return Ok(None),
             Err(failure) => return Err(self.client.failed("look at", &self.key, failure)),
         };
-        let now = time(&answer.headers, DATE);
-        let renewed = time(&answer.headers, LAST_MODIFIED);
+        let (now, renewed) = (time(&answer.headers, DATE), time(&answer.headers, LAST_MODIFIED));
         Ok(Some(LockState {
             text: serde_json::from_slice(&answer.body).ok(),
             version: version(&answer.headers),
@@ -296,17 +303,24 @@ impl LockOwner {
 }
 
 impl LockState {
+    fn is_of(&self, owner: &LockOwner) -> bool {
+        self.text.as_ref().is_some_and(|text| text.id == owner.text.id)
+    }
+
+    fn expires_after(&self) -> u64 {
+        self.text.as_ref().map_or(EXPIRES_AFTER, |text| text.expires_after)
+    }
+
     /// Whether its holder is known to have ended, or has given no sign for too long.
     fn is_free(&self, asker: &Asker<'_>) -> bool {
-        let expires_after = self.text.as_ref().map_or(EXPIRES_AFTER, |text| text.expires_after);
-        let has_expired = self.idle.is_some_and(|idle| idle > expires_after);
-        has_expired || self.text.as_ref().is_some_and(|text| (asker.has_ended)(&text.note))
+        self.idle.is_some_and(|idle| idle > self.expires_after())
+            || self.text.as_ref().is_some_and(|text| (asker.has_ended)(&text.note))
     }
 
     fn holding(self) -> Holding {
         let taken = self.text.as_ref().and_then(|text| text.taken);
         let age = self.now.zip(taken).map(|(now, taken)| now.saturating_sub(taken));
-        let expires_after = self.text.as_ref().map_or(EXPIRES_AFTER, |text| text.expires_after);
+        let expires_after = self.expires_after();
         Holding { note: self.text.map(|text| text.note).unwrap_or_default(), age, expires_after }
     }
 }
@@ -316,7 +330,7 @@ impl Drop for RemoteLock {
     fn drop(&mut self) {
         self.renewing.abort();
         // Where this fails, it expires.
-        let _ = self.held.client.wait(self.held.release());
+        let _ = self.owner.client.wait(self.owner.release());
     }
 }
 

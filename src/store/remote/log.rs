@@ -1,5 +1,6 @@
 //! Logs as numbered objects, each of some whole lines: an object cannot grow.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,19 +43,13 @@ impl RemoteLog {
 
     /// Finds its objects.
     fn find(&mut self) -> Result<(), StoreError> {
-        let prefix = format!("{}/", self.key);
-        let mut next: Option<String> = None;
-        self.parts.clear();
-        loop {
-            let listed = ListRequest { prefix: &prefix, ..ListRequest::default() };
-            let page = self.client.wait(self.client.list(listed, next.as_deref()))?;
-            self.parts.extend(page.objects);
-            if page.next.is_none() || page.next == next {
-                break;
-            }
-            next = page.next;
-        }
-        self.parts.sort();
+        let (prefix, mut parts) = (format!("{}/", self.key), Vec::new());
+        self.client.pages(ListRequest { prefix: &prefix, ..ListRequest::default() }, |page| {
+            parts.extend(page.objects);
+            ControlFlow::Continue(())
+        })?;
+        parts.sort();
+        self.parts = parts;
         Ok(())
     }
 
@@ -77,17 +72,6 @@ impl RemoteLog {
         self.client.wait(self.client.put(&key, lines))?;
         self.parts.push((key, length));
         Ok(())
-    }
-
-    fn fetch(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
-        let wanted = GetRequest { key, part: Part::Whole, most, of: most, version: None };
-        let fetched = self.client.wait(self.client.fetch(wanted))?;
-        Ok(fetched.map(|fetched| fetched.bytes).unwrap_or_default())
-    }
-
-    /// Whether its first object is there, which goes first where a log is removed: the rest says nothing.
-    fn begins(&self) -> bool {
-        self.parts.first().is_some_and(|(first, _)| first.ends_with("/00000000"))
     }
 
     fn length(&self) -> u64 {
@@ -138,35 +122,33 @@ impl Log for RemoteLog {
         self.read_beginning(max_bytes)
     }
 
+    /// Nothing where its first object is not there, which goes first where a log is removed: what was done since may be
+    /// removed, too.
     fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
         let most = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        let begins = self.parts.first().is_some_and(|(first, _)| first.ends_with("/00000000"));
         let mut beginning = Vec::new();
-        for (key, bytes) in self.parts.iter().filter(|_| self.begins()) {
+        for (key, bytes) in self.parts.iter().filter(|_| begins) {
             if beginning.len() >= most {
                 break;
             }
-            beginning.extend(self.fetch(key, *bytes)?);
+            let wanted = GetRequest { key, part: Part::Whole, most: *bytes, version: None };
+            let fetched = self.client.wait(self.client.fetch(wanted))?;
+            beginning.extend(fetched.map(|fetched| fetched.bytes).unwrap_or_default());
         }
         beginning.truncate(most);
         Ok(beginning)
     }
 
-    /// What is cut off goes first, from the end: a process that dies on the way loses lines, and believes no wrong ones.
+    /// Whole objects go, from the end: a process that dies on the way loses lines, and believes no wrong ones. What is in one of
+    /// them before that length is done again where another process goes on.
     fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
         self.lines.clear();
         self.check_lock()?;
         while self.length() > length
-            && let Some((key, bytes)) = self.parts.pop()
+            && let Some((key, _)) = self.parts.pop()
         {
-            let kept = length.saturating_sub(self.length());
-            if kept == 0 {
-                self.client.wait(self.client.delete(&key))?;
-            } else {
-                let mut lines = self.fetch(&key, bytes)?;
-                lines.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
-                self.client.wait(self.client.put(&key, lines))?;
-                self.parts.push((key, kept));
-            }
+            self.client.wait(self.client.delete(&key))?;
         }
         Ok(())
     }

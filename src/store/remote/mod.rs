@@ -4,27 +4,23 @@
 //! service that is here.
 
 mod address;
-mod ahead;
 mod answer;
 mod aws_files;
 mod client;
 mod configuration;
 mod copy;
 mod errors;
-mod lease;
-mod let_go;
 mod limiter;
 mod listing;
 mod lock;
 mod log;
-mod reader;
+mod open;
+mod prefetch;
 mod remove;
 mod runtime;
 mod same;
 mod service;
 mod site;
-mod sizes;
-mod writer;
 mod writes;
 
 use std::collections::HashMap;
@@ -36,14 +32,14 @@ pub(super) use address::Address;
 use address::Kind;
 use client::{Client, GetRequest, GetResult, ListRequest, PutOutcome};
 pub(super) use configuration::{has_effect, is_setting};
+use copy::Sizes;
 use futures_util::future::{join, try_join_all};
 use listing::Page;
 use log::RemoteLog;
 use object_store::PutMode;
-use reader::{FIRST, RemoteReader};
+use prefetch::{FIRST, RemoteReader};
 use site::RemoteSite;
-use sizes::Sizes;
-use writer::RemoteWriter;
+use writes::RemoteWriter;
 
 use super::entry::EntryKind;
 use super::node::object_name;
@@ -66,7 +62,7 @@ pub struct RemoteStore {
     client: OnceLock<Result<Arc<Client>, String>>,
     /// Whether the server copies objects, once it has been asked to.
     copies: Mutex<Option<bool>>,
-    sizes: Sizes,
+    sizes: Mutex<Sizes>,
 }
 
 /// Without what may be a secret.
@@ -87,7 +83,7 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
         (_, Ok(key)) => ("", key.into_owned()),
         (_, Err(_)) => ("", Key::ROOT),
     };
-    let root = address.without_path();
+    let root = address.with_path("");
     let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
     let known =
         stores.iter().find(|store| store.address == root && store.base == base && store.options == *options);
@@ -103,7 +99,7 @@ impl RemoteStore {
     fn new(address: Address, base: String, options: RemoteOptions) -> Self {
         let separator = if base.is_empty() { "" } else { "/" };
         let name = format!("{}{separator}{base}", address.shown_root());
-        let (client, copies, sizes) = (OnceLock::new(), Mutex::default(), Sizes::default());
+        let (client, copies, sizes) = (OnceLock::new(), Mutex::default(), Mutex::default());
         RemoteStore { address, options, base, name, client, copies, sizes }
     }
 
@@ -136,35 +132,25 @@ impl RemoteStore {
     /// Nobody reads what it was before. What changes it already ends first: a removal would come over what is written next.
     fn changing(&self, key: &Key<'_>) -> Result<String, StoreError> {
         let client = self.client()?;
-        client.ahead.forget(key.as_str());
+        client.prefetch.forget(key.as_str());
         client.writes.finish_of(key.as_str())?;
         Ok(key.as_str().to_owned())
     }
 
     /// A part that was asked for before, or is asked for now.
-    fn fetch(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        (most, of): (u64, u64),
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn fetch(&self, key: &Key<'_>, part: Part, most: u64) -> Result<Option<GetResult>, StoreError> {
         let (key, client) = (key.as_str(), self.client()?);
         client.writes.finish_of(key)?;
-        let coming = client.ahead.take(key, part);
-        client.wait(async {
-            let come = match coming {
-                Some(coming) => coming.come().await,
-                None => None,
-            };
-            let Some(come) = come else {
-                return client.fetch(GetRequest { key, part, most, of, version: None }).await;
-            };
-            let come = come?;
-            match come.as_ref().map(|come| come.bytes.len() as u64).filter(|found| *found > most) {
-                Some(found) => Err(StoreError::TooLarge { object: client.shown(key), found, bound: most }),
-                None => Ok(come),
+        let Some(come) = client.take(key, Some(part)) else {
+            return client.wait(client.fetch(GetRequest { key, part, most, version: None }));
+        };
+        match come? {
+            Some(GetResult { bytes, .. }) if bytes.len() as u64 > most => {
+                let (object, found) = (client.shown(key), bytes.len() as u64);
+                Err(StoreError::TooLarge { object, found, bound: most })
             }
-        })
+            come => Ok(come),
+        }
     }
 
     /// Writes an object where there is none.
@@ -190,24 +176,21 @@ impl RemoteStore {
 
     /// The sizes of objects of one folder, from a listing of what lies between the first and the last of them.
     fn listed_sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
-        let (Some(least), Some(greatest)) = (names.iter().min(), names.iter().max()) else {
-            return Ok(Vec::new());
-        };
-        let in_common = least.bytes().zip(greatest.bytes()).take_while(|(a, b)| a == b).count();
-        let in_common = (0..=in_common).rev().find(|end| least.is_char_boundary(*end)).unwrap_or(0);
+        let (least, greatest) = (names.iter().min().unwrap_or(&""), names.iter().max().unwrap_or(&""));
+        let in_common = least.chars().zip(greatest.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a);
         let below = prefix_of(folder);
-        let prefix = format!("{below}{}", &least[..in_common]);
-        let last = format!("{below}{greatest}");
-        let mut known: HashMap<&str, Option<u64>> = names.iter().map(|name| (*name, None)).collect();
+        let prefix: String = below.chars().chain(in_common).collect();
         let by_folder = !names.iter().any(|name| name.contains('/'));
-        self.pages(folder, ListRequest { prefix: &prefix, by_folder, ..ListRequest::default() }, |page| {
+        let mut known: HashMap<&str, Option<u64>> = names.iter().map(|name| (*name, None)).collect();
+        self.pages(ListRequest { prefix: &prefix, by_folder, ..ListRequest::default() }, |page| {
+            let mut is_past = false;
             for (key, bytes) in &page.objects {
-                let name = key.strip_prefix(below.as_str());
-                if let Some(size) = name.and_then(|name| known.get_mut(name)) {
+                let name = key.strip_prefix(below.as_str()).unwrap_or_default();
+                is_past = name > *greatest;
+                if let Some(size) = known.get_mut(name) {
                     *size = Some(*bytes);
                 }
             }
-            let is_past = page.objects.last().is_some_and(|(key, _)| *key > last);
             if is_past { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok(names.iter().map(|name| known.get(name).copied().flatten()).collect())
@@ -216,26 +199,12 @@ impl RemoteStore {
     /// Gives each page of a listing to `visit`, until that breaks off.
     fn pages(
         &self,
-        below: &Key<'_>,
         listed: ListRequest<'_>,
-        mut visit: impl FnMut(Page) -> ControlFlow<()>,
+        visit: impl FnMut(Page) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let client = self.client()?;
         client.writes.finish()?;
-        let mut next = None;
-        loop {
-            let mut page = client.wait(client.list(listed, next.as_deref()))?;
-            let following = page.next.take();
-            let is_same = following.is_some() && following == next;
-            if visit(page).is_break() || following.is_none() {
-                return Ok(());
-            }
-            if is_same {
-                let why = "the listing begins anew without end";
-                return Err(client.error("list", below.as_str(), why, "report it to whoever runs the store"));
-            }
-            next = following;
-        }
+        client.pages(listed, visit)
     }
 }
 
@@ -261,21 +230,17 @@ impl Store for RemoteStore {
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
         into.clear();
-        let Some(fetched) = self.fetch(key, part, (most, most))? else { return Ok(None) };
+        let Some(fetched) = self.fetch(key, part, most)? else { return Ok(None) };
         *into = fetched.bytes;
         Ok(Some(Found { object_bytes: fetched.object_bytes }))
     }
 
     /// One request, which brings the end of the object as well: the index of a shard, or all of what is small.
-    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
         let client = self.client()?;
-        let came = match client.ahead.take_any(key.as_str()) {
-            Some(coming) => client.wait(coming.come()).transpose()?,
-            None => None,
-        };
-        let fetched = match came {
-            Some(fetched) => fetched,
-            None => self.fetch(key, Part::Last(FIRST), (FIRST, most))?,
+        let fetched = match client.take(key.as_str(), None) {
+            Some(come) => come?,
+            None => self.fetch(key, Part::Last(FIRST), FIRST)?,
         };
         let Some(fetched) = fetched else { return Ok(None) };
         Ok(Some(Box::new(RemoteReader::new(client.clone(), key.as_str().to_owned(), fetched))))
@@ -326,7 +291,7 @@ impl Store for RemoteStore {
         let prefix = prefix_of(below);
         let listed =
             ListRequest { prefix: &prefix, by_folder: depth == Depth::Folder, ..ListRequest::default() };
-        self.pages(below, listed, |page| {
+        self.pages(listed, |page| {
             let below = |key: &str| {
                 key.strip_prefix(prefix.as_str()).filter(|name| !name.is_empty()).map(str::to_owned)
             };
@@ -345,16 +310,16 @@ impl Store for RemoteStore {
     fn wants_hints(&self) -> Option<super::Ahead> {
         // Twice as many as are in flight: one that takes longer holds up none behind it.
         let requests = self.options.requests.get().saturating_mul(2);
-        Some(super::Ahead { requests, bytes: ahead::MOST_BYTES })
+        Some(super::Ahead { requests, bytes: prefetch::MOST_BYTES })
     }
 
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
         // What is wrong shows when it is read.
         let Ok(client) = self.client() else { return };
-        for (key, part) in soon.iter().take(client.ahead.room()) {
+        for (key, part) in soon.iter().take(client.prefetch.room()) {
             // What is being written is read once it is.
             if !client.writes.holds(key.as_str()) {
-                client.ahead.ask(client, key.as_str(), *part);
+                client.prefetch.ask(client, key.as_str(), *part);
             }
         }
     }
@@ -406,13 +371,8 @@ impl Store for RemoteStore {
             Tree::AllBut(kept) => self.remove_all(key, Some(kept))?,
             Tree::Object => {
                 self.check_writable("remove", key)?;
-                let (client, whole) = (self.client()?, self.changing(key)?);
-                let removing = client.clone();
-                client.writes.begin(
-                    key.as_str(),
-                    0,
-                    async move { removing.delete(&whole).await.map(drop) },
-                )?;
+                let (client, whole) = (self.client()?.clone(), self.changing(key)?);
+                self.client()?.writes.begin(key.as_str(), 0, async move { client.delete(&whole).await })?;
             }
         }
         Ok(true)
@@ -422,11 +382,11 @@ impl Store for RemoteStore {
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
         self.check_writable("write", key)?;
         match self.kind(key)? {
-            Some(_) => {
-                let (object, source) =
-                    (object_name(&self.name, key), std::io::ErrorKind::AlreadyExists.into());
-                Err(StoreError::Io { action: "create", object, source })
-            }
+            Some(_) => Err(StoreError::Io {
+                action: "create",
+                object: object_name(&self.name, key),
+                source: std::io::ErrorKind::AlreadyExists.into(),
+            }),
             None => Ok(()),
         }
     }

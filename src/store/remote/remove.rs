@@ -40,7 +40,7 @@ impl RemoteStore {
         let (client, prefix) = (self.client()?, prefix_of(key));
         let kept = kept.map(prefix_of);
         let mut keys = Vec::new();
-        self.pages(key, ListRequest { prefix: &prefix, ..ListRequest::default() }, |page| {
+        self.pages(ListRequest { prefix: &prefix, ..ListRequest::default() }, |page| {
             let found = page.objects.into_iter().map(|(key, _)| key);
             keys.extend(found.filter(|key| !kept.as_ref().is_some_and(|kept| key.starts_with(kept))));
             ControlFlow::Continue(())
@@ -51,7 +51,7 @@ impl RemoteStore {
                 let (removing, removed) = (client.clone(), key.clone());
                 client.writes.begin(&key, 0, async move {
                     removing.delete(&removed).await?;
-                    removing.forget(&removed);
+                    removing.service.open.forget(&removed);
                     Ok(())
                 })?;
             }

@@ -24,9 +24,9 @@ use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use super::answer::{self, Answer, Body, header, range_of};
 use super::errors::{Failure, cause};
-use super::lease::{LOST, LOST_HELP};
-use super::let_go::OpenUploads;
 use super::limiter::{Limiter, Permit};
+use super::lock::{LOST, LOST_HELP};
+use super::open::OpenUploads;
 
 /// A store that cannot be reached at first contact is given up after this time.
 const FIRST_CONTACT: Duration = Duration::from_secs(13);
@@ -173,7 +173,7 @@ impl Service {
 
     /// Leave to make a request, once the locks that it needs are known to be held.
     async fn leave(&self, call: &Call, request: &HttpRequest) -> Result<Permit, Failure> {
-        let leases = self.open.leases(request, call.key.as_deref());
+        let locks = self.open.locks_for(request, call.key.as_deref());
         let began = Instant::now();
         let mut permit = held(&call.permit).take();
         loop {
@@ -181,10 +181,10 @@ impl Service {
                 Some(permit) => permit,
                 None => self.permit(call).await,
             };
-            if leases.iter().any(|lease| lease.is_lost()) {
+            if locks.iter().any(|lock| lock.is_lost()) {
                 return Err(Failure::Final(LOST.to_owned(), LOST_HELP));
             }
-            if leases.iter().all(|lease| lease.is_known()) {
+            if locks.iter().all(|lock| lock.is_known()) {
                 return Ok(held);
             }
             drop(held);

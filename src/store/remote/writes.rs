@@ -1,56 +1,74 @@
 //! Objects that are being written: requests go on while the next object is made, and are acknowledged when the store is
-//! settled.
+//! settled. Small ones are written by one request, others in parts.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use futures_util::future::join_all;
+use object_store::multipart::PartId;
 use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::timeout;
 
+use super::client::Client;
 use crate::store::StoreError;
+use crate::store::object::WriteObject;
 
 /// Bytes that may be under way.
 const MOST_BYTES: u64 = 32 << 20;
+/// Objects of more bytes are written in parts of so many.
+const PART: usize = 8 << 20;
+const _: () = assert!(PART as u64 == crate::store::UPLOAD_PART_BYTES);
+/// Parts are twice as large after so many: there may be ten thousand of them.
+const PARTS_OF_A_SIZE: usize = 1000;
+/// Parts that are under way end within this time, or are given up with their object.
+const PARTS_TO_END: Duration = Duration::from_millis(750);
+/// Parts of one object that are under way.
+const MOST_PARTS: usize = 4;
 
 /// What is being written.
 #[derive(Debug)]
-pub(super) struct Writes {
+pub(super) struct InFlightWrites {
     runtime: &'static Runtime,
     most: usize,
-    pending: Mutex<Pending>,
-    /// The numbers of all that have not succeeded yet, or have failed.
-    unwritten: Arc<Mutex<BTreeSet<u64>>>,
-    /// Told of each that ends, for those who wait for one that another thread waits for too.
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Told of each write that ends.
     ended: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Pending {
-    /// In the order in which they began, but for those that a thread waits for.
-    writes: VecDeque<Write>,
-    /// Keys and numbers of all that nobody has seen the end of.
-    keys: HashSet<String>,
-    numbers: BTreeSet<u64>,
+struct State {
+    /// The keys and bytes of all that are under way, by their numbers; `None` for those that have failed.
+    writes: BTreeMap<u64, Option<(String, u64)>>,
     /// How many have begun, which numbers the next.
     begun: u64,
-    bytes: u64,
     /// What failed first, until somebody is told.
     failed: Option<StoreError>,
 }
 
-#[derive(Debug)]
-struct Write {
-    number: u64,
-    key: String,
-    bytes: u64,
-    task: JoinHandle<Result<(), StoreError>>,
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl Writes {
+impl State {
+    fn holds(&self, key: &str) -> bool {
+        self.writes.values().flatten().any(|(other, _)| other == key)
+    }
+}
+
+impl InFlightWrites {
     pub(super) fn new(runtime: &'static Runtime, requests: usize) -> Self {
-        let (pending, unwritten) = (Mutex::default(), Arc::default());
-        Writes { runtime, most: requests.saturating_mul(2), pending, unwritten, ended: Condvar::new() }
+        InFlightWrites { runtime, most: requests.saturating_mul(2), shared: Arc::default() }
     }
 
     /// Begins to write an object of so many bytes, once there is room. The error is that of an earlier one.
@@ -60,95 +78,197 @@ impl Writes {
         bytes: u64,
         write: impl Future<Output = Result<(), StoreError>> + Send + 'static,
     ) -> Result<(), StoreError> {
-        self.finish_until(|pending| {
-            let has_room = pending.bytes == 0 || pending.bytes.saturating_add(bytes) <= MOST_BYTES;
-            has_room && pending.writes.len() < self.most && !pending.keys.contains(key)
+        let mut state = self.wait_until(|state| {
+            let under_way = || state.writes.values().flatten().map(|(_, bytes)| *bytes);
+            let sum: u64 = under_way().sum();
+            (sum == 0 || sum.saturating_add(bytes) <= MOST_BYTES)
+                && under_way().count() < self.most
+                && !state.holds(key)
         })?;
-        let mut pending = self.pending();
-        pending.bytes += bytes;
-        pending.keys.insert(key.to_owned());
-        let number = pending.begun;
-        pending.begun += 1;
-        pending.numbers.insert(number);
-        held(&self.unwritten).insert(number);
-        let unwritten = self.unwritten.clone();
-        let task = self.runtime.spawn(async move {
-            let outcome = write.await;
-            if outcome.is_ok() {
-                held(&unwritten).remove(&number);
+        let (number, key) = (state.begun, key.to_owned());
+        state.begun += 1;
+        state.writes.insert(number, Some((key.clone(), bytes)));
+        drop(state);
+        let (shared, task) = (self.shared.clone(), self.runtime.spawn(write));
+        self.runtime.spawn(async move {
+            let outcome = task.await.unwrap_or_else(|error| Err(ended_early(key, error)));
+            let mut state = shared.state();
+            state.writes.remove(&number);
+            if let Err(error) = outcome {
+                state.writes.insert(number, None);
+                state.failed.get_or_insert(error);
             }
-            outcome
+            drop(state);
+            shared.ended.notify_all();
         });
-        pending.writes.push_back(Write { number, key: key.to_owned(), bytes, task });
         Ok(())
     }
 
     /// Waits until all that has begun is done, whoever began it. What others begin meanwhile is not waited for.
     pub(super) fn finish(&self) -> Result<(), StoreError> {
-        let begun = self.pending().begun;
-        self.finish_until(|pending| pending.numbers.first().is_none_or(|first| *first >= begun))
+        let begun = self.next();
+        self.wait_until(|state| state.writes.range(..begun).all(|(_, write)| write.is_none())).map(drop)
     }
 
     /// The number of the next write.
     pub(super) fn next(&self) -> u64 {
-        self.pending().begun
+        self.shared.state().begun
     }
 
     /// Whether all writes of these numbers have ended well.
     pub(super) fn are_done(&self, writes: Range<u64>) -> bool {
-        held(&self.unwritten).range(writes).next().is_none()
+        self.shared.state().writes.range(writes).next().is_none()
     }
 
     /// Whether an object is being written.
     pub(super) fn holds(&self, key: &str) -> bool {
-        self.pending().keys.contains(key)
+        self.shared.state().holds(key)
     }
 
     /// Waits until an object is not being written.
     pub(super) fn finish_of(&self, key: &str) -> Result<(), StoreError> {
-        self.finish_until(|pending| !pending.keys.contains(key))
+        self.wait_until(|state| !state.holds(key)).map(drop)
     }
 
-    fn finish_until(&self, is_enough: impl Fn(&Pending) -> bool) -> Result<(), StoreError> {
+    fn wait_until(&self, is_enough: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>, StoreError> {
+        let mut state = self.shared.state();
         loop {
-            let first = {
-                let mut pending = self.pending();
-                if let Some(error) = pending.failed.take() {
-                    return Err(error);
-                }
-                if is_enough(&pending) {
-                    return Ok(());
-                }
-                let first = pending.writes.pop_front();
-                if first.is_none() {
-                    // Other threads wait for what is left.
-                    drop(self.ended.wait(pending).unwrap_or_else(PoisonError::into_inner));
-                }
-                first
-            };
-            let Some(Write { number, key, bytes, task }) = first else { continue };
-            let outcome = self.runtime.block_on(task).unwrap_or_else(|error| {
-                let source = std::io::Error::other(error);
-                Err(StoreError::Io { action: "write", object: key.clone(), source })
-            });
-            let mut pending = self.pending();
-            pending.bytes -= bytes;
-            pending.keys.remove(&key);
-            pending.numbers.remove(&number);
-            if let Err(error) = outcome {
-                pending.failed = pending.failed.take().or(Some(error));
+            if let Some(error) = state.failed.take() {
+                return Err(error);
             }
-            self.ended.notify_all();
+            if is_enough(&state) {
+                return Ok(state);
+            }
+            state = self.shared.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-    }
-
-    fn pending(&self) -> MutexGuard<'_, Pending> {
-        held(&self.pending)
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// The error of a task that has panicked.
+fn ended_early(object: String, error: JoinError) -> StoreError {
+    StoreError::Io { action: "write", object, source: std::io::Error::other(error) }
+}
+
+/// An object that is being written.
+pub(super) struct RemoteWriter {
+    client: Arc<Client>,
+    key: String,
+    /// Its first bytes, which may be written again until it is finished.
+    first: Vec<u8>,
+    /// The bytes of the next part.
+    next: Vec<u8>,
+    /// What names the upload in parts.
+    upload: Option<String>,
+    under_way: VecDeque<JoinHandle<Result<PartId, StoreError>>>,
+    /// What names the parts that are done, from the second on.
+    done: Vec<PartId>,
+}
+
+impl fmt::Debug for RemoteWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RemoteWriter").field(&self.key).finish()
+    }
+}
+
+impl RemoteWriter {
+    pub(super) fn new(client: Arc<Client>, key: String) -> Self {
+        let (first, next, upload) = (Vec::new(), Vec::new(), None);
+        RemoteWriter { client, key, first, next, upload, under_way: VecDeque::new(), done: Vec::new() }
+    }
+
+    /// Sends the next part on its way.
+    fn send(&mut self) -> Result<(), StoreError> {
+        let upload = match self.upload.take() {
+            Some(upload) => upload,
+            None => self.client.wait(self.client.begin_upload(&self.key))?,
+        };
+        self.upload = Some(upload.clone());
+        while self.under_way.len() >= MOST_PARTS {
+            self.end_oldest()?;
+        }
+        let (client, key, bytes) = (self.client.clone(), self.key.clone(), std::mem::take(&mut self.next));
+        // The first part goes last.
+        let number = self.done.len() + self.under_way.len() + 1;
+        let part = async move { client.upload_part(&key, &upload, number, bytes).await };
+        self.under_way.push_back(self.client.runtime.spawn(part));
+        Ok(())
+    }
+
+    fn end_oldest(&mut self) -> Result<(), StoreError> {
+        let Some(part) = self.under_way.pop_front() else { return Ok(()) };
+        let part =
+            self.client.wait(part).map_err(|error| ended_early(self.client.shown(&self.key), error))?;
+        self.done.push(part?);
+        Ok(())
+    }
+
+    fn end_upload(&mut self) -> Result<(), StoreError> {
+        if !self.next.is_empty() {
+            self.send()?;
+        }
+        while !self.under_way.is_empty() {
+            self.end_oldest()?;
+        }
+        let Some(upload) = &self.upload else { return Ok(()) };
+        let (client, key) = (&self.client, self.key.as_str());
+        let mut parts = std::mem::take(&mut self.done);
+        parts.insert(0, client.wait(client.upload_part(key, upload, 0, std::mem::take(&mut self.first)))?);
+        client.wait(client.end_upload(key, upload, parts))?;
+        self.upload = None;
+        Ok(())
+    }
+}
+
+impl WriteObject for RemoteWriter {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let (first, mut rest) = bytes.split_at(bytes.len().min(PART.saturating_sub(self.first.len())));
+        self.first.extend_from_slice(first);
+        while !rest.is_empty() {
+            let parts = self.done.len() + self.under_way.len();
+            let size = PART << (parts / PARTS_OF_A_SIZE).min(8);
+            let (part, following) = rest.split_at(rest.len().min(size - self.next.len()));
+            self.next.extend_from_slice(part);
+            rest = following;
+            if self.next.len() >= size {
+                self.send()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let Some(start) = self.first.get_mut(..bytes.len()) else {
+            let why = format!("its first {} bytes cannot be written again, at most {PART}", bytes.len());
+            let (object, source) = (self.client.shown(&self.key), std::io::Error::other(why));
+            return Err(StoreError::Io { action: "write", object, source });
+        };
+        start.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+        if self.upload.is_some() || !self.next.is_empty() {
+            return self.end_upload();
+        }
+        let (client, key, bytes) = (self.client.clone(), self.key.clone(), std::mem::take(&mut self.first));
+        let length = bytes.len() as u64;
+        self.client.writes.begin(&self.key, length, async move { client.put(&key, bytes).await })
+    }
+}
+
+/// An upload that was not ended is given up.
+impl Drop for RemoteWriter {
+    fn drop(&mut self) {
+        let Some(upload) = self.upload.take() else { return };
+        let client = self.client.clone();
+        client.wait(async {
+            // A part that the store takes behind the end of its upload would stay.
+            let _ = timeout(PARTS_TO_END, join_all(&mut self.under_way)).await;
+            self.under_way.iter().for_each(JoinHandle::abort);
+            // Where this fails, too, the store's own rules clear it away.
+            let _ = client.abort_upload(&self.key, &upload).await;
+        });
+    }
 }
 
 #[cfg(test)]
@@ -159,7 +279,7 @@ mod tests {
 
     use tokio::sync::oneshot;
 
-    use super::{Arc, StoreError, Writes};
+    use super::{Arc, InFlightWrites, StoreError};
     use crate::store::remote::runtime::runtime;
 
     fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
@@ -171,7 +291,7 @@ mod tests {
     #[test]
     fn write_that_one_thread_waits_for_is_waited_for_by_others() {
         let runtime = runtime().unwrap();
-        let writes = Arc::new(Writes::new(runtime, 4));
+        let writes = Arc::new(InFlightWrites::new(runtime, 4));
         let (end, ended) = oneshot::channel::<()>();
         let is_written = Arc::new(AtomicBool::new(false));
         let written = is_written.clone();
@@ -190,9 +310,6 @@ mod tests {
             })
         };
         let first = wait();
-        while !writes.pending().writes.is_empty() {
-            std::thread::yield_now();
-        }
         let second = wait();
         waiting.recv_timeout(Duration::from_millis(50)).unwrap_err();
         end.send(()).unwrap();
@@ -206,7 +323,7 @@ mod tests {
     #[test]
     fn write_counts_as_done_when_it_has_succeeded() {
         let runtime = runtime().unwrap();
-        let writes = Writes::new(runtime, 4);
+        let writes = InFlightWrites::new(runtime, 4);
         let (_hold, held) = oneshot::channel::<()>();
         let hangs = async move { held.await.map_err(failed) };
         writes.begin("c/0", 1, hangs).unwrap();
