@@ -10,6 +10,7 @@
 )]
 #![allow(clippy::float_cmp, clippy::cast_precision_loss, reason = "tests compare exact values")]
 
+mod codecs;
 mod data_types;
 mod refused;
 mod transpose;

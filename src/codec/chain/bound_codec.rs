@@ -98,19 +98,11 @@ fn not_run() -> ChainFaultKind {
 /// The size that a bytes->bytes codec may decode to; `has_room` where something else bounds what the chain does not.
 fn decoded_size(decoded: &Representation, has_room: bool) -> DecodedSize {
     match decoded {
-        Representation::Bytes(BytesSize::Fixed(bytes)) => {
-            DecodedSize::Exact(crate::codec::region::as_index(*bytes))
-        }
-        Representation::Bytes(BytesSize::Bounded(bytes)) => {
-            DecodedSize::AtMost(crate::codec::region::as_index(*bytes))
-        }
-        _ if has_room => DecodedSize::AtMost(usize::MAX),
-        _ => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
+        Representation::Bytes(BytesSize::Unbounded) if has_room => DecodedSize::AtMost(usize::MAX),
+        Representation::Bytes(size) => DecodedSize::of(*size),
+        Representation::Array(_) => DecodedSize::of(BytesSize::Unbounded),
     }
 }
-
-/// The most that a chunk may decode to where the chain tells no bound: 1 GiB.
-const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
 
 /// The fault with the place of its element in the chunk, where it is that of an element.
 fn in_frame(mut kind: ChainFaultKind, frame: &Representation) -> ChainFaultKind {

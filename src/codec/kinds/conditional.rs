@@ -18,9 +18,6 @@ use crate::metadata::extension::{CodecMetadata, read_codecs};
 /// `conditional`. Its size is told by the codecs inside.
 pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(parse, SizeRule::Unbounded);
 
-/// The most that a codec inside may decode to where those before it tell no bound: 1 GiB.
-const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
-
 /// A configured `conditional`.
 #[derive(Debug)]
 struct Conditional {
@@ -183,13 +180,11 @@ fn after(codec: &BytesCodec, size: DecodedSize) -> DecodedSize {
         DecodedSize::Exact(size) => BytesSize::Fixed(size as u64),
         DecodedSize::AtMost(limit) => BytesSize::Bounded(limit as u64),
     };
-    let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    match codec.encoded_size(before) {
-        BytesSize::Fixed(size) => DecodedSize::Exact(bytes(size)),
+    DecodedSize::of(match codec.encoded_size(before) {
         // The bound is that of what is written here; another compressor may be a little worse.
-        BytesSize::Bounded(limit) => DecodedSize::AtMost(bytes(limit.saturating_add(limit / 4 + 1024))),
-        BytesSize::Unbounded => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
-    }
+        BytesSize::Bounded(limit) => BytesSize::Bounded(limit.saturating_add(limit / 4 + 1024)),
+        size => size,
+    })
 }
 
 /// The fault of a codec inside; that of a length stays one.

@@ -9,7 +9,20 @@ pub enum DecodedSize {
     AtMost(usize),
 }
 
+/// The most that a chunk may decode to where nothing tells a bound: 1 GiB.
+const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
+
 impl DecodedSize {
+    /// What bytes of such a size may decode to.
+    pub(crate) fn of(size: BytesSize) -> Self {
+        let count = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+        match size {
+            BytesSize::Fixed(bytes) => DecodedSize::Exact(count(bytes)),
+            BytesSize::Bounded(bytes) => DecodedSize::AtMost(count(bytes)),
+            BytesSize::Unbounded => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
+        }
+    }
+
     /// The greatest size.
     pub const fn limit(self) -> usize {
         match self {

@@ -1,51 +1,101 @@
 //! The codecs and data types of this crate for any program that links it and uses zarrs 0.23.
 //!
-//! [`register`] gives zarrs `scale_offset` and `cast_value`, a `transpose` that reads "C", "F" and the empty
-//! permutation, a `packbits` as the registry has it, and the integers of odd widths (`uint10`). What is registered
+//! [`register`] gives zarrs the codecs of the [`registry`], and the integers of odd widths (`uint10`). What is registered
 //! at run time goes before what zarrs brings.
 //!
 //! zarrs makes a codec from its configuration alone. What can be refused then is refused then, so that the array does
 //! not open; the rest, which needs the data type or the fill value, is an error of the first call that has them. A
 //! codec with `"must_understand": false` that is refused is skipped by zarrs without a word.
 
-mod binding;
+mod array;
 mod bytes;
-mod cast_value;
-mod data_type;
-mod elementwise;
-mod elementwise_partial;
+mod either;
 mod odd_integer;
-mod packbits;
-mod scale_offset;
-mod transpose;
+mod partial;
 
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
-use zarrs::array::CodecTraitsV3;
 use zarrs::array::codec::api::{CodecRuntimePluginV3, register_codec_v3};
+use zarrs::array::codec::{BytesCodec, PackBitsCodec, TransposeCodec};
 use zarrs::array::data_type::api::{DataTypeRuntimePluginV3, register_data_type_v3};
+use zarrs::array::{Codec, CodecTraitsV3};
+use zarrs::metadata::v3::MetadataV3;
+use zarrs::plugin::PluginCreateError;
 
+use super::registry::{self, CodecKind, Entry};
+use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile};
+use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
+use array::OurCodec;
+use either::EitherCodec;
 pub use odd_integer::OddIntegerDataType;
+
+/// Codecs that zarrs has itself and reads parts of chunks through, or that have no shape or elements as zarrs has them.
+const NOT_GIVEN: [&str; 11] = [
+    "blosc",
+    "crc32c",
+    "numcodecs.adler32",
+    "numcodecs.blosc",
+    "numcodecs.crc32c",
+    "numcodecs.fletcher32",
+    "numcodecs.packbits",
+    "reshape",
+    "vlen-bytes",
+    "vlen-utf8",
+    "zarrs.vlen_v2",
+];
 
 /// Makes zarrs know the codecs and data types of this crate; after the first call it does nothing.
 pub fn register() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        register_codec::<scale_offset::ScaleOffsetCodec>("scale_offset");
-        register_codec::<cast_value::CastValueCodec>("cast_value");
-        register_codec::<transpose::TransposeCodec>("transpose");
-        register_codec::<packbits::PackBitsCodec>("packbits");
-        register_codec::<bytes::CheckedBytesCodec>("bytes");
+        for entry in registry::all().filter(|entry| !NOT_GIVEN.contains(&entry.name)) {
+            if entry.array.is_some() || entry.bytes.is_some() {
+                let is_name = move |name: &str| name == entry.name;
+                let plugin = CodecRuntimePluginV3::new(is_name, move |metadata| create(&entry, metadata));
+                register_codec_v3(plugin);
+            }
+        }
         let plugin = DataTypeRuntimePluginV3::new(odd_integer::is_name, odd_integer::create);
         register_data_type_v3(plugin);
     });
 }
 
-fn register_codec<T: CodecTraitsV3 + 'static>(name: &'static str) {
-    register_codec_v3(CodecRuntimePluginV3::new(move |candidate| candidate == name, T::create));
+/// A codec of zarrs from its metadata.
+fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateError> {
+    let own = CodecMetadata::new(entry.name, members(metadata.configuration()));
+    let configuration = metadata.configuration().cloned().unwrap_or_default();
+    let Some(kind) = entry.array else { return bytes::OurBytesCodec::create(&own, configuration) };
+    let mut found = Vec::new();
+    (kind.bind)(&own, None, &mut found);
+    checked(found)?;
+    // Of `order` zarrs knows permutations, but no letters and not the empty one.
+    let order = own.member("order").and_then(Json::as_array);
+    if entry.name == "transpose" && order.is_some_and(|order| !order.is_empty()) {
+        return TransposeCodec::create(metadata);
+    }
+    let ours = Arc::new(OurCodec::new(entry.name, own, configuration));
+    Ok(match (entry.name, entry.kind) {
+        ("bytes", _) => either(ours, BytesCodec::create(metadata)?, |data_type| {
+            data_type.downcast_ref::<OddIntegerDataType>().is_some()
+        }),
+        ("packbits", _) => either(ours, PackBitsCodec::create(metadata)?, |data_type| {
+            !matches!(array::from_zarrs(data_type), DataType::Other(_))
+        }),
+        (_, CodecKind::ArrayToArray) => Codec::ArrayToArray(ours),
+        _ => Codec::ArrayToBytes(ours),
+    })
+}
+
+/// A codec that zarrs has as well, and the data types for which it is ours: `bytes` checks integers of odd widths, and
+/// zarrs reads parts of all others; `packbits` is not as the registry has it, but takes types that are not known here.
+fn either(ours: Arc<OurCodec>, theirs: Codec, is_ours: fn(&zarrs::array::DataType) -> bool) -> Codec {
+    match theirs {
+        Codec::ArrayToBytes(theirs) => Codec::ArrayToBytes(Arc::new(EitherCodec { ours, theirs, is_ours })),
+        theirs => theirs,
+    }
 }
 
 /// A configuration of zarrs as this crate has it.
@@ -54,17 +104,9 @@ fn members(configuration: Option<&zarrs::metadata::Configuration>) -> Option<Obj
     configuration.map(|members| members.iter().map(|(name, value)| (name.clone(), json(value))).collect())
 }
 
-/// What was made without errors, or what is wrong.
-fn checked<T>((made, diagnostics): (Option<T>, Vec<Diagnostic>)) -> Result<T, String> {
-    let errors: Vec<String> = Profile::Read
-        .judged(diagnostics)
-        .into_iter()
-        .filter(Diagnostic::is_error)
-        .map(|found| found.message)
-        .collect();
-    if errors.is_empty() {
-        made.ok_or_else(|| "the data type is not supported".to_owned())
-    } else {
-        Err(errors.join("; "))
-    }
+/// Refuses what has errors, with all of them.
+fn checked(found: Vec<Diagnostic>) -> Result<(), String> {
+    let errors: Vec<String> =
+        found.into_iter().filter(|found| Profile::Read.forbids(found)).map(|found| found.message).collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
 }

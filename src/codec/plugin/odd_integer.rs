@@ -1,8 +1,7 @@
 //! Integers of 2 to 31 bits whose width is no power of two, `uint10` and its family, as data types of zarrs.
 //!
 //! No registry has them. In memory they are in the smallest primitive that holds them, so that `Vec<u16>` serves for
-//! `uint10`. A fill value outside of the range is refused; elements are checked by the `bytes` and `packbits` of this
-//! crate and by `cast_value` and `scale_offset`. `zarrs::array::codec::BytesCodec` that a program makes itself
+//! `uint10`. A fill value outside of the range is refused; elements are checked by the codecs of this crate. `zarrs::array::codec::BytesCodec` that a program makes itself
 //! (as `ArrayBuilder` does where no codec is given) asks the data type alone, which checks as well but can only
 //! answer that an endianness is missing.
 
@@ -21,7 +20,6 @@ use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 use crate::codec::element_bits;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::element::{ElementType, NumberType};
-use crate::kernel::{ElementFault, FaultKind};
 use crate::metadata::json::Json;
 
 /// An integer type of an odd width.
@@ -36,9 +34,9 @@ impl OddIntegerDataType {
         (!number_type.is_whole() && !number_type.is_float()).then_some(OddIntegerDataType { number_type })
     }
 
-    /// What the values mean.
-    pub fn number_type(&self) -> NumberType {
-        self.number_type
+    /// The elements, unless one is no value of the type.
+    fn checked<'a>(&self, bytes: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, BytesCodecEndiannessMissingError> {
+        if are_values(&bytes, self.number_type) { Ok(bytes) } else { Err(BytesCodecEndiannessMissingError) }
     }
 }
 
@@ -62,21 +60,17 @@ pub(super) fn create(metadata: &MetadataV3) -> Result<ZarrsDataType, PluginCreat
     Ok(ZarrsDataType::new(data_type))
 }
 
-/// The first native-endian element that is no value of the type.
-pub(super) fn check(bytes: &[u8], number_type: NumberType) -> Result<(), ElementFault> {
-    let Some((least, greatest)) = number_type.integer_bounds() else { return Ok(()) };
+/// Whether all native-endian elements are values of the type.
+fn are_values(bytes: &[u8], number_type: NumberType) -> bool {
+    let Some((least, greatest)) = number_type.integer_bounds() else { return true };
     let unused = 64 - number_type.size() * 8;
     let is_signed = number_type.element().is_signed_integer();
-    let is_wrong = |element: &[u8]| {
+    bytes.chunks_exact(number_type.size()).all(|element| {
         let bits = element_bits(element);
         let value =
             if is_signed { i128::from((bits << unused).cast_signed() >> unused) } else { i128::from(bits) };
-        !(least..=greatest).contains(&value)
-    };
-    match bytes.chunks_exact(number_type.size()).position(is_wrong) {
-        Some(index) => Err(ElementFault { kind: FaultKind::NotOfType, index }),
-        None => Ok(()),
-    }
+        (least..=greatest).contains(&value)
+    })
 }
 
 impl ExtensionName for OddIntegerDataType {
@@ -111,7 +105,7 @@ impl DataTypeTraits for OddIntegerDataType {
         fill_value: &ZarrsFillValue,
     ) -> Result<FillValueMetadata, DataTypeFillValueError> {
         let bytes = fill_value.as_ne_bytes();
-        if bytes.len() != self.number_type.size() || check(bytes, self.number_type).is_err() {
+        if bytes.len() != self.number_type.size() || !are_values(bytes, self.number_type) {
             return Err(DataTypeFillValueError);
         }
         let json = value_to_json(self.number_type, element_bits(bytes)).to_string_compact();
@@ -146,8 +140,7 @@ impl BytesDataTypeTraits for OddIntegerDataType {
         endianness: Option<Endianness>,
     ) -> Result<Cow<'a, [u8]>, BytesCodecEndiannessMissingError> {
         let endianness = endianness.ok_or(BytesCodecEndiannessMissingError)?;
-        check(&bytes, self.number_type).map_err(|_| BytesCodecEndiannessMissingError)?;
-        Ok(in_order(bytes, endianness, self.number_type.size()))
+        self.checked(bytes).map(|bytes| in_order(bytes, endianness, self.number_type.size()))
     }
 
     fn decode<'a>(
@@ -156,9 +149,7 @@ impl BytesDataTypeTraits for OddIntegerDataType {
         endianness: Option<Endianness>,
     ) -> Result<Cow<'a, [u8]>, BytesCodecEndiannessMissingError> {
         let endianness = endianness.ok_or(BytesCodecEndiannessMissingError)?;
-        let bytes = in_order(bytes, endianness, self.number_type.size());
-        check(&bytes, self.number_type).map_err(|_| BytesCodecEndiannessMissingError)?;
-        Ok(bytes)
+        self.checked(in_order(bytes, endianness, self.number_type.size()))
     }
 }
 

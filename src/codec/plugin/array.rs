@@ -1,0 +1,369 @@
+//! Codecs that take an array, for zarrs: each is a chain of this crate of one codec, bound to what zarrs gives it.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::num::NonZeroU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapability};
+use zarrs::array::codec::{TransposeCodec, TransposeOrder};
+use zarrs::array::{
+    ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArrayPartialEncoderTraits,
+    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesRepresentation, ChunkShape, CodecError,
+    CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, RecommendedConcurrency,
+};
+use zarrs::metadata::Configuration;
+use zarrs::metadata::v3::MetadataV3;
+use zarrs::plugin::{ExtensionName, ZarrVersion};
+
+use super::partial::PartialChunk;
+use super::{bytes, checked};
+use crate::codec::chain::ByShape;
+use crate::codec::{BoundChain, Workspace};
+use crate::data_type;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
+use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, Representation, codec_kind};
+
+/// A direction through a codec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Encode,
+    Decode,
+}
+
+/// How an array->array codec takes a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Each element by itself.
+    ByElement,
+    /// As a whole, of the same shape on both sides.
+    Whole,
+    /// It reverses the dimensions.
+    Reversed,
+    /// It changes nothing.
+    Kept,
+}
+
+/// What was bound to a data type and a fill value, by shape.
+type Bindings = (DataType, Option<FillValue>, ByShape<BoundChain>);
+
+/// A codec that takes an array, as zarrs has it.
+#[derive(Debug)]
+pub(super) struct OurCodec {
+    name: &'static str,
+    own: CodecMetadata,
+    /// What was read, to be written again.
+    metadata: Configuration,
+    bound: Mutex<Vec<Bindings>>,
+}
+
+impl OurCodec {
+    pub(super) fn new(name: &'static str, own: CodecMetadata, metadata: Configuration) -> Self {
+        OurCodec { name, own, metadata, bound: Mutex::default() }
+    }
+
+    fn way(&self, rank: usize) -> Way {
+        match self.name {
+            "numcodecs.delta" => Way::Whole,
+            "transpose" if rank > 1 && self.own.member("order") == Some(&Json::from("F")) => Way::Reversed,
+            "transpose" => Way::Kept,
+            _ => Way::ByElement,
+        }
+    }
+
+    fn takes_parts(&self) -> bool {
+        codec_kind(self.name) == Some(CodecKind::ArrayToArray) && self.way(0) != Way::Whole
+    }
+
+    /// The chain of this codec alone for chunks of a shape.
+    fn chain(
+        &self,
+        shape: &[u64],
+        data_type: &DataType,
+        fill_value: Option<&FillValue>,
+    ) -> Result<Arc<BoundChain>, CodecError> {
+        // A panic while the lock is held leaves the list whole: entries are only ever appended.
+        let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = bound.iter().find(|entry| entry.0 == *data_type && entry.1.as_ref() == fill_value);
+        let by_shape = known.map(|entry| entry.2.clone()).unwrap_or_default();
+        if known.is_none() {
+            bound.push((data_type.clone(), fill_value.cloned(), by_shape.clone()));
+        }
+        drop(bound);
+        by_shape
+            .get(shape, || self.bind(shape, from_zarrs(data_type), fill_value))
+            .map_err(|reason| CodecError::Other(format!("`{}` on `{data_type}`: {reason}", self.name)))
+    }
+
+    fn bind(
+        &self,
+        shape: &[u64],
+        data_type: data_type::DataType,
+        fill_value: Option<&FillValue>,
+    ) -> Result<BoundChain, String> {
+        let fill_value = fill_value.map(|fill_value| data_type::FillValue(fill_value.as_ne_bytes().to_vec()));
+        if let (Some(fill_value), Some(size)) = (&fill_value, data_type.size())
+            && fill_value.0.len() != size
+        {
+            return Err(format!("the fill value has {} bytes, an element {size}", fill_value.0.len()));
+        }
+        if matches!(data_type, data_type::DataType::Other(_)) {
+            return Err("the data type is not supported".to_owned());
+        }
+        let input = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value };
+        let (codecs, mut found) = (std::slice::from_ref(&self.own), Vec::new());
+        let pipeline = Pipeline::build(input, codecs, Completeness::Partial, "/codecs", &mut found);
+        checked(found)?;
+        BoundChain::bind(&pipeline).map_err(|error| error.to_string())
+    }
+
+    /// Runs the codec over a chunk whose decoded shape and type these are.
+    pub(super) fn convert(
+        &self,
+        direction: Direction,
+        bytes: ArrayBytes<'_>,
+        shape: &[u64],
+        data_type: &DataType,
+    ) -> Result<ArrayBytes<'static>, CodecError> {
+        self.run(direction, &bytes.into_fixed()?, shape, data_type).map(ArrayBytes::from)
+    }
+
+    fn run(
+        &self,
+        direction: Direction,
+        source: &[u8],
+        shape: &[u64],
+        data_type: &DataType,
+    ) -> Result<Vec<u8>, CodecError> {
+        let chain = self.chain(shape, data_type, None)?;
+        let (mut target, mut workspace) = (Vec::new(), Workspace::default());
+        let result = match direction {
+            Direction::Encode => chain.encode(source, &mut target, &mut workspace),
+            Direction::Decode => chain.decode(source, &mut target, &mut workspace),
+        };
+        let origin = vec![0; shape.len()];
+        result.map_err(|fault| CodecError::Other(fault.sentence_at(&origin)))?;
+        Ok(target)
+    }
+
+    /// Parts of a chunk of this shape, behind a handle for the whole.
+    fn part<T: ?Sized>(
+        self: Arc<Self>,
+        handle: Arc<T>,
+        shape: &[u64],
+        data_type: &DataType,
+    ) -> PartialChunk<T> {
+        let whole = (self.way(shape.len()) == Way::Whole).then(|| shape.to_vec());
+        PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }
+    }
+}
+
+/// The codec of zarrs that reverses so many dimensions.
+fn reversing(rank: usize) -> Arc<TransposeCodec> {
+    Arc::new(TransposeCodec::new(TransposeOrder((0..rank).rev().collect())))
+}
+
+fn extents(shape: &[NonZeroU64]) -> Vec<u64> {
+    shape.iter().map(|extent| extent.get()).collect()
+}
+
+/// A data type of zarrs as this crate has it; `Other` where it has none.
+pub(super) fn from_zarrs(data_type: &DataType) -> data_type::DataType {
+    let name = data_type.name_v3().unwrap_or_default().into_owned();
+    let configuration = super::members(Some(&data_type.configuration_v3())).unwrap_or_default();
+    let metadata = if configuration.is_empty() {
+        Json::from(name)
+    } else {
+        Json::from(Object::new().with("name", name).with("configuration", configuration))
+    };
+    data_type::DataType::from_metadata(&metadata).unwrap_or(data_type::DataType::Other(metadata))
+}
+
+impl ExtensionName for OurCodec {
+    fn name(&self, version: ZarrVersion) -> Option<Cow<'static, str>> {
+        (version == ZarrVersion::V3).then_some(Cow::Borrowed(self.name))
+    }
+}
+
+impl CodecTraits for OurCodec {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn configuration(&self, _: ZarrVersion, _: &CodecMetadataOptions) -> Option<Configuration> {
+        Some(self.metadata.clone())
+    }
+
+    /// To say that parts cannot be decoded would make zarrs 0.23 put a cache of elements behind this codec, which takes
+    /// them for those of the codec before it: wrong after a `cast_value`.
+    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
+        PartialDecoderCapability { partial_read: self.takes_parts(), partial_decode: true }
+    }
+
+    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
+        PartialEncoderCapability { partial_encode: self.takes_parts() }
+    }
+}
+
+impl ArrayCodecTraits for OurCodec {
+    fn recommended_concurrency(
+        &self,
+        _: &[NonZeroU64],
+        _: &DataType,
+    ) -> Result<RecommendedConcurrency, CodecError> {
+        Ok(RecommendedConcurrency::new_maximum(1))
+    }
+}
+
+impl ArrayToArrayCodecTraits for OurCodec {
+    fn into_dyn(self: Arc<Self>) -> Arc<dyn ArrayToArrayCodecTraits> {
+        self
+    }
+
+    fn encoded_data_type(&self, decoded: &DataType) -> Result<DataType, CodecError> {
+        if self.name == "transpose" {
+            return reversing(0).encoded_data_type(decoded);
+        }
+        let chain = self.chain(&[1], decoded, None)?;
+        match chain.encoded() {
+            Representation::Array(array) if array.data_type != chain.decoded().data_type => {
+                DataType::from_metadata(&MetadataV3::new(array.data_type.name()))
+                    .map_err(|error| CodecError::Other(error.to_string()))
+            }
+            _ => Ok(decoded.clone()),
+        }
+    }
+
+    fn encoded_fill_value(
+        &self,
+        decoded: &DataType,
+        fill_value: &FillValue,
+    ) -> Result<FillValue, CodecError> {
+        if self.name == "transpose" {
+            return Ok(fill_value.clone());
+        }
+        let encoded = self.chain(&[1], decoded, Some(fill_value))?.encoded();
+        match encoded.array().and_then(|array| array.fill_value.clone()) {
+            Some(encoded) => Ok(FillValue::new(encoded.0)),
+            // Of the filters of numcodecs it is not followed.
+            None => self.run(Direction::Encode, fill_value.as_ne_bytes(), &[1], decoded).map(FillValue::new),
+        }
+    }
+
+    fn encoded_shape(&self, decoded: &[NonZeroU64]) -> Result<ChunkShape, CodecError> {
+        let mut shape = decoded.to_vec();
+        if self.way(shape.len()) == Way::Reversed {
+            shape.reverse();
+        }
+        Ok(shape)
+    }
+
+    fn decoded_shape(&self, encoded: &[NonZeroU64]) -> Result<Option<ChunkShape>, CodecError> {
+        self.encoded_shape(encoded).map(Some)
+    }
+
+    fn encode<'a>(
+        &self,
+        bytes: ArrayBytes<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<ArrayBytes<'a>, CodecError> {
+        match self.way(shape.len()) {
+            Way::Kept => Ok(bytes),
+            Way::Reversed => reversing(shape.len()).encode(bytes, shape, data_type, fill_value, options),
+            _ => self.convert(Direction::Encode, bytes, &extents(shape), data_type),
+        }
+    }
+
+    fn decode<'a>(
+        &self,
+        bytes: ArrayBytes<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<ArrayBytes<'a>, CodecError> {
+        match self.way(shape.len()) {
+            Way::Kept => Ok(bytes),
+            Way::Reversed => reversing(shape.len()).decode(bytes, shape, data_type, fill_value, options),
+            _ => self.convert(Direction::Decode, bytes, &extents(shape), data_type),
+        }
+    }
+
+    fn partial_decoder(
+        self: Arc<Self>,
+        handle: Arc<dyn ArrayPartialDecoderTraits>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<Arc<dyn ArrayPartialDecoderTraits>, CodecError> {
+        match self.way(shape.len()) {
+            Way::Kept => Ok(handle),
+            Way::Reversed => {
+                reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options)
+            }
+            _ => Ok(Arc::new(self.part(handle, &extents(shape), data_type))),
+        }
+    }
+
+    fn partial_encoder(
+        self: Arc<Self>,
+        handle: Arc<dyn ArrayPartialEncoderTraits>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<Arc<dyn ArrayPartialEncoderTraits>, CodecError> {
+        match self.way(shape.len()) {
+            Way::Kept => Ok(handle),
+            Way::Reversed => {
+                reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options)
+            }
+            _ => Ok(Arc::new(self.part(handle, &extents(shape), data_type))),
+        }
+    }
+}
+
+impl ArrayToBytesCodecTraits for OurCodec {
+    fn into_dyn(self: Arc<Self>) -> Arc<dyn ArrayToBytesCodecTraits> {
+        self
+    }
+
+    fn encoded_representation(
+        &self,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        _: &FillValue,
+    ) -> Result<BytesRepresentation, CodecError> {
+        match self.chain(&extents(shape), data_type, None)?.encoded() {
+            Representation::Bytes(size) => Ok(bytes::representation(size)),
+            Representation::Array(_) => Ok(BytesRepresentation::UnboundedSize),
+        }
+    }
+
+    fn encode<'a>(
+        &self,
+        bytes: ArrayBytes<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        _: &FillValue,
+        _: &CodecOptions,
+    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+        self.run(Direction::Encode, &bytes.into_fixed()?, &extents(shape), data_type).map(Into::into)
+    }
+
+    fn decode<'a>(
+        &self,
+        bytes: ArrayBytesRaw<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        _: &FillValue,
+        _: &CodecOptions,
+    ) -> Result<ArrayBytes<'a>, CodecError> {
+        self.run(Direction::Decode, &bytes, &extents(shape), data_type).map(ArrayBytes::from)
+    }
+}

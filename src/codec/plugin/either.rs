@@ -1,0 +1,137 @@
+//! `bytes` and `packbits` for zarrs, which has codecs of these names: which of the two runs depends on the data type.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapability};
+use zarrs::array::{
+    ArrayBytes, ArrayBytesDecodeIntoTarget, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits,
+    ArrayPartialEncoderTraits, ArrayToBytesCodecTraits, BytesPartialDecoderTraits, BytesPartialEncoderTraits,
+    BytesRepresentation, CodecError, CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue,
+    RecommendedConcurrency,
+};
+use zarrs::metadata::Configuration;
+use zarrs::plugin::{ExtensionName, ZarrVersion};
+
+use super::array::OurCodec;
+
+/// A codec of this crate for some data types, the codec of zarrs for the others.
+#[derive(Debug)]
+pub(super) struct EitherCodec {
+    pub(super) ours: Arc<OurCodec>,
+    pub(super) theirs: Arc<dyn ArrayToBytesCodecTraits>,
+    pub(super) is_ours: fn(&DataType) -> bool,
+}
+
+impl EitherCodec {
+    fn of(&self, data_type: &DataType) -> Arc<dyn ArrayToBytesCodecTraits> {
+        if (self.is_ours)(data_type) { self.ours.clone() } else { self.theirs.clone() }
+    }
+}
+
+impl ExtensionName for EitherCodec {
+    fn name(&self, version: ZarrVersion) -> Option<Cow<'static, str>> {
+        self.ours.name(version)
+    }
+}
+
+impl CodecTraits for EitherCodec {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn configuration(&self, version: ZarrVersion, options: &CodecMetadataOptions) -> Option<Configuration> {
+        self.ours.configuration(version, options)
+    }
+
+    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
+        self.theirs.partial_decoder_capability()
+    }
+
+    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
+        self.theirs.partial_encoder_capability()
+    }
+}
+
+impl ArrayCodecTraits for EitherCodec {
+    fn recommended_concurrency(
+        &self,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+    ) -> Result<RecommendedConcurrency, CodecError> {
+        self.of(data_type).recommended_concurrency(shape, data_type)
+    }
+}
+
+impl ArrayToBytesCodecTraits for EitherCodec {
+    fn into_dyn(self: Arc<Self>) -> Arc<dyn ArrayToBytesCodecTraits> {
+        self
+    }
+
+    fn encoded_representation(
+        &self,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+    ) -> Result<BytesRepresentation, CodecError> {
+        self.of(data_type).encoded_representation(shape, data_type, fill_value)
+    }
+
+    fn encode<'a>(
+        &self,
+        bytes: ArrayBytes<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+        self.of(data_type).encode(bytes, shape, data_type, fill_value, options)
+    }
+
+    fn decode<'a>(
+        &self,
+        bytes: ArrayBytesRaw<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<ArrayBytes<'a>, CodecError> {
+        self.of(data_type).decode(bytes, shape, data_type, fill_value, options)
+    }
+
+    fn decode_into(
+        &self,
+        bytes: ArrayBytesRaw<'_>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        target: ArrayBytesDecodeIntoTarget<'_>,
+        options: &CodecOptions,
+    ) -> Result<(), CodecError> {
+        self.of(data_type).decode_into(bytes, shape, data_type, fill_value, target, options)
+    }
+
+    fn partial_decoder(
+        self: Arc<Self>,
+        handle: Arc<dyn BytesPartialDecoderTraits>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<Arc<dyn ArrayPartialDecoderTraits>, CodecError> {
+        self.of(data_type).partial_decoder(handle, shape, data_type, fill_value, options)
+    }
+
+    fn partial_encoder(
+        self: Arc<Self>,
+        handle: Arc<dyn BytesPartialEncoderTraits>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<Arc<dyn ArrayPartialEncoderTraits>, CodecError> {
+        self.of(data_type).partial_encoder(handle, shape, data_type, fill_value, options)
+    }
+}
