@@ -29,17 +29,6 @@ fn grids() -> impl Strategy<Value = Grids> {
         })
 }
 
-/// Calls `visit` with each position of a box.
-fn each(start: &[u64], counts: &[u64], mut visit: impl FnMut(Vec<u64>)) {
-    let mut position = vec![0; counts.len()];
-    while !counts.contains(&0) {
-        visit(position.iter().zip(start).map(|(index, start)| index + start).collect());
-        if !advance(&mut position, counts) {
-            break;
-        }
-    }
-}
-
 fn grid_shape(shape: &[u64], subchunk: &[u64]) -> Vec<u64> {
     shape.iter().zip(subchunk).map(|(length, subchunk)| length.div_ceil(*subchunk)).collect()
 }
