@@ -9,7 +9,7 @@ use super::shard::ShardLayout;
 use super::stored::StoredArray;
 use crate::codec::chain::OfShape;
 use crate::codec::{BindError, BoundChain};
-use crate::grid::Region;
+use crate::grid::{Region, ravel};
 
 impl StoredArray {
     /// Whether all objects have one shape.
@@ -71,6 +71,12 @@ impl StoredArray {
     #[must_use]
     pub fn inside(&self, region: &Region) -> Region {
         region.within(&self.metadata.skipped, &self.metadata.shape)
+    }
+
+    /// The objects of the grid that overlap a box, which lies inside the array.
+    pub fn objects_in(&self, region: &Region) -> impl Iterator<Item = u64> + use<> {
+        let grid = self.metadata.chunk_grid_shape();
+        self.metadata.grid.chunks_in(region).cells().map(move |position| ravel(&position, &grid))
     }
 
     /// Whether all of an object that lies inside the whole array is taken.

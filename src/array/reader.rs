@@ -295,7 +295,7 @@ fn elements<'b>(
 }
 
 /// Keeps the box of shape `kept` at `first` of an array of `shape`, in place: no row moves towards the end.
-fn crop(bytes: &mut Vec<u8>, shape: &[u64], (first, kept): (&[u64], &[u64]), element_size: usize) {
+pub fn crop(bytes: &mut Vec<u8>, shape: &[u64], (first, kept): (&[u64], &[u64]), element_size: usize) {
     let row = as_index(kept.last().copied().unwrap_or(1)) * element_size;
     let mut indices = vec![0; kept.len()];
     let outer = kept.len().saturating_sub(1);

@@ -63,15 +63,6 @@ impl ShardLayout {
         self.by_shape.get(&chain.decoded().shape, make).ok().map(OfShape::Made)
     }
 
-    /// Subchunks of a shard along the array's dimensions.
-    pub fn subchunk_grid_shape(&self) -> Vec<u64> {
-        let mut shape = vec![1; self.order.len()];
-        for (length, dimension) in self.sharding.grid_shape().iter().zip(&self.order) {
-            shape[*dimension] = *length;
-        }
-        shape
-    }
-
     /// The entry of a subchunk in the index.
     pub fn entry_of(&self, subchunk: &[u64]) -> usize {
         let inner: Vec<u64> = self.order.iter().map(|dimension| subchunk[*dimension]).collect();

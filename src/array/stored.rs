@@ -124,12 +124,9 @@ impl StoredArray {
         &self.subchunk_chain().decoded().shape
     }
 
-    /// Subchunks of an object along each dimension.
-    pub fn subchunks_per_object(&self) -> Vec<u64> {
-        match &self.layout {
-            Some(layout) => layout.subchunk_grid_shape(),
-            None => vec![1; self.metadata.shape.len()],
-        }
+    /// Subchunks of an object that no other exceeds.
+    pub fn subchunks_per_object(&self) -> u64 {
+        self.layout.as_ref().map_or(1, |layout| layout.sharding.num_inner_chunks())
     }
 
     /// The array's dimension at each dimension of the order in which subchunks lie in an object.

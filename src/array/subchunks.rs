@@ -228,11 +228,6 @@ impl<'a> SubchunkSource<'a> {
         self.look_up(&subchunks.start, expect).map(drop)
     }
 
-    /// Whether a subchunk may be there.
-    pub fn may_hold_subchunk(&self, subchunk: &[u64]) -> bool {
-        self.side.may_hold(self.side.object_of(subchunk).0)
-    }
-
     /// Reads an encoded subchunk into `bytes`; false where it is absent. More than the workspace has room for, or else
     /// than the chain can make, is a fault.
     pub fn read(

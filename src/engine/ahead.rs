@@ -10,7 +10,7 @@ use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::BoundSharding;
 use crate::engine::transfer::Transfer;
-use crate::grid::{Region, ravel};
+use crate::grid::Region;
 use crate::pipeline::IndexLocation;
 use crate::store::{Ahead, Node, Part};
 
@@ -31,7 +31,7 @@ impl Reads for StoredArray {
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
-        reads_of_object(self, object, Extent::Whole, each);
+        reads_of_object(self, object, true, each);
     }
 }
 
@@ -135,18 +135,9 @@ impl Told {
     }
 }
 
-/// What is read of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it, at once or soon.
-    Whole,
-    /// A part, of which only the index of a shard tells where it lies.
-    Part,
-}
-
 /// Gives what is read first of an object of an array: the index of a shard that is taken apart, unless all of a small one is
-/// read, else all of it.
-pub fn reads_of_object(array: &StoredArray, object: u64, extent: Extent, each: &mut dyn FnMut(&str, Part)) {
+/// read, at once or soon, else all of it.
+pub fn reads_of_object(array: &StoredArray, object: u64, reads_all: bool, each: &mut dyn FnMut(&str, Part)) {
     if !array.may_hold(object) {
         return;
     }
@@ -157,10 +148,7 @@ pub fn reads_of_object(array: &StoredArray, object: u64, extent: Extent, each: &
         Ok(Some(layout)) => {
             let is_small = array.chunk_bytes() <= MOST_WHOLE_SHARD;
             // What an earlier pass has is not read again.
-            let is_whole = extent == Extent::Whole
-                && is_small
-                && !array.keeps_some_of(object)
-                && array.takes_whole(object);
+            let is_whole = reads_all && is_small && !array.keeps_some_of(object) && array.takes_whole(object);
             each(&array.key(object), if is_whole { Part::Whole } else { index_part(&layout.sharding) });
         }
         // The unit itself will say what is wrong.
@@ -191,10 +179,10 @@ pub fn reads_in(transfer: &Transfer, region: &Region, each: &mut dyn FnMut(&str,
 /// Gives what is read first of the objects of an array that overlap a box of it; of shards that stay open, all that is not
 /// needed now is read soon.
 pub fn reads_of_box(array: &StoredArray, region: &Region, stay_open: bool, each: &mut dyn FnMut(&str, Part)) {
-    for object in objects_in(array, region) {
+    for object in array.objects_in(region) {
         let whole = array.inside(&array.region_of(object));
         let is_whole = stay_open || (array.takes_whole(object) && whole.common(region) == whole);
-        reads_of_object(array, object, if is_whole { Extent::Whole } else { Extent::Part }, each);
+        reads_of_object(array, object, is_whole, each);
     }
 }
 
@@ -210,12 +198,6 @@ pub fn stays_open(array: &StoredArray) -> bool {
     let grid = array.metadata.chunk_grid_shape();
     let beside = grid.iter().skip(1).fold(1_u64, |all, length| all.saturating_mul(*length));
     beside <= MOST_OPEN_SHARDS as u64
-}
-
-/// The objects of the grid of an array that overlap a box of its elements.
-pub fn objects_in(array: &StoredArray, region: &Region) -> impl Iterator<Item = u64> + use<> {
-    let grid = array.metadata.chunk_grid_shape();
-    array.metadata.grid.chunks_in(region).cells().map(move |position| ravel(&position, &grid))
 }
 
 #[cfg(test)]

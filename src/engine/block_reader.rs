@@ -3,14 +3,13 @@
 use super::decoded_block::DecodedBlock;
 use super::driver::guarded;
 use super::subchunk_encoder::SubchunkEncoder;
-use super::workers::Workers;
+use super::workers::{ObjectBuffers, Workers};
 use crate::array::fault::Fault;
 use crate::array::stored::{StoredArray, at};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::{Pieces, as_index};
 use crate::codec::{BoundChain, ChainFault};
-use crate::engine::ahead::{Extent, objects_in, reads_all, reads_of_box, reads_of_object, stays_open};
-use crate::engine::buffers::ObjectBuffers;
+use crate::engine::ahead::{reads_of_box, reads_of_object, stays_open};
 use crate::engine::progress::Progress;
 use crate::engine::transfer::Transfer;
 use crate::grid::{Region, ravel};
@@ -37,36 +36,20 @@ impl StoredArray {
     }
 }
 
-/// The subchunks that a job reads.
-#[derive(Debug)]
-pub(super) struct JobSubchunks<'a> {
-    /// Those of its source.
-    pub(super) source: SubchunkSource<'a>,
-    /// Those of the array that its source is intermediate data of.
-    pub(super) origin: Option<SubchunkSource<'a>>,
-}
-
-impl<'a> JobSubchunks<'a> {
-    /// The subchunks of a job's source that are there. Blocks tell the store themselves what they read.
-    pub(super) fn new(transfer: &'a Transfer, are_in_blocks: bool) -> Self {
-        let source = SubchunkSource::new(&transfer.source)
-            .reading_all(!are_in_blocks && reads_all(&transfer.source, &transfer.destination));
-        let origin = transfer.origin.as_ref();
-        let source = if origin.is_some() { source.reading_entries() } else { source };
-        let origin = origin.map(SubchunkSource::new);
-        JobSubchunks { source, origin }
-    }
-
-    /// Bytes of the source's indexes that were read.
-    pub(super) fn index_bytes(&self) -> u64 {
-        self.source.index_bytes()
-    }
+/// The subchunks of a job's source that are there, and those of the array that this is intermediate data of. Blocks tell the
+/// store themselves what they read.
+pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<SubchunkSource<'_>>) {
+    let origin = transfer.origin.as_ref().map(SubchunkSource::new);
+    let source = SubchunkSource::new(&transfer.source);
+    (if origin.is_some() { source.reading_entries() } else { source }, origin)
 }
 
 /// Reads blocks.
 pub(super) struct BlockReader<'a, 'p> {
     /// The subchunks of the source.
-    pub(super) subchunks: &'a JobSubchunks<'a>,
+    pub(super) source: &'a SubchunkSource<'a>,
+    /// Those of the array that it is intermediate data of.
+    pub(super) origin: Option<&'a SubchunkSource<'a>>,
     /// What knows of absent elements.
     pub(super) encoder: &'a SubchunkEncoder,
     /// Who is told of each subchunk that is read, however many bytes it has.
@@ -83,7 +66,7 @@ impl BlockReader<'_, '_> {
         decoded: &mut DecodedBlock,
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
-        let skipped = &self.subchunks.source.side().metadata.skipped;
+        let skipped = &self.source.side().metadata.skipped;
         decoded.begin(block, destination.subchunk_shape(), skipped);
         let shared: &DecodedBlock = decoded;
         workers.each(shared.num_subchunks(), |_, item| {
@@ -91,7 +74,7 @@ impl BlockReader<'_, '_> {
             Ok(())
         })?;
         let bytes = self.read_all(&block.moved_by(skipped), shared, workers)?;
-        if let Some(origin) = &self.subchunks.origin {
+        if let Some(origin) = self.origin {
             workers.each(shared.num_subchunks(), |buffers, item| {
                 shared.reconsider(item, self.encoder, |part| holds_any(origin, part, buffers))
             })?;
@@ -101,7 +84,7 @@ impl BlockReader<'_, '_> {
 
     /// Gives what of each object will be read for a block, first of all.
     pub(super) fn reads(&self, block: &Region, each: &mut dyn FnMut(&str, Part)) {
-        let (source, size) = (&self.subchunks.source, self.encoder.element_size() as u64);
+        let (source, size) = (self.source, self.encoder.element_size() as u64);
         let side = source.side();
         if side.layout.is_some() && !source.reads_indexes() {
             return; // An entry of an index is not worth a hint.
@@ -110,12 +93,12 @@ impl BlockReader<'_, '_> {
         if side.layout.is_some() || !side.chain.stores_elements(as_index(side.chunk_bytes())) {
             return reads_of_box(side, block, stays_open(side), each);
         }
-        for object in objects_in(side, block) {
+        for object in side.objects_in(block) {
             let whole = side.region_of(object);
             let needed = block.common(&whole);
             // Of elements as they are stored no more than the block needs is read.
             if needed == whole.within(&whole.start, &side.metadata.shape) {
-                reads_of_object(side, object, Extent::Whole, each);
+                reads_of_object(side, object, true, each);
             } else if side.may_hold(object) {
                 let key = side.key(object);
                 for piece in pieces(&whole.shape, needed.relative_to(&whole.start), size) {
@@ -132,18 +115,18 @@ impl BlockReader<'_, '_> {
         decoded: &DecodedBlock,
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
-        let side = self.subchunks.source.side();
+        let side = self.source.side();
         let subchunks = side.subchunks_in(block);
         self.progress.start("", Some(subchunks.num_elements()));
-        if !self.subchunks.source.reads_indexes() {
+        if !self.source.reads_indexes() {
             return self.read_subchunks(&subchunks, decoded, workers);
         }
         // Shard by shard, so that the index of each is read once.
         let mut bytes = 0;
-        for object in objects_in(side, block) {
+        for object in side.objects_in(block) {
             let subchunks = subchunks.common(&side.subchunks_of(object));
             workers.each(1, |buffers, _| {
-                self.subchunks.source.expect(&subchunks, &mut buffers.read, &mut buffers.workspace)
+                self.source.expect(&subchunks, &mut buffers.read, &mut buffers.workspace)
             })?;
             bytes += self.read_subchunks(&subchunks, decoded, workers)?;
         }
@@ -152,7 +135,7 @@ impl BlockReader<'_, '_> {
 
     /// Whether some of the box may hold nothing that is stored.
     fn may_be_absent(&self, block: &Region) -> bool {
-        let side = self.subchunks.source.side();
+        let side = self.source.side();
         side.layout.is_some() || side.may_lack() || self.has_object(block, false)
     }
 
@@ -163,9 +146,9 @@ impl BlockReader<'_, '_> {
 
     /// Whether one of the objects that overlap a block is there, or is not.
     fn has_object(&self, block: &Region, is_there: bool) -> bool {
-        let source = self.subchunks.source.side();
+        let source = self.source.side();
         let block = block.moved_by(&source.metadata.skipped);
-        objects_in(source, &block).any(|object| source.may_hold(object) == is_there)
+        source.objects_in(&block).any(|object| source.may_hold(object) == is_there)
     }
 
     /// Reads a box of source subchunks.
@@ -178,7 +161,7 @@ impl BlockReader<'_, '_> {
         let bytes = workers.each(as_index(subchunks.num_elements()), |buffers, item| {
             let subchunk = subchunks.position(item as u64);
             let read = guarded(|| self.read_subchunk(&subchunk, decoded, buffers))
-                .map_err(|fault| fault.of_source(self.subchunks.source.side().object_of(&subchunk).0));
+                .map_err(|fault| fault.of_source(self.source.side().object_of(&subchunk).0));
             self.progress.advance(1);
             read
         })?;
@@ -191,13 +174,13 @@ impl BlockReader<'_, '_> {
         decoded: &DecodedBlock,
         buffers: &mut ObjectBuffers,
     ) -> Result<u64, Fault> {
-        let side = self.subchunks.source.side();
+        let side = self.source.side();
         let chain = side.chain_of_subchunk(subchunk)?;
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
             return self.read_elements(subchunk, &chain, decoded, &mut buffers.read);
         }
         let ObjectBuffers { read, decoded: elements, workspace, .. } = buffers;
-        if !self.subchunks.source.read(subchunk, read, workspace)? {
+        if !self.source.read(subchunk, read, workspace)? {
             return Ok(0);
         }
         let region = side.region_of_subchunk(subchunk);
@@ -221,7 +204,7 @@ impl BlockReader<'_, '_> {
         decoded: &DecodedBlock,
         buffer: &mut Vec<u8>,
     ) -> Result<u64, Fault> {
-        let side = self.subchunks.source.side();
+        let side = self.source.side();
         let object = side.object_of(subchunk).0;
         let in_source = |fault: Fault| fault.of_source(object);
         let Some(reader) = side.open_object(object).map_err(in_source)? else {

@@ -2,7 +2,6 @@
 
 pub mod ahead;
 mod block_reader;
-pub mod buffers;
 mod decoded_block;
 pub mod driver;
 pub mod job;

@@ -2,14 +2,51 @@
 
 use std::sync::Mutex;
 
-use super::ahead::{ReadAhead, Reads};
-use super::buffers::ObjectBuffers;
+use super::ahead::{ReadAhead, Reads, reads_all};
 use super::decoded_block::DecodedBlock;
 use super::driver::{Driver, guarded};
+use super::journal::PassProgress;
+use super::progress::Progress;
 use super::report::ObjectReport;
-use super::workers::Workers;
+use super::transfer::Transfer;
+use super::workers::{ObjectBuffers, Workers};
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
+use crate::array::subchunks::SubchunkSource;
+
+/// What passes from one array to another have in common.
+pub(super) struct Work<'a> {
+    /// The subchunks that are there.
+    pub(super) source: SubchunkSource<'a>,
+    /// The objects of the destination that are done.
+    pub(super) progress: &'a PassProgress<'a>,
+    /// Who is told of what is read and written.
+    pub(super) listener: &'a dyn Progress,
+}
+
+impl<'a> Work<'a> {
+    /// Work of which subchunks are not read in blocks.
+    pub(super) fn new(
+        transfer: &'a Transfer,
+        (progress, listener): (&'a PassProgress<'a>, &'a dyn Progress),
+    ) -> Self {
+        let source = SubchunkSource::new(&transfer.source);
+        let source = source.reading_all(reads_all(&transfer.source, &transfer.destination));
+        Work { source, progress, listener }
+    }
+
+    /// What a pass came to; the indexes of shards that were read are counted, too.
+    pub(super) fn ended(
+        &self,
+        run: Result<(), ChunkFault>,
+        fold: &mut dyn FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let indexes = ObjectReport { bytes_read: self.source.index_bytes(), ..ObjectReport::default() };
+        let noted = self.progress.finished(0..0, &indexes);
+        fold(indexes);
+        run.and(noted.map_err(|fault| ChunkFault { index: 0, fault }))
+    }
+}
 
 /// What a pass over an array does: its units are objects of the destination, or batches of them.
 pub(super) trait Pass: Reads {
@@ -42,8 +79,9 @@ pub(super) fn run(
     };
     let (units, reads): (ChunkSet, [&dyn Reads; 1]) = (pass.units(), [pass]);
     if !pass.shares_units(&units, driver.num_threads()) {
-        let work = |buffers: &mut ObjectBuffers, unit| {
-            pass.unit(unit, &mut Workers::One { buffers, interrupt: driver.interrupt() })
+        let alone = driver.alone();
+        let work = |(buffers, block): &mut ([Mutex<ObjectBuffers>; 1], DecodedBlock), unit| {
+            pass.unit(unit, &mut Workers { driver: &alone, buffers, block })
         };
         return driver.run_ahead(&units, &reads, work, |_, report| fold(report)).map_err(located);
     }
@@ -54,7 +92,7 @@ pub(super) fn run(
         for ahead in &ahead {
             ahead.begin(place);
         }
-        let workers = &mut Workers::All { driver, buffers: &buffers, block: &mut block };
+        let workers = &mut Workers { driver, buffers: &buffers, block: &mut block };
         let done = guarded(|| pass.unit(index, workers));
         fold(done.map_err(|fault| located(ChunkFault { index, fault }))?);
     }

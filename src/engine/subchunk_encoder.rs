@@ -3,7 +3,7 @@
 use crate::array::fault::Fault;
 use crate::array::stored::{StoredArray, at};
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, ValueChange};
-use crate::codec::region::{RegionCopy, as_index, repeat};
+use crate::codec::region::{as_index, fill_box, repeat};
 use crate::codec::{BindError, BoundChain, is_filled_with};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
@@ -111,17 +111,7 @@ impl SubchunkEncoder {
         if self.padding.starts_with(&self.absent) || valid.contains(&0) {
             return;
         }
-        let inside = self.absent.repeat(as_index(valid.iter().product()));
-        let origin = vec![0; shape.len()];
-        RegionCopy {
-            source_shape: valid,
-            source_start: &origin,
-            target_shape: shape,
-            target_start: &origin,
-            extent: valid,
-            element_size: self.absent.len(),
-        }
-        .run(&inside, elements);
+        fill_box(elements, shape, (&vec![0; shape.len()], valid), &self.absent);
     }
 
     /// Whether a subchunk of which `valid` lies inside the array holds there only what absent elements are.

@@ -1,8 +1,7 @@
 //! The subchunks of an object of the destination, written as they come.
 
-use super::buffers::ObjectBuffers;
 use super::subchunk_encoder::Encoded;
-use super::workers::Workers;
+use super::workers::{ObjectBuffers, Workers};
 use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::array::shard::ShardWriter;
@@ -61,16 +60,16 @@ impl<'a> SubchunkWriter<'a> {
         report: &mut ObjectReport,
         make: &(impl Fn(&[u64], &mut ObjectBuffers, &mut ObjectReport, &mut Put<'_>) -> Result<(), Fault> + Sync),
     ) -> Result<(), Fault> {
-        if let Workers::One { buffers, interrupt } = workers {
+        if let Some(mut own) = workers.alone() {
             return subchunks.try_for_each(|subchunk| {
-                interrupt.check()?;
-                make(&subchunk, buffers, report, &mut |encoded, report| {
+                workers.driver.interrupt().check()?;
+                make(&subchunk, &mut own, report, &mut |encoded, report| {
                     self.write(&subchunk, encoded, report)
                 })
             });
         }
         loop {
-            let batch: Vec<Vec<u64>> = subchunks.by_ref().take(workers.at_once()).collect();
+            let batch: Vec<Vec<u64>> = subchunks.by_ref().take(2 * workers.buffers.len()).collect();
             if batch.is_empty() {
                 return Ok(());
             }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::stored::StoredArray;
-use crate::engine::ahead::objects_in;
 use crate::grid::{Grid, Region, ravel, unravel};
 
 /// From one stored array to another.
@@ -23,8 +22,7 @@ pub struct Transfer {
 impl Transfer {
     /// Bytes of the elements of the source that an object of the destination is made of, where both have the same subchunks.
     pub fn object_bytes(&self) -> u64 {
-        let subchunks = self.destination.subchunks_per_object().into_iter().fold(1, u64::saturating_mul);
-        subchunks.saturating_mul(self.source.subchunk_chain().decoded_bytes())
+        self.destination.subchunks_per_object().saturating_mul(self.source.subchunk_chain().decoded_bytes())
     }
 
     /// Which boxes of a grid of `shape` elements each overlap an object that is there; all where none may stay absent.
@@ -63,7 +61,7 @@ impl Transfer {
     /// Whether a chunk of a grid overlaps an object of those that are there.
     fn overlaps(&self, grid: &Grid, index: u64, present: &ChunkSet) -> bool {
         let region = self.in_source(&grid.region_of(&unravel(index, &grid.counts())));
-        objects_in(&self.source, &region).any(|object| present.contains(object))
+        self.source.objects_in(&region).any(|object| present.contains(object))
     }
 
     /// Whether the chunks of a grid are those of the source.

@@ -1,65 +1,59 @@
 //! Who does the parts of a piece of work: the thread that has it, or all threads.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::decoded_block::DecodedBlock;
 use super::driver::Driver;
 use crate::array::fault::Fault;
-use crate::array::interrupt::Interrupt;
-use crate::engine::buffers::ObjectBuffers;
+use crate::codec::chain::Workspace;
+use crate::codec::conversion::ConversionBuffers;
 
-/// One thread, or all of them.
-#[derive(Debug)]
-pub(super) enum Workers<'a> {
-    /// This thread alone; others have work of their own.
-    One {
-        /// What it keeps.
-        buffers: &'a mut ObjectBuffers,
-        /// What stops it.
-        interrupt: &'a Interrupt,
-    },
-    /// All threads share each piece of work.
-    All {
-        /// The threads.
-        driver: &'a Driver,
-        /// What they keep.
-        buffers: &'a [Mutex<ObjectBuffers>],
-        /// The block of the destination that they work on.
-        block: &'a mut DecodedBlock,
-    },
+/// What a thread keeps from object to object, so that nothing is allocated for each.
+#[derive(Debug, Default)]
+pub(super) struct ObjectBuffers {
+    /// An encoded object or subchunk of the source.
+    pub(super) read: Vec<u8>,
+    /// A decoded subchunk of the source.
+    pub(super) decoded: Vec<u8>,
+    /// An encoded object or subchunk of the destination.
+    pub(super) written: Vec<u8>,
+    pub(super) conversion: ConversionBuffers,
+    pub(super) workspace: Workspace,
 }
 
-impl Workers<'_> {
-    /// The block that is worked on.
-    pub(super) fn block(&mut self) -> &mut DecodedBlock {
-        match self {
-            Workers::One { buffers, .. } => &mut buffers.block,
-            Workers::All { block, .. } => block,
-        }
-    }
+/// One thread, or all of them, which share each piece of work.
+#[derive(Debug)]
+pub(super) struct Workers<'a> {
+    /// Their threads, and what stops them.
+    pub(super) driver: &'a Driver,
+    /// What they keep; of one thread, others have work of their own.
+    pub(super) buffers: &'a [Mutex<ObjectBuffers>],
+    /// The block of the destination that they work on.
+    pub(super) block: &'a mut DecodedBlock,
+}
 
-    /// How many parts are worth doing at a time, where results are gathered.
-    pub(super) fn at_once(&self) -> usize {
-        match self {
-            Workers::One { .. } => 1,
-            Workers::All { driver, .. } => driver.num_threads() * 2,
+impl<'a> Workers<'a> {
+    /// What a thread keeps that works alone.
+    pub(super) fn alone(&self) -> Option<MutexGuard<'a, ObjectBuffers>> {
+        match self.buffers {
+            [own] => Some(own.lock().unwrap_or_else(PoisonError::into_inner)),
+            _ => None,
         }
     }
 
     /// Does `work` for each of `0..count`; the results in order, or the first fault.
     pub(super) fn each<R: Send>(
-        &mut self,
+        &self,
         count: usize,
         work: impl Fn(&mut ObjectBuffers, usize) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
-        match self {
-            Workers::One { buffers, interrupt } => (0..count)
-                .map(|item| {
-                    interrupt.check()?;
-                    work(buffers, item)
-                })
-                .collect(),
-            Workers::All { driver, buffers, .. } => driver.map(buffers, count, work).into_iter().collect(),
-        }
+        let Some(mut own) = self.alone() else {
+            return self.driver.map(self.buffers, count, work).into_iter().collect();
+        };
+        let each = (0..count).map(|item| {
+            self.driver.interrupt().check()?;
+            work(&mut own, item)
+        });
+        each.collect()
     }
 }

@@ -142,9 +142,7 @@ impl BlockReader<'_> {
 
     /// Whether an object that touches the region is there.
     pub(super) fn has_objects(&self, region: &Region) -> bool {
-        let grid = self.side.metadata.chunk_grid_shape();
-        let mut objects = self.side.metadata.grid.chunks_in(region).cells();
-        objects.any(|object| self.side.may_hold(ravel(&object, &grid)))
+        self.side.objects_in(region).any(|object| self.side.may_hold(object))
     }
 
     /// Reads the elements of a region into `target` (replaced), in C order.
@@ -157,9 +155,7 @@ impl BlockReader<'_> {
         let fill_value = self.fill_value();
         target.resize(as_index(region.num_elements()) * fill_value.len(), 0);
         let mut part = BlockPart { region, fill_value, buffers, target };
-        let grid = self.side.metadata.chunk_grid_shape();
-        let objects = self.side.metadata.grid.chunks_in(region).cells();
-        objects.map(|object| ravel(&object, &grid)).try_for_each(|index| {
+        self.side.objects_in(region).try_for_each(|index| {
             self.read_object(index, &mut part).map_err(|fault| self.explain(index, fault))
         })
     }

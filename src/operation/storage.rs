@@ -8,7 +8,7 @@ use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::engine::ahead::{Extent, Reads, reads_of_object};
+use crate::engine::ahead::{Reads, reads_of_object};
 use crate::engine::driver::Driver;
 use crate::metadata::array::{ArrayMetadata, num_elements};
 use crate::pipeline::Pipeline;
@@ -153,7 +153,7 @@ impl Reads for Shards<'_> {
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
         match self.side {
-            Some(side) => reads_of_object(side, object, Extent::Part, each),
+            Some(side) => reads_of_object(side, object, false, each),
             None => each(&self.key(object), Part::Last(self.least_bytes)),
         }
     }

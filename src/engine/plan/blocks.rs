@@ -34,11 +34,6 @@ impl RechunkPlan {
         group.common(&Region::whole(&self.grids.shape))
     }
 
-    /// The first object of a group, by its linear index in a grid of this shape.
-    pub fn first_object(&self, group: u64, grid: &[u64]) -> u64 {
-        ravel(&self.group(group).chunks(&self.grids.destination_object).start, grid)
-    }
-
     /// The groups of some objects, which are given by their linear indices in a grid of this shape.
     pub fn groups_of(&self, objects: &ChunkSet, grid: &[u64]) -> ChunkSet {
         let (shape, groups) = (self.group_shape(), self.group_grid_shape());

@@ -1,7 +1,7 @@
 //! The ways from one stored array to another, a file each.
 
 pub mod copy;
-mod moving;
+pub(in crate::engine) mod moving;
 pub mod rechunk;
 pub mod staged;
 pub mod variable_size;
@@ -11,11 +11,6 @@ use self::rechunk::Rechunk;
 use self::staged::Staged;
 use self::variable_size::VariableSize;
 use crate::codec::Conversion;
-
-pub(in crate::engine) use moving::MovePass;
-pub(in crate::engine) use rechunk::RechunkPass;
-pub(in crate::engine) use staged::StagedRun;
-pub(in crate::engine) use variable_size::VariableSizeRun;
 
 /// What is done with each stored object.
 #[derive(Debug, Clone)]

@@ -2,39 +2,45 @@
 //! converted by itself, into objects that may be others than those of the source.
 
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::Fault;
+use crate::array::fault::{ChunkFault, Fault};
 use crate::array::geometry::unbound;
 use crate::array::reader::PIECE;
 use crate::array::stored::{at, filled};
-use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::OfShape;
 use crate::codec::conversion::{Conversion, Converted, Undone};
 use crate::codec::region::as_index;
 use crate::codec::{ChainFault, ChainFaultKind};
 use crate::engine::ahead::{Reads, reads_under};
-use crate::engine::buffers::ObjectBuffers;
+use crate::engine::driver::Driver;
 use crate::engine::journal::PassProgress;
-use crate::engine::pass::Pass;
+use crate::engine::pass::{self, Pass, Work};
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::{Put, SubchunkWriter, all_in_order};
 use crate::engine::transfer::Transfer;
-use crate::engine::workers::Workers;
+use crate::engine::workers::{ObjectBuffers, Workers};
 use crate::store::{self, Node};
 
+/// Converts every object, those that are absent too where they may not stay so.
+pub(in crate::engine) fn run(
+    transfer: &Transfer,
+    conversion: &Conversion,
+    told: (&PassProgress<'_>, &dyn Progress),
+    driver: &Driver,
+    fold: &mut dyn FnMut(ObjectReport),
+) -> Result<(), ChunkFault> {
+    let work = Work::new(transfer, told);
+    let run = pass::run(&MovePass { work: &work, transfer, conversion }, driver, fold);
+    work.ended(run, fold)
+}
+
 /// The work on the objects of the destination.
-pub(in crate::engine) struct MovePass<'a> {
-    /// The job.
-    pub(in crate::engine) transfer: &'a Transfer,
+struct MovePass<'a> {
+    work: &'a Work<'a>,
+    transfer: &'a Transfer,
     /// From subchunk to subchunk.
-    pub(in crate::engine) conversion: &'a Conversion,
-    /// The subchunks that are there.
-    pub(in crate::engine) source: &'a SubchunkSource<'a>,
-    /// The objects of the destination that are done.
-    pub(in crate::engine) progress: &'a PassProgress<'a>,
-    /// Who is told of each subchunk.
-    pub(in crate::engine) listener: &'a dyn Progress,
+    conversion: &'a Conversion,
 }
 
 impl Reads for MovePass<'_> {
@@ -43,7 +49,7 @@ impl Reads for MovePass<'_> {
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.progress.is_done(object) {
+        if !self.work.progress.is_done(object) {
             reads_under(self.transfer, object, each);
         }
     }
@@ -52,7 +58,7 @@ impl Reads for MovePass<'_> {
 impl Pass for MovePass<'_> {
     fn units(&self) -> ChunkSet {
         let grid = &self.transfer.destination.metadata.grid;
-        self.transfer.overlapped_among(grid, self.progress.assigned())
+        self.transfer.overlapped_among(grid, self.work.progress.assigned())
     }
 
     /// Too few shards to go round: the threads share the subchunks of each.
@@ -61,21 +67,22 @@ impl Pass for MovePass<'_> {
     }
 
     fn unit(&self, object: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
-        self.progress.do_once(object, || {
+        self.work.progress.do_once(object, || {
             let destination = &self.transfer.destination;
             let mut report = ObjectReport::default();
             let mut writer = SubchunkWriter::new(destination, object);
             // Most inner chunks of a large shard may be absent: those take no turn of the threads.
+            let source = &self.transfer.source;
             let may_be_there = |subchunk: &[u64]| {
                 destination.layout.is_none()
                     || self.transfer.absent_element.is_some()
-                    || self.source.may_hold_subchunk(&self.transfer.source_subchunk(subchunk))
+                    || source.may_hold(source.object_of(&self.transfer.source_subchunk(subchunk)).0)
             };
             let subchunks = all_in_order(destination, object).filter(|subchunk| may_be_there(subchunk));
             let bytes = self.transfer.source.subchunk_chain().decoded_bytes();
             writer.write_each(subchunks, workers, &mut report, &|subchunk, buffers, report, put| {
                 self.subchunk(subchunk, object, buffers, report, put)?;
-                self.listener.advance(bytes);
+                self.work.listener.advance(bytes);
                 Ok(())
             })?;
             writer.finish(&mut report)?;
@@ -116,8 +123,8 @@ impl MovePass<'_> {
         let ObjectBuffers { read, workspace, .. } = &mut *buffers;
         if kept.is_some() {
             // The index of its shard counts as read, whether chunks are kept or not.
-            self.source.holds(subchunk, read, workspace)?;
-        } else if !self.source.read(subchunk, read, workspace)? {
+            self.work.source.holds(subchunk, read, workspace)?;
+        } else if !self.work.source.read(subchunk, read, workspace)? {
             return self.fill((conversion, place, object), buffers, report, put);
         }
         let ObjectBuffers { read, written, conversion: work, .. } = buffers;

@@ -1,25 +1,24 @@
 //! From any chunk grid to any other: blocks of the destination are read from the source subchunks that overlap them, held
 //! decoded, and written subchunk by subchunk.
 
-use std::ops::Range;
-
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::Fault;
+use crate::array::fault::{ChunkFault, Fault};
+use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::as_index;
-use crate::engine::ahead::{Reads, objects_in};
-use crate::engine::block_reader::{BlockReader, JobSubchunks};
-use crate::engine::buffers::ObjectBuffers;
+use crate::engine::ahead::Reads;
+use crate::engine::block_reader::{BlockReader, sources};
 use crate::engine::decoded_block::DecodedBlock;
+use crate::engine::driver::Driver;
 use crate::engine::driver::guarded;
 use crate::engine::journal::PassProgress;
-use crate::engine::pass::Pass;
+use crate::engine::pass::{self, Pass, Work};
 use crate::engine::plan::RechunkPlan;
 use crate::engine::progress::{Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::SubchunkEncoder;
 use crate::engine::subchunk_writer::{Put, SubchunkWriter, in_order};
 use crate::engine::transfer::Transfer;
-use crate::engine::workers::Workers;
+use crate::engine::workers::{ObjectBuffers, Workers};
 use crate::grid::Region;
 use crate::store::{self, Node};
 
@@ -62,18 +61,28 @@ impl Schedule {
     }
 }
 
+/// Writes the blocks that hold anything which is to be written.
+pub(in crate::engine) fn run(
+    transfer: &Transfer,
+    rechunk: &Rechunk,
+    (progress, listener): (&PassProgress<'_>, &dyn Progress),
+    driver: &Driver,
+    fold: &mut dyn FnMut(ObjectReport),
+) -> Result<(), ChunkFault> {
+    let (source, origin) = sources(transfer);
+    let work = Work { source, progress, listener };
+    let run =
+        pass::run(&RechunkPass { work: &work, transfer, rechunk, origin: origin.as_ref() }, driver, fold);
+    work.ended(run, fold)
+}
+
 /// A pass over blocks.
-pub(in crate::engine) struct RechunkPass<'a> {
-    /// The job.
-    pub(in crate::engine) transfer: &'a Transfer,
-    /// Its plan.
-    pub(in crate::engine) rechunk: &'a Rechunk,
-    /// The subchunks that are there.
-    pub(in crate::engine) subchunks: &'a JobSubchunks<'a>,
-    /// The objects of the destination that are done.
-    pub(in crate::engine) progress: &'a PassProgress<'a>,
-    /// Who is told of each block, and of what is read of it.
-    pub(in crate::engine) listener: &'a dyn Progress,
+struct RechunkPass<'a> {
+    work: &'a Work<'a>,
+    transfer: &'a Transfer,
+    rechunk: &'a Rechunk,
+    /// The subchunks of the array that the source is intermediate data of.
+    origin: Option<&'a SubchunkSource<'a>>,
 }
 
 impl Reads for RechunkPass<'_> {
@@ -82,7 +91,7 @@ impl Reads for RechunkPass<'_> {
     }
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if self.objects_left(group).is_some() {
+        if self.objects_left(group).next().is_some() {
             let plan = &self.rechunk.plan;
             plan.blocks(group).iter().for_each(|block| self.reader(&Silent).reads(block, each));
         }
@@ -93,7 +102,7 @@ impl Pass for RechunkPass<'_> {
     /// The groups that hold anything which is to be written.
     fn units(&self) -> ChunkSet {
         let (plan, destination) = (&self.rechunk.plan, &self.transfer.destination.metadata);
-        let assigned = self.progress.assigned();
+        let assigned = self.work.progress.assigned();
         let own = assigned.map(|units| plan.groups_of(units, &destination.chunk_grid_shape()));
         self.transfer.overlapped_among(&self.transfer.grid_of(&plan.group_shape()), own.as_ref())
     }
@@ -105,21 +114,24 @@ impl Pass for RechunkPass<'_> {
     /// The first of the group.
     fn object_of(&self, group: u64) -> u64 {
         let grid = self.transfer.destination.metadata.chunk_grid_shape();
-        self.rechunk.plan.first_object(group, &grid)
+        self.rechunk.plan.objects(group, &grid).first().map_or(0, |objects| objects.start)
     }
 
     /// Writes the objects of a group.
     fn unit(&self, number: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
         let plan = &self.rechunk.plan;
-        let Some(objects) = self.objects_left(number) else { return Ok(ObjectReport::default()) };
+        let left: Vec<u64> = self.objects_left(number).collect();
+        if left.is_empty() {
+            return Ok(ObjectReport::default());
+        }
         let mut report = ObjectReport::default();
-        let mut decoded = std::mem::take(workers.block());
+        let mut decoded = std::mem::take(workers.block);
         // A shard that is larger than a block stays open from one to the next.
         let mut open = None;
         for block in plan.blocks(number) {
             let bytes = block.num_elements().saturating_mul(self.rechunk.encoder.element_size() as u64);
             // Half of a block is done once it is read: one may be all of the array.
-            let share = Share::new(self.listener, bytes / 2, 1);
+            let share = Share::new(self.work.listener, bytes / 2, 1);
             let reader = self.reader(&share);
             if self.transfer.absent_element.is_none() && !reader.holds_any(&block) {
                 continue;
@@ -133,41 +145,34 @@ impl Pass for RechunkPass<'_> {
             } else {
                 self.write_chunks(&decoded, workers, &mut report)?;
             }
-            self.listener.advance(bytes - bytes / 2);
+            self.work.listener.advance(bytes - bytes / 2);
         }
         finish(open, &mut report)?;
-        *workers.block() = decoded;
-        self.note(objects, report)?;
+        *workers.block = decoded;
+        // What was counted belongs to all of them together.
+        let mut counted = report;
+        for object in left {
+            self.work.progress.finished(object..object + 1, &std::mem::take(&mut counted))?;
+        }
         Ok(report)
     }
 }
 
 impl<'a> RechunkPass<'a> {
     fn reader<'p>(&self, progress: &'p dyn Progress) -> BlockReader<'a, 'p> {
-        BlockReader { subchunks: self.subchunks, encoder: &self.rechunk.encoder, progress }
-    }
-
-    /// The objects of a group; `None` where all of them are done.
-    fn objects_left(&self, number: u64) -> Option<Vec<Range<u64>>> {
-        let plan = &self.rechunk.plan;
-        let grid = self.transfer.destination.metadata.chunk_grid_shape();
-        let objects = plan.objects(number, &grid);
-        let is_done = |range: &Range<u64>| range.clone().all(|object| self.progress.is_done(object));
-        (!objects.iter().all(is_done)).then_some(objects)
-    }
-
-    /// Notes the objects of a group; what was counted belongs to all of them together.
-    fn note(&self, objects: Vec<Range<u64>>, mut counted: ObjectReport) -> Result<(), Fault> {
-        for range in objects {
-            if !range.clone().any(|object| self.progress.is_done(object)) {
-                self.progress.finished(range, &std::mem::take(&mut counted))?;
-                continue;
-            }
-            for object in range.filter(|object| !self.progress.is_done(*object)) {
-                self.progress.finished(object..object + 1, &std::mem::take(&mut counted))?;
-            }
+        BlockReader {
+            source: &self.work.source,
+            origin: self.origin,
+            encoder: &self.rechunk.encoder,
+            progress,
         }
-        Ok(())
+    }
+
+    /// The objects of a group that are not done.
+    fn objects_left(&self, number: u64) -> impl Iterator<Item = u64> {
+        let plan = &self.rechunk.plan;
+        let objects = plan.objects(number, &self.transfer.destination.metadata.chunk_grid_shape());
+        objects.into_iter().flatten().filter(|object| !self.work.progress.is_done(*object))
     }
 
     /// Chunks without shards: each by whoever comes first.
@@ -181,7 +186,7 @@ impl<'a> RechunkPass<'a> {
             let mut report = ObjectReport::default();
             let object = self.transfer.destination.object_of(&decoded.position(item)).0;
             // With another budget the groups of an earlier run were others.
-            if self.progress.is_done(object) {
+            if self.work.progress.is_done(object) {
                 return Ok(report);
             }
             let mut writer = SubchunkWriter::new(&self.transfer.destination, object);
@@ -206,8 +211,8 @@ impl<'a> RechunkPass<'a> {
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
         let destination = &self.transfer.destination;
-        for object in objects_in(destination, block) {
-            if self.progress.is_done(object) {
+        for object in destination.objects_in(block) {
+            if self.work.progress.is_done(object) {
                 continue;
             }
             if open.as_ref().is_none_or(|writer| writer.object() != object) {
@@ -242,7 +247,7 @@ impl<'a> RechunkPass<'a> {
         }
         let encoder = &self.rechunk.encoder;
         let figures = &mut report.figures;
-        let work = buffers.for_encoding();
+        let work = (&mut buffers.written, &mut buffers.conversion);
         let elements = &mut subchunk.elements;
         let encoded =
             guarded(move || encoder.encode(elements, &region.start, valid.as_deref(), work, figures))

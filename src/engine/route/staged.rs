@@ -8,14 +8,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rechunk::{Rechunk, RechunkPass};
+use super::rechunk::{self, Rechunk};
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::stored::StoredArray;
-use crate::engine::block_reader::JobSubchunks;
 use crate::engine::driver::Driver;
 use crate::engine::journal::{PassProgress, digest};
 use crate::engine::listing::list_with_sizes;
-use crate::engine::pass;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::transfer::Transfer;
@@ -171,39 +169,17 @@ fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
     counts.fold(transfer.source.objects().len().into(), u128::saturating_mul)
 }
 
-/// A run of a job in two passes.
-#[derive(Debug)]
-pub(in crate::engine) struct StagedRun<'a> {
-    /// The job.
-    pub(in crate::engine) transfer: &'a Transfer,
-    /// Its passes.
-    pub(in crate::engine) staged: &'a Staged,
-    /// The objects of the destination that are done.
-    pub(in crate::engine) part: &'a PassProgress<'a>,
-}
-
-impl StagedRun<'_> {
-    /// Both passes. What is written between them is reported as temporary.
-    pub(in crate::engine) fn run(
-        &self,
-        driver: &Driver,
-        progress: &dyn Progress,
-        fold: &mut dyn FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
-        let between = self.run_first(driver, progress, fold)?;
-        self.run_second(between, driver, progress, fold)
-    }
-
+impl Staged {
     /// The first pass; what it and the runs that it goes on after have written, which is reported as temporary.
     pub(in crate::engine) fn run_first(
         &self,
+        transfer: &Transfer,
+        (part, progress): (&PassProgress<'_>, &dyn Progress),
         driver: &Driver,
-        progress: &dyn Progress,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<Intermediate, ChunkFault> {
-        let StagedRun { transfer, staged, part } = self;
-        let (first, into) = (staged.first_transfer(transfer), part.other(FIRST_PASS));
-        let into = self.begin(into, driver).map_err(|fault| ChunkFault { index: 0, fault })?;
+        let into = self.begin(part.other(FIRST_PASS), driver);
+        let into = into.map_err(|fault| ChunkFault { index: 0, fault })?;
         let mut between = Intermediate::default();
         let mut count = |report: &ObjectReport| {
             between.objects += report.written;
@@ -215,7 +191,8 @@ impl StagedRun<'_> {
             });
         };
         count(into.before());
-        run_pass(&first, &staged.first, (&into, progress), driver, &mut |report| count(&report))
+        let first = self.first_transfer(transfer);
+        rechunk::run(&first, &self.first, (&into, progress), driver, &mut |report| count(&report))
             .map_err(Staged::of_first)?;
         Ok(between)
     }
@@ -223,26 +200,26 @@ impl StagedRun<'_> {
     /// The second pass, after the first, which wrote so much.
     pub(in crate::engine) fn run_second(
         &self,
+        transfer: &Transfer,
         between: Intermediate,
+        told: (&PassProgress<'_>, &dyn Progress),
         driver: &Driver,
-        progress: &dyn Progress,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let StagedRun { transfer, staged, part } = self;
-        let second = staged.second_transfer(transfer, Some(between), driver);
+        let second = self.second_transfer(transfer, Some(between), driver);
         let second = second.map_err(|fault| ChunkFault { index: 0, fault })?;
-        run_pass(&second, &staged.second, (part, progress), driver, fold).map_err(Staged::of_second)
+        rechunk::run(&second, &self.second, told, driver, fold).map_err(Staged::of_second)
     }
 
     /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
     /// an earlier run has not finished. Where what it has finished is not all there, as on another machine, the pass begins
     /// anew, as far as it is this run's.
     fn begin<'p>(&self, part: PassProgress<'p>, driver: &Driver) -> Result<PassProgress<'p>, Fault> {
-        let StoredArray { node, metadata, .. } = &self.staged.staging;
-        if self.staged.is_outside {
+        let StoredArray { node, metadata, .. } = &self.staging;
+        if self.is_outside {
             node.make_scratch()?;
         }
-        let document = self.staged.document.to_document();
+        let document = self.document.to_document();
         let is_known = left_document(node)?.as_ref() == Some(&document);
         if !is_known && part.assigned().is_none() {
             node.publish(DOCUMENT, &document)?;
@@ -270,20 +247,4 @@ impl StagedRun<'_> {
 
 fn other_job(node: &Node) -> Fault {
     Fault::Other(format!("the intermediate data at `{}` are another job's: remove them", node.name()))
-}
-
-/// One of two passes.
-fn run_pass(
-    transfer: &Transfer,
-    rechunk: &Rechunk,
-    (progress, listener): (&PassProgress<'_>, &dyn Progress),
-    driver: &Driver,
-    fold: &mut dyn FnMut(ObjectReport),
-) -> Result<(), ChunkFault> {
-    let subchunks = &JobSubchunks::new(transfer, true);
-    pass::run(&RechunkPass { transfer, rechunk, subchunks, progress, listener }, driver, fold)?;
-    let indexes = ObjectReport { bytes_read: subchunks.index_bytes(), ..ObjectReport::default() };
-    progress.finished(0..0, &indexes).map_err(|fault| ChunkFault { index: 0, fault })?;
-    fold(indexes);
-    Ok(())
 }

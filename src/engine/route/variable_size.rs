@@ -16,13 +16,12 @@ use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::interrupt::Interrupt;
 use crate::array::stored::StoredArray;
-use crate::array::subchunks::SubchunkSource;
 use crate::codec::Recoding;
-use crate::codec::chain::OfShape;
 use crate::codec::elements::{VlenChain, VlenElements};
 use crate::engine::ahead::{Reads, reads_in};
 use crate::engine::driver::Driver;
 use crate::engine::journal::PassProgress;
+use crate::engine::pass::Work;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
@@ -33,6 +32,7 @@ use crate::store::{self, Node};
 
 pub use buffers::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
 pub use elements::ElementReader;
+use elements::{not_taken_apart, vlen_chain_of};
 pub use groups::Groups;
 
 /// How the subchunks of an array are made.
@@ -166,18 +166,27 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Writes every object of the destination.
+pub(in crate::engine) fn run(
+    transfer: &Transfer,
+    variable_size: &VariableSize,
+    told: (&PassProgress<'_>, &dyn Progress),
+    driver: &Driver,
+    fold: &mut dyn FnMut(ObjectReport),
+) -> Result<(), ChunkFault> {
+    let work = Work::new(transfer, told);
+    let groups = Groups::new(&transfer.destination, &transfer.source);
+    let run = VariableSizeRun { work: &work, transfer, variable_size, groups }.run(driver, &mut *fold);
+    work.ended(run, fold)
+}
+
 /// The work on the objects of the destination.
-pub(in crate::engine) struct VariableSizeRun<'a> {
-    pub(in crate::engine) transfer: &'a Transfer,
-    pub(in crate::engine) variable_size: &'a VariableSize,
-    /// The subchunks that are there.
-    pub(in crate::engine) source: &'a SubchunkSource<'a>,
+struct VariableSizeRun<'a> {
+    work: &'a Work<'a>,
+    transfer: &'a Transfer,
+    variable_size: &'a VariableSize,
     /// Objects that need the same subchunks.
-    pub(in crate::engine) groups: Groups,
-    /// The objects that are done.
-    pub(in crate::engine) part: &'a PassProgress<'a>,
-    /// Who is told of the encoded bytes of each object.
-    pub(in crate::engine) progress: &'a dyn Progress,
+    groups: Groups,
 }
 
 impl Reads for VariableSizeRun<'_> {
@@ -187,28 +196,23 @@ impl Reads for VariableSizeRun<'_> {
     }
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.groups.objects(group).all(|object| self.part.is_done(object)) {
+        if !self.groups.objects(group).all(|object| self.work.progress.is_done(object)) {
             reads_in(self.transfer, &self.groups.region(group), each);
         }
     }
 }
 
 impl VariableSizeRun<'_> {
-    /// Writes every object of the destination.
-    pub(in crate::engine) fn run(
-        &self,
-        driver: &Driver,
-        fold: impl FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
+    fn run(&self, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault> {
         let grid = &self.transfer.destination.metadata.grid;
-        let objects = self.transfer.overlapped_among(grid, self.part.assigned());
-        let reader = ElementReader::new(self.source, 0);
+        let objects = self.transfer.overlapped_among(grid, self.work.progress.assigned());
+        let reader = ElementReader::new(&self.work.source, 0);
         let reader = reader.as_ref();
         let work = |buffers: &mut VariableSizeBuffers, object| {
-            self.part.do_once(object, || {
+            self.work.progress.do_once(object, || {
                 let at = (object, &*self.groups.start_beside(object));
                 let report = self.object(at, reader, buffers, driver.interrupt())?;
-                self.progress.advance(report.bytes_read);
+                self.work.listener.advance(report.bytes_read);
                 Ok(report)
             })
         };
@@ -253,10 +257,7 @@ impl VariableSizeRun<'_> {
     /// What puts a subchunk of the destination together.
     fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>, Fault> {
         let chain = self.variable_size.destination.as_ref().ok_or_else(not_taken_apart)?;
-        match self.transfer.destination.chain_of_subchunk(subchunk)? {
-            OfShape::Same(_) => Ok(Cow::Borrowed(chain)),
-            OfShape::Made(own) => VlenChain::of(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
-        }
+        vlen_chain_of(&self.transfer.destination, subchunk, chain)
     }
 
     /// A subchunk with other bytes->bytes codecs; `None` where it is absent.
@@ -269,7 +270,7 @@ impl VariableSizeRun<'_> {
     ) -> Result<Option<&'b [u8]>, Fault> {
         let source = &self.transfer.source;
         let located = |fault: Fault| fault.of_source(source.object_of(subchunk).0);
-        if !buffers.read(self.source, subchunk)? {
+        if !buffers.read(&self.work.source, subchunk)? {
             let Some(absent) = &self.transfer.absent_element else { return Ok(None) };
             let chain = &self.destination_chain(subchunk)?;
             let nothing = vec![0; subchunk.len().max(1)];
@@ -317,10 +318,6 @@ pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<
     let (source, destination) =
         (source.chain_of_subchunk(subchunk)?, destination.chain_of_subchunk(subchunk)?);
     Recoding::new(&source, &destination).map(Some).ok_or_else(not_taken_apart)
-}
-
-fn not_taken_apart() -> Fault {
-    Fault::Other("its chunks are not taken apart".to_owned())
 }
 
 /// The part of a subchunk that lies inside the array.

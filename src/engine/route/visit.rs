@@ -4,14 +4,14 @@ use std::sync::Mutex;
 
 use super::rechunk::Rechunk;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::codec::region::{RegionCopy, as_index};
-use crate::engine::block_reader::{BlockReader, JobSubchunks};
-use crate::engine::buffers::ObjectBuffers;
+use crate::array::reader::crop;
+use crate::codec::region::as_index;
+use crate::engine::block_reader::{BlockReader, sources};
 use crate::engine::decoded_block::DecodedBlock;
 use crate::engine::driver::{Driver, guarded};
 use crate::engine::progress::Silent;
 use crate::engine::transfer::Transfer;
-use crate::engine::workers::Workers;
+use crate::engine::workers::{ObjectBuffers, Workers};
 
 /// The elements of the source where a subchunk of the destination is.
 #[derive(Debug)]
@@ -35,8 +35,9 @@ pub fn visit_subchunks<R: Send>(
     (is_wanted, visit): (&dyn Fn(u64) -> bool, &(impl Fn(&GatheredSubchunk<'_>) -> Result<R, Fault> + Sync)),
     mut fold: impl FnMut(R),
 ) -> Result<(), ChunkFault> {
-    let subchunks = JobSubchunks::new(transfer, true);
-    let reader = BlockReader { subchunks: &subchunks, encoder: &rechunk.encoder, progress: &Silent };
+    let (source, origin) = sources(transfer);
+    let encoder = &rechunk.encoder;
+    let reader = BlockReader { source: &source, origin: origin.as_ref(), encoder, progress: &Silent };
     let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
     let mut decoded = DecodedBlock::default();
     let groups = transfer.overlapped(&rechunk.plan.group_shape());
@@ -47,7 +48,7 @@ pub fn visit_subchunks<R: Send>(
             continue;
         }
         for block in rechunk.plan.blocks(index) {
-            let mut workers = Workers::All { driver, buffers: &buffers, block: &mut DecodedBlock::default() };
+            let mut workers = Workers { driver, buffers: &buffers, block: &mut DecodedBlock::default() };
             let visited =
                 reader.read(&block, &transfer.destination, &mut decoded, &mut workers).and_then(|_| {
                     let (decoded, element_size) = (&decoded, rechunk.encoder.element_size());
@@ -74,20 +75,10 @@ fn visit_subchunk<R>(
     let valid = side.cropped(&side.region_of_subchunk(&position));
     let shape = valid.as_deref().unwrap_or(whole);
     let mut cropped = Vec::new();
-    let inside = as_index(shape.iter().product::<u64>()) * element_size;
-    let has_gaps = inside != subchunk.elements.len();
+    let has_gaps = as_index(shape.iter().product::<u64>()) * element_size != subchunk.elements.len();
     if has_gaps {
-        let origin = vec![0; shape.len()];
-        cropped.resize(inside, 0);
-        RegionCopy {
-            source_shape: whole,
-            source_start: &origin,
-            target_shape: shape,
-            target_start: &origin,
-            extent: shape,
-            element_size,
-        }
-        .run(&subchunk.elements, &mut cropped);
+        cropped.clone_from(&subchunk.elements);
+        crop(&mut cropped, whole, (&vec![0; shape.len()], shape), element_size);
     }
     let elements = if has_gaps { &cropped } else { &subchunk.elements };
     let gathered = GatheredSubchunk { position: &position, shape, elements, is_stored: subchunk.is_stored };

@@ -140,7 +140,7 @@ impl Plan {
                 of(index, fault, &destination.node, &destination.metadata, quantization)
             }
             (Fault::At { of: ObjectOf::Staging, index, fault }, Some(job)) => {
-                let side = job.staged().map_or(&job.transfer.source, |staged| &staged.staging);
+                let side = self.job.staged().map_or(&job.transfer.source, |staged| &staged.staging);
                 of(index, fault, &side.node, &side.metadata, None)
             }
             (cause, _) => {

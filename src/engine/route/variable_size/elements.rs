@@ -6,6 +6,7 @@ use super::buffers::VariableSizeBuffers;
 use super::cache::DecodedSubchunk;
 use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
+use crate::array::stored::StoredArray;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::OfShape;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
@@ -13,12 +14,27 @@ use crate::codec::region::{advance, as_index};
 use crate::grid::{Region, ravel};
 use crate::memory::fallibly;
 
+/// What takes a subchunk apart and puts it together: the `chain` of all, where they are of one shape.
+pub(super) fn vlen_chain_of<'c>(
+    side: &StoredArray,
+    subchunk: &[u64],
+    chain: &'c VlenChain,
+) -> Result<Cow<'c, VlenChain>, Fault> {
+    match side.chain_of_subchunk(subchunk)? {
+        OfShape::Same(_) => Ok(Cow::Borrowed(chain)),
+        OfShape::Made(own) => VlenChain::of(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
+    }
+}
+
+pub(super) fn not_taken_apart() -> Fault {
+    Fault::Other("its chunks are not taken apart".to_owned())
+}
+
 /// Reads boxes of elements of an array.
 #[derive(Debug)]
 pub struct ElementReader<'a> {
     source: &'a SubchunkSource<'a>,
     chain: VlenChain,
-    strides: Vec<usize>,
     /// Tells the arrays apart that a thread reads.
     number: usize,
 }
@@ -27,8 +43,7 @@ impl<'a> ElementReader<'a> {
     /// A reader, if subchunks can be taken apart. A thread that reads several arrays gives each another number.
     pub fn new(source: &'a SubchunkSource<'a>, number: usize) -> Option<Self> {
         let chain = VlenChain::of(source.side().subchunk_chain())?;
-        let strides = chain.strides();
-        Some(ElementReader { source, chain, strides, number })
+        Some(ElementReader { source, chain, number })
     }
 
     /// Reads a box that lies inside what is taken of the array; also the bytes of subchunks that hold a part of it,
@@ -92,17 +107,6 @@ impl<'a> ElementReader<'a> {
         subchunks.cells().try_for_each(|subchunk| visit(&subchunk))
     }
 
-    /// What takes a subchunk apart: the same for all, where they are of one shape.
-    fn chain_of(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>, Fault> {
-        match self.source.side().chain_of_subchunk(subchunk)? {
-            OfShape::Same(_) => Ok(Cow::Borrowed(&self.chain)),
-            OfShape::Made(own) => {
-                let chain = VlenChain::of(&own).map(Cow::Owned);
-                chain.ok_or_else(|| Fault::Other("its chunks are not taken apart".to_owned()))
-            }
-        }
-    }
-
     /// Makes a subchunk the last of those that are kept; its encoded bytes, or `None` where it is absent.
     fn load(&self, subchunk: &[u64], buffers: &mut VariableSizeBuffers) -> Result<Option<u64>, Fault> {
         let key = (self.number, subchunk.to_vec());
@@ -115,7 +119,7 @@ impl<'a> ElementReader<'a> {
         let encoded = buffers.encoded.len() as u64;
         let side = self.source.side();
         let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk).0);
-        let chain = &*self.chain_of(subchunk)?;
+        let chain = &*vlen_chain_of(side, subchunk, &self.chain)?;
         let bytes = buffers.decode(chain).map_err(located)?;
         let mut places = Vec::new();
         let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(PLACE_BYTES);
@@ -138,10 +142,7 @@ impl<'a> ElementReader<'a> {
     ) -> Result<(), Fault> {
         let side = self.source.side();
         let region = side.region_of_subchunk(subchunk);
-        let strides = match self.chain_of(subchunk)? {
-            Cow::Borrowed(_) => Cow::Borrowed(&self.strides),
-            Cow::Owned(chain) => Cow::Owned(chain.strides()),
-        };
+        let strides = vlen_chain_of(side, subchunk, &self.chain)?.strides();
         let common = region.common(block);
         if common.is_empty() {
             return Ok(());
