@@ -24,7 +24,6 @@ use crate::engine::journal::PassProgress;
 use crate::engine::pass::Work;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
-use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::{SubchunkWriter, all_in_order};
 use crate::engine::transfer::Transfer;
 use crate::grid::{Region, lcm};
@@ -110,53 +109,34 @@ impl MemoryShare {
         work: impl Fn(&mut VariableSizeBuffers, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
-        let too_large = Mutex::new(Vec::new());
-        let in_share = |buffers: &mut VariableSizeBuffers, object| {
-            buffers.begin(self.share, self.beside);
-            match work(buffers, object) {
-                Err(fault) if fault.is_of_memory() && self.share < self.whole => Ok(None),
-                done => done.map(Some),
-            }
-        };
-        groups.run(driver, (objects, reads), in_share, &too_large, &mut fold)?;
-        let left = ChunkSet::from_indices(std::mem::take(&mut *held(&too_large)));
-        let alone = |buffers: &mut VariableSizeBuffers, object| {
-            buffers.begin(self.whole, self.beside);
-            work(buffers, object).map(Some)
-        };
-        groups.run(&driver.alone(), (&left, &[]), alone, &too_large, &mut fold)
-    }
-}
-
-impl Groups {
-    /// Does `work` for objects, group by group. Where it gives nothing, what is left of the group, the object itself
-    /// included, is `left`.
-    fn run<R: Default + AddAssign + Send>(
-        &self,
-        driver: &Driver,
-        (objects, reads): (&ChunkSet, &[&dyn Reads]),
-        work: impl Fn(&mut VariableSizeBuffers, u64) -> Result<Option<R>, Fault> + Sync,
-        left: &Mutex<Vec<u64>>,
-        fold: &mut impl FnMut(R),
-    ) -> Result<(), ChunkFault> {
-        let failed = Mutex::new(BTreeMap::new());
-        let of_group = |buffers: &mut VariableSizeBuffers, group| {
-            let mut all = R::default();
-            let mut own = self.objects(group).filter(|object| objects.contains(*object));
-            while let Some(object) = own.next() {
-                let done = work(buffers, object).inspect_err(|_| {
-                    held(&failed).insert(group, object);
-                })?;
-                match done {
-                    Some(done) => all += done,
-                    None => held(left).extend(std::iter::once(object).chain(&mut own)),
+        let (too_large, failed) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
+        let mut run = |most: u64, driver: &Driver, objects: &ChunkSet, reads: &[&dyn Reads]| {
+            let of_group = |buffers: &mut VariableSizeBuffers, group| {
+                let mut all = R::default();
+                let mut own = groups.objects(group).filter(|object| objects.contains(*object));
+                while let Some(object) = own.next() {
+                    buffers.begin(most, self.beside);
+                    match work(buffers, object) {
+                        Ok(done) => all += done,
+                        Err(fault) if fault.is_of_memory() && most < self.whole => {
+                            held(&too_large).extend(std::iter::once(object).chain(&mut own));
+                        }
+                        Err(fault) => {
+                            held(&failed).insert(group, object);
+                            return Err(fault);
+                        }
+                    }
                 }
-            }
-            Ok(all)
+                Ok(all)
+            };
+            driver.run_ahead(&groups.of(objects), reads, of_group, |_, all| fold(all))
         };
-        let done = driver.run_ahead(&self.of(objects), reads, of_group, |_, all| fold(all));
+        let done = run(self.share, driver, objects, reads).and_then(|()| {
+            let left = ChunkSet::from_indices(std::mem::take(&mut *held(&too_large)));
+            run(self.whole, &driver.alone(), &left, &[])
+        });
         done.map_err(|ChunkFault { index, fault }| {
-            let object = held(&failed).get(&index).copied().or_else(|| self.objects(index).next());
+            let object = held(&failed).get(&index).copied().or_else(|| groups.objects(index).next());
             ChunkFault { index: object.unwrap_or(index), fault }
         })
     }
@@ -247,7 +227,7 @@ impl VariableSizeRun<'_> {
                 (SubchunkChange::Compose, None) => return Err(not_taken_apart()),
             };
             if let Some(encoded) = encoded {
-                writer.write(subchunk, Encoded::whole(encoded), &mut report)?;
+                writer.write(subchunk, encoded, &mut report)?;
             }
         }
         writer.finish(&mut report)?;
