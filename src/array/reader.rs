@@ -5,13 +5,14 @@ use std::ops::Range;
 
 use super::fault::Fault;
 use super::stored::StoredArray;
-use super::subchunks::{OpenedShard, SubchunkSource};
+use super::subchunks::{OpenedObject, SubchunkSource};
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::{advance, as_index};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel};
 use crate::kernel::ElementFault;
+use crate::store::ObjectReader;
 
 /// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
 /// leaves room in a level 2 cache.
@@ -79,6 +80,29 @@ impl ReadBuffers {
     }
 }
 
+/// Gives the bytes of an object of so many to `visit` while they are read, piece by piece, so that no piece leaves the level 2
+/// cache, each with the offset of its first.
+pub fn each_piece_of(
+    reader: &mut ObjectReader,
+    expected: u64,
+    buffer: &mut Vec<u8>,
+    mut visit: impl FnMut(u64, &[u8]) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    buffer.resize(PIECE.min(as_index(expected)), 0);
+    let mut offset = 0;
+    while offset < expected {
+        let length = as_index((expected - offset).min(PIECE as u64));
+        let filled = reader.read_next(&mut buffer[..length])?;
+        if filled < length {
+            let kind = ChainFaultKind::Size { expected, found: offset + filled as u64 };
+            return Err(Fault::Chain(ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }));
+        }
+        visit(offset, &buffer[..length])?;
+        offset += length as u64;
+    }
+    Ok(())
+}
+
 /// A kernel's fault on the elements of a subchunk, with the element's place in the array.
 pub fn element_fault(
     subchunk: &Region,
@@ -99,23 +123,12 @@ pub fn element_fault(
     Fault::Chain(ChainFault { place: "-".into(), codec: "cast_value".to_owned(), kind })
 }
 
-/// A stored object that is being read, with its place in the array.
-#[derive(Debug)]
-pub struct OpenedObject<'a> {
-    side: &'a StoredArray,
-    index: u64,
-    /// Its subchunks, as a box of their grid.
-    subchunks: Region,
-    /// `None` where it is one subchunk.
-    shard: Option<OpenedShard<'a>>,
-}
-
 impl StoredArray {
     /// Opens an object; one that is not there is absent whole.
     pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>, Fault> {
-        let shard = self.open_shard(index, false, &mut buffers.bytes, &mut buffers.workspace)?;
-        buffers.bytes_read += shard.as_ref().map_or(0, OpenedShard::index_bytes);
-        Ok(OpenedObject { side: self, index, subchunks: self.subchunks_of(index), shard })
+        let object = self.open_subchunks(index, false, &mut buffers.bytes, &mut buffers.workspace)?;
+        buffers.bytes_read += object.index_bytes();
+        Ok(object)
     }
 
     /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
@@ -139,19 +152,10 @@ impl StoredArray {
         if !self.chain_of(index)?.stores_elements(length) || self.chain.checks_values() {
             return Ok(InPieces::NotGiven);
         }
-        buffers.bytes.resize(length.min(PIECE), 0);
-        let mut left = length;
-        while left > 0 {
-            let wanted = left.min(buffers.bytes.len());
-            let piece = &mut buffers.bytes[..wanted];
-            let filled = reader.read_next(piece)?;
-            if filled < wanted {
-                let read = length - left + filled;
-                return Err(Fault::Other(format!("{read} of {length} bytes could be read")));
-            }
+        each_piece_of(&mut reader, length as u64, &mut buffers.bytes, |_, piece| {
             visit(piece);
-            left -= filled;
-        }
+            Ok(())
+        })?;
         buffers.bytes_read += length as u64;
         Ok(InPieces::Given)
     }
@@ -183,7 +187,7 @@ impl StoredArray {
                 return visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?));
             }
             let room = cache.room(chain, as_index(chain.decoded_bytes()));
-            if !object.fetch(place, buffers)? {
+            if !object.read_encoded(place, buffers)? {
                 return visit(&subchunk, None);
             }
             let stored = buffers.bytes.len() as u64;
@@ -197,14 +201,6 @@ impl StoredArray {
 }
 
 impl OpenedObject<'_> {
-    /// Tells the store that all units will be read that hold something of the array.
-    pub fn expect_all(&self) {
-        // What an earlier pass has is not read again.
-        if let Some(shard) = self.shard.as_ref().filter(|_| !self.side.keeps_some_of(self.index)) {
-            shard.expect(&self.side.taken_of(self.index));
-        }
-    }
-
     /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
     pub fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
         let mut places = Region::whole(&self.subchunks.shape).cells();
@@ -231,7 +227,7 @@ impl OpenedObject<'_> {
         subchunk: &Region,
         buffers: &'b mut ReadBuffers,
     ) -> Result<Option<&'b [u8]>, Fault> {
-        if !self.fetch(place, buffers)? {
+        if !self.read_encoded(place, buffers)? {
             return Ok(None);
         }
         let first = subchunk.offset_in(&self.whole(place).start);
@@ -239,12 +235,8 @@ impl OpenedObject<'_> {
     }
 
     /// Reads a unit as it is stored; false where it is absent.
-    fn fetch(&self, place: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
-        let ReadBuffers { bytes, workspace, .. } = buffers;
-        let is_there = match &self.shard {
-            Some(shard) => shard.read(place, bytes, workspace)?.is_some(),
-            None => self.side.read_object(self.index, bytes, workspace)?,
-        };
+    fn read_encoded(&self, place: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
+        let is_there = self.fetch(place, &mut buffers.bytes, &mut buffers.workspace)?.is_some();
         buffers.bytes_read += if is_there { buffers.bytes.len() as u64 } else { 0 };
         Ok(is_there)
     }

@@ -40,9 +40,19 @@ pub struct StoredArray {
 pub struct Missing(Arc<Mutex<ChunkSetBuilder>>);
 
 impl Missing {
-    /// Notes an object.
-    pub fn note(&self, object: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(object);
+    /// Notes an object that is absent, by its key; an error where it is known to be there.
+    pub fn absent(
+        &self,
+        object: u64,
+        (node, key): (&Node, &str),
+        present: Option<&ChunkSet>,
+    ) -> Result<(), Fault> {
+        if present.is_none() {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(object);
+        } else if !node.takes_refused_for_absent() {
+            return Err(node.vanished(key).into());
+        }
+        Ok(())
     }
 
     /// Objects that were noted.

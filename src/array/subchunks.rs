@@ -35,20 +35,9 @@ impl StoredArray {
         let key = self.key(object);
         let most = self.chain_of(object)?.max_encoded_bytes();
         match self.node.open(&key, most)? {
-            None => self.absent(object, &key).map(|()| None),
+            None => self.missing.absent(object, (&self.node, &key), self.present.as_ref()).map(|()| None),
             found => Ok(found),
         }
-    }
-
-    /// An error where an object that is known to be there is absent.
-    fn absent(&self, object: u64, key: &str) -> Result<(), Fault> {
-        if !self.may_lack() {
-            return Err(self.node.vanished(key).into());
-        }
-        if self.present.is_none() {
-            self.missing.note(object);
-        }
-        Ok(())
     }
 
     /// Reads an object into `bytes`; false where it is absent. More than the workspace has room for, or else than the
@@ -70,42 +59,48 @@ impl StoredArray {
             error => Fault::Store(error),
         })?;
         if !found {
-            self.absent(object, &key)?;
+            self.missing.absent(object, (&self.node, &key), self.present.as_ref())?;
         }
         Ok(found)
     }
 
-    /// Opens a shard, and reads its index, unless `reads_entries` one by one; `None` where the array has no shards that
-    /// can be streamed.
-    pub fn open_shard(
+    /// Opens an object whose subchunks are read. Of a shard that can be streamed the index is read, unless `reads_entries` one
+    /// by one. One that is not there is absent whole.
+    pub fn open_subchunks(
         &self,
         object: u64,
         reads_entries: bool,
         buffer: &mut Vec<u8>,
         workspace: &mut Workspace,
-    ) -> Result<Option<OpenedShard<'_>>, Fault> {
-        let Some(layout) = self.layout_of(object)? else { return Ok(None) };
-        let reader = self.open_object(object)?;
-        let index = match &reader {
-            Some(reader) if !reads_entries => Some(layout.read_index(reader, buffer, workspace)?),
+    ) -> Result<OpenedObject<'_>, Fault> {
+        let (layout, subchunks) = (self.layout_of(object)?, self.subchunks_of(object));
+        let reader = if layout.is_some() { self.open_object(object)? } else { None };
+        let index = match (&layout, &reader) {
+            (Some(layout), Some(reader)) if !reads_entries => {
+                Some(layout.read_index(reader, buffer, workspace)?)
+            }
             _ => None,
         };
-        Ok(Some(OpenedShard { layout, reader, index }))
+        Ok(OpenedObject { side: self, object, subchunks, layout, reader, index })
     }
 }
 
-/// A shard whose inner chunks are read.
+/// A stored object whose subchunks are read, with its place in the array.
 #[derive(Debug)]
-pub struct OpenedShard<'a> {
-    /// How it is streamed.
-    pub layout: OfShape<'a, ShardLayout>,
-    /// `None` where the shard is absent.
+pub struct OpenedObject<'a> {
+    pub(super) side: &'a StoredArray,
+    object: u64,
+    /// Its subchunks, as a box of their grid.
+    pub(super) subchunks: Region,
+    /// How it is streamed; `None` where it is one subchunk.
+    layout: Option<OfShape<'a, ShardLayout>>,
+    /// Of a shard; `None` where it is absent.
     reader: Option<ObjectReader>,
     /// `None` where entries are read one by one.
     index: Option<Vec<IndexEntry>>,
 }
 
-impl OpenedShard<'_> {
+impl OpenedObject<'_> {
     /// Where the inner chunk at a position in the shard lies: its first byte, and how many it has; `None` where it is
     /// absent.
     pub fn entry(
@@ -114,27 +109,30 @@ impl OpenedShard<'_> {
         buffer: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<IndexEntry, Fault> {
-        let number = self.layout.entry_of(inside);
-        match (&self.index, &self.reader) {
-            (Some(index), _) => Ok(index.get(number).copied().flatten()),
-            (None, Some(reader)) => self.layout.read_entry(reader, number, buffer, workspace),
-            (None, None) => Ok(None),
+        let (Some(layout), Some(reader)) = (&self.layout, &self.reader) else { return Ok(None) };
+        let number = layout.entry_of(inside);
+        match &self.index {
+            Some(index) => Ok(index.get(number).copied().flatten()),
+            None => layout.read_entry(reader, number, buffer, workspace),
         }
     }
 
-    /// Reads the encoded inner chunk at a position in the shard into `bytes`; where it lies in the shard, or `None` where
-    /// it is absent. More than the workspace has room for, or else than its chain can make, is a fault.
-    pub fn read(
+    /// Reads the encoded subchunk at a position in the object into `bytes`; where it lies in the object, or `None` where it is
+    /// absent. More than the workspace has room for, or else than its chain can make, is a fault.
+    pub fn fetch(
         &self,
         inside: &[u64],
         bytes: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<Option<u64>, Fault> {
+        let Some(layout) = &self.layout else {
+            return Ok(self.side.read_object(self.object, bytes, workspace)?.then_some(0));
+        };
         let (Some(reader), Some((offset, length))) = (&self.reader, self.entry(inside, bytes, workspace)?)
         else {
             return Ok(None);
         };
-        let bound = workspace.room.unwrap_or_else(|| self.layout.subchunk.max_encoded_bytes());
+        let bound = workspace.room.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
         if length > bound {
             return Err(match workspace.room {
                 Some(_) => Fault::Memory { needed: length },
@@ -148,17 +146,28 @@ impl OpenedShard<'_> {
     }
 
     /// Tells the store that a box of inner chunks will be read, by their positions in the shard.
-    pub fn expect(&self, inside: &Region) {
-        let (Some(reader), Some(index)) = (&self.reader, &self.index) else { return };
+    fn expect(&self, inside: &Region) {
+        let (Some(layout), Some(reader), Some(index)) = (&self.layout, &self.reader, &self.index) else {
+            return;
+        };
         reader.expect(&|| {
-            let entry = |inside: Vec<u64>| index.get(self.layout.entry_of(&inside)).copied().flatten();
+            let entry = |inside: Vec<u64>| index.get(layout.entry_of(&inside)).copied().flatten();
             inside.cells().filter_map(entry).collect()
         });
     }
 
+    /// Tells the store that all units will be read that hold something of the array.
+    pub fn expect_all(&self) {
+        // What an earlier pass has is not read again.
+        if self.index.is_some() && !self.side.keeps_some_of(self.object) {
+            self.expect(&self.side.taken_of(self.object));
+        }
+    }
+
     /// Bytes of the index, where all of it was read.
     pub(super) fn index_bytes(&self) -> u64 {
-        self.index.as_ref().map_or(0, |_| self.layout.sharding.index_bytes())
+        let read = self.layout.as_ref().filter(|_| self.index.is_some());
+        read.map_or(0, |layout| layout.sharding.index_bytes())
     }
 }
 
@@ -171,7 +180,7 @@ pub struct SubchunkSource<'a> {
     /// Whether all of a shard is read while it is open.
     reads_all: bool,
     /// The shards that were used last, the latest first.
-    opened: Mutex<VecDeque<(u64, Arc<OpenedShard<'a>>)>>,
+    opened: Mutex<VecDeque<(u64, Arc<OpenedObject<'a>>)>>,
     /// Bytes of the indexes that were read.
     index_bytes: AtomicU64,
 }
@@ -237,7 +246,7 @@ impl<'a> SubchunkSource<'a> {
         workspace: &mut Workspace,
     ) -> Result<bool, Fault> {
         self.look_up(subchunk, |object, inside| match self.shard(object, bytes, workspace)? {
-            Some(shard) => Ok(shard.read(inside, bytes, workspace)?.is_some()),
+            Some(shard) => Ok(shard.fetch(inside, bytes, workspace)?.is_some()),
             None => self.side.read_object(object, bytes, workspace),
         })
     }
@@ -274,7 +283,7 @@ impl<'a> SubchunkSource<'a> {
         object: u64,
         buffer: &mut Vec<u8>,
         workspace: &mut Workspace,
-    ) -> Result<Option<Arc<OpenedShard<'a>>>, Fault> {
+    ) -> Result<Option<Arc<OpenedObject<'a>>>, Fault> {
         if self.side.layout.is_none() {
             return Ok(None);
         }
@@ -282,16 +291,14 @@ impl<'a> SubchunkSource<'a> {
         if let Some((_, shard)) = kept().iter().find(|(index, _)| *index == object) {
             return Ok(Some(shard.clone()));
         }
-        let shard = self.side.open_shard(object, self.reads_entries, buffer, workspace)?;
-        let Some(shard) = shard.map(Arc::new) else { return Ok(None) };
+        let shard = Arc::new(self.side.open_subchunks(object, self.reads_entries, buffer, workspace)?);
         let mut kept = kept();
         // Two threads that open a shard at once count it once, and share it from then on.
         if let Some((_, known)) = kept.iter().find(|(index, _)| *index == object) {
             return Ok(Some(known.clone()));
         }
-        // What an earlier pass has is not read again.
-        if self.reads_all && !self.side.keeps_some_of(object) {
-            shard.expect(&self.side.taken_of(object));
+        if self.reads_all {
+            shard.expect_all();
         }
         self.index_bytes.fetch_add(shard.index_bytes(), Ordering::Relaxed);
         kept.truncate(MOST_OPEN_SHARDS - 1);

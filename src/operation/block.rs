@@ -3,8 +3,9 @@
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::fault::Fault;
-use crate::array::reader::{OpenedObject, ReadBuffers};
+use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
+use crate::array::subchunks::OpenedObject;
 use crate::codec::region::{RegionCopy, as_index, fill_box};
 use crate::engine::ahead::{Reads, reads_of_box};
 use crate::grid::{Region, lcm, ravel, unravel};

@@ -84,13 +84,7 @@ impl Pass for CopyPass<'_> {
             let [from, to] = job.keys(index);
             let copied = destination.copy_from(source, (&from, &to), job.most_bytes)?;
             let Some(bytes) = copied else {
-                // What the store refuses counts as absent where that is asked for.
-                if job.present.is_some() && !source.takes_refused_for_absent() {
-                    return Err(source.vanished(&from).into());
-                }
-                if job.present.is_none() {
-                    job.missing.note(index);
-                }
+                job.missing.absent(index, (source, &from), job.present.as_ref())?;
                 self.listener.advance(job.decoded_bytes.unwrap_or(0));
                 return Ok(ObjectReport::default());
             };

@@ -4,12 +4,12 @@
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::geometry::unbound;
-use crate::array::reader::PIECE;
+use crate::array::reader::each_piece_of;
 use crate::array::stored::{at, filled};
+use crate::codec::ChainFault;
 use crate::codec::chain::OfShape;
 use crate::codec::conversion::{Conversion, Converted, Undone};
 use crate::codec::region::as_index;
-use crate::codec::{ChainFault, ChainFaultKind};
 use crate::engine::ahead::{Reads, reads_in};
 use crate::engine::driver::Driver;
 use crate::engine::journal::PassProgress;
@@ -189,23 +189,14 @@ impl MovePass<'_> {
             return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
         }
         let ObjectBuffers { read, written, conversion: work, .. } = buffers;
-        read.resize(PIECE.min(as_index(expected)), 0);
         written.resize(as_index(expected) / source_size * target_size, 0);
-        let mut offset = 0;
-        while offset < expected {
-            let length = as_index((expected - offset).min(PIECE as u64));
-            let filled = reader.read_next(&mut read[..length])?;
-            if filled < length {
-                let kind = ChainFaultKind::Size { expected, found: offset + filled as u64 };
-                return Err(Fault::Chain(ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }));
-            }
+        each_piece_of(&mut reader, expected, read, |offset, piece| {
             let target = as_index(offset) / source_size * target_size;
-            let target = &mut written[target..target + length / source_size * target_size];
+            let target = &mut written[target..target + piece.len() / source_size * target_size];
             conversion
-                .run_piece(&read[..length], offset, target, work, &mut report.figures)
-                .map_err(|fault| at(fault, start))?;
-            offset += length as u64;
-        }
+                .run_piece(piece, offset, target, work, &mut report.figures)
+                .map_err(|fault| at(fault, start))
+        })?;
         report.bytes_read += expected;
         Ok(Some(if conversion.is_streamed_empty(written) { Converted::Empty } else { Converted::Written }))
     }

@@ -154,8 +154,8 @@ fn read(side: &StoredArray, object: u64, place: &Place) -> Result<Option<Stored>
         let is_there = side.read_object(object, &mut bytes, &workspace)?;
         return Ok(is_there.then_some(Stored { bytes, offset: None }));
     };
-    let Some(shard) = side.open_shard(object, false, &mut bytes, &mut workspace)? else { return Ok(None) };
-    let offset = shard.read(subchunk, &mut bytes, &mut workspace)?;
+    let shard = side.open_subchunks(object, false, &mut bytes, &mut workspace)?;
+    let offset = shard.fetch(subchunk, &mut bytes, &mut workspace)?;
     Ok(offset.map(|offset| Stored { bytes, offset: Some(offset) }))
 }
 

@@ -5,8 +5,9 @@ use std::sync::Mutex;
 
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::{InPieces, OpenedObject, PIECE, ReadBuffers};
+use crate::array::reader::{InPieces, PIECE, ReadBuffers};
 use crate::array::stored::StoredArray;
+use crate::array::subchunks::OpenedObject;
 use crate::codec::region::as_index;
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
