@@ -96,21 +96,16 @@ impl Address {
         Ok(Address { kind: Kind::Http, root, path, query, user })
     }
 
-    /// As messages name the bucket or the server: never a secret.
-    pub(super) fn shown_root(&self) -> String {
+    /// As messages name it: without user, password and query.
+    pub(crate) fn shown(&self) -> String {
         let scheme = match self.kind {
             Kind::Http => "",
             Kind::S3 => "s3://",
             Kind::Google => "gs://",
             Kind::Azure => "az://",
         };
-        format!("{scheme}{}", self.root)
-    }
-
-    /// As messages name all of it: without user, password and query.
-    pub(crate) fn shown(&self) -> String {
         let separator = if self.path.is_empty() { "" } else { "/" };
-        format!("{}{separator}{}", self.shown_root(), self.path)
+        format!("{scheme}{}{separator}{}", self.root, self.path)
     }
 
     /// The address of the first file of such a name that the path leads into, and the way on in it.

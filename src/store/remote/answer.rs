@@ -211,8 +211,9 @@ impl Body {
     /// A server that knows no ranges gives the whole object; what is wanted of it is cut out.
     fn of_whole(&mut self, range: Option<GetRange>, most: u64) -> Result<(), Failure> {
         match (range, self.announced) {
-            (Some(GetRange::Bounded(range)), _) => {
-                (self.skip, self.most) = (range.start, range.end - range.start)
+            (Some(GetRange::Bounded(range)), announced) => {
+                (self.skip, self.most) = (range.start, range.end - range.start);
+                self.limit = if announced.is_some() { u64::MAX } else { most.min(MOST_UNTOLD) };
             }
             (Some(GetRange::Suffix(length)), Some(total)) => {
                 (self.skip, self.most) = (total.saturating_sub(length), length);

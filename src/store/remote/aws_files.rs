@@ -7,7 +7,7 @@ use std::env;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -15,6 +15,8 @@ use object_store::CredentialProvider;
 use object_store::aws::{AwsCredential, AwsCredentialProvider};
 use object_store::client::StaticCredentialProvider;
 use serde::Deserialize;
+
+use super::runtime::held;
 
 /// A profile of both files.
 #[derive(Default)]
@@ -53,12 +55,8 @@ impl AwsFiles {
         Ok(AwsFiles { profile, values })
     }
 
-    fn value(&self, name: &str) -> Option<String> {
+    pub(super) fn value(&self, name: &str) -> Option<String> {
         self.values.get(name).filter(|value| !value.is_empty()).cloned()
-    }
-
-    pub(super) fn region(&self) -> Option<String> {
-        self.value("region")
     }
 
     pub(super) fn endpoint(&self) -> Option<String> {
@@ -152,7 +150,7 @@ const KEPT: Duration = Duration::from_mins(5);
 
 impl CredentialProcess {
     fn credential(&self) -> object_store::Result<Arc<AwsCredential>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = held(&self.kept);
         if let Some((credential, until)) = kept.as_ref()
             && until.is_none_or(|until| Instant::now() < until)
         {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
@@ -19,7 +19,7 @@ use super::configuration;
 use super::errors::{Failure, Who, is_refused, lacks_bucket};
 use super::listing::Page;
 use super::prefetch::{FIRST, Prefetch};
-use super::runtime::runtime;
+use super::runtime::{held, runtime};
 use super::service::{Call, Service};
 use super::writes::InFlightWrites;
 use crate::store::{Part, RemoteOptions, StoreError};
@@ -90,6 +90,8 @@ pub(super) struct GetRequest<'a> {
     pub(super) part: Part,
     /// The most bytes of it.
     pub(super) most: u64,
+    /// The most bytes of the whole object, where only reading it tells how many it has.
+    pub(super) of: u64,
     /// The version that it must be, where parts of it have been read.
     pub(super) version: Option<&'a str>,
 }
@@ -117,22 +119,23 @@ pub(super) enum PutOutcome {
     Unsupported,
 }
 
+/// What is read of an object where nothing is.
+fn empty(object_bytes: u64) -> GetResult {
+    GetResult { offset: 0, bytes: Vec::new(), object_bytes, version: None }
+}
+
 /// The path of a key.
 fn path(key: &str) -> object_store::Result<Path> {
     Ok(Path::parse(key)?)
 }
 
 impl Client {
-    /// A client of an address, without its path; an error names what is missing, such as credentials.
-    pub(super) fn new(
-        address: &Address,
-        (base, name): (&str, &str),
-        options: &RemoteOptions,
-    ) -> Result<Self, String> {
-        let (stores, service, is_anonymous) = configuration::connect(address, base, options)?;
+    /// A client of a bucket or of a path of a web server; an error names what is missing, such as credentials.
+    pub(super) fn new(address: &Address, options: &RemoteOptions) -> Result<Self, String> {
+        let (stores, service, is_anonymous) = configuration::connect(address, options)?;
         let runtime = runtime().map_err(|error| error.to_string())?;
         Ok(Client {
-            name: name.to_owned(),
+            name: address.shown(),
             who: Who { kind: address.kind, is_anonymous },
             runtime,
             prefetch: Prefetch::new(options.requests.get()),
@@ -173,9 +176,8 @@ impl Client {
 
     /// Reads a part of an object; `None` where it is absent.
     pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<GetResult>, StoreError> {
-        let GetRequest { key, part, most, version } = wanted;
+        let GetRequest { key, part, most, version, .. } = wanted;
         let too_large = |found| StoreError::TooLarge { object: self.shown(key), found, bound: most };
-        let empty = |object_bytes| GetResult { offset: 0, bytes: Vec::new(), object_bytes, version: None };
         let (bound, range) = match part {
             Part::Whole => (most, None),
             Part::Range { length, .. } if length > most => return Err(too_large(length)),
@@ -199,17 +201,23 @@ impl Client {
                 self.gives_ends.store(false, Ordering::Relaxed);
                 Ok(found)
             }
-            (Part::Last(_), Some(416), Failure::Answered(answer)) if answer.object_bytes == Some(0) => {
-                Ok(Some(empty(0)))
-            }
-            (Part::Last(_), Some(416), _) => {
+            (Part::Last(_), Some(416), Failure::Answered(answer)) if answer.object_bytes != Some(0) => {
                 Box::pin(self.fetch(GetRequest { part: Part::Whole, ..wanted })).await
             }
-            (_, Some(416), Failure::Answered(answer)) => {
-                Err(self.ends_before(key, part, answer.object_bytes))
+            _ => self.not_read(wanted, failure),
+        }
+    }
+
+    /// What it is that nothing was read by a request.
+    fn not_read(&self, wanted: GetRequest<'_>, failure: Failure) -> Result<Option<GetResult>, StoreError> {
+        match (wanted.part, &failure) {
+            // Nothing is a part of an empty object.
+            (Part::Last(_), Failure::Answered(answer)) if answer.status.as_u16() == 416 => Ok(Some(empty(0))),
+            (part, Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
+                Err(self.ends_before(wanted.key, part, answer.object_bytes))
             }
-            (_, Some(412), _) if version.is_some() => Err(self.changed(key)),
-            _ => self.absent("read", key, failure),
+            _ if failure.status() == Some(412) && wanted.version.is_some() => Err(self.changed(wanted.key)),
+            _ => self.absent("read", wanted.key, failure),
         }
     }
 
@@ -251,16 +259,9 @@ impl Client {
     async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<GetResult>, StoreError> {
         let part = Part::Range { offset: 0, length: length.min(FIRST) };
         let range = GetRange::Bounded(0..length.min(FIRST));
-        let answer = match self.get(wanted.key, u64::MAX, of_version(Some(range), wanted.version)).await {
+        let answer = match self.get(wanted.key, wanted.of, of_version(Some(range), wanted.version)).await {
             Ok(answer) => answer,
-            // Nothing is a part of an empty object.
-            Err(failure) if failure.status() == Some(416) => {
-                return Ok(Some(GetResult { offset: 0, bytes: Vec::new(), object_bytes: 0, version: None }));
-            }
-            Err(failure) if failure.status() == Some(412) && wanted.version.is_some() => {
-                return Err(self.changed(wanted.key));
-            }
-            Err(failure) => return self.absent("read", wanted.key, failure),
+            Err(failure) => return self.not_read(wanted, failure),
         };
         let object_bytes = answer.object_bytes.unwrap_or(0);
         let is_all = object_bytes == answer.body.len() as u64 && object_bytes <= wanted.most;
@@ -303,7 +304,7 @@ impl Client {
             let is_node = matches!(name, "zarr.json" | ".zarray" | ".zgroup");
             if self.refused_is_absent && is_refused(answer) && !is_node {
                 if !matches!(name, ".zattrs" | ".zmetadata") {
-                    self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+                    held(&self.refused).insert(key.to_owned());
                 }
                 return Ok(None);
             }
@@ -332,13 +333,13 @@ impl Client {
 
     /// How many objects whose keys begin with `prefix` were refused and count as absent.
     pub(super) fn num_refused(&self, prefix: &str) -> u64 {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = held(&self.refused);
         refused.range(prefix.to_owned()..).take_while(|key| key.starts_with(prefix)).count() as u64
     }
 
     /// Whether the server has refused to list the keys that begin with `prefix`.
     pub(super) fn refuses_to_list(&self, prefix: &str) -> bool {
-        let unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+        let unlisted = held(&self.unlisted);
         unlisted.iter().any(|refused| prefix.starts_with(refused))
     }
 
@@ -365,7 +366,7 @@ impl Client {
                 && matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501)
                 && !lacks_bucket(answer)
             {
-                let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut unlisted = held(&self.unlisted);
                 unlisted.insert(listed.prefix.to_owned());
             }
             self.failed("list", below, failure)

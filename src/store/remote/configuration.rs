@@ -38,10 +38,9 @@ const UNUSED: [&str; 7] = [
 /// Values of `AWS_SERVER_SIDE_ENCRYPTION`.
 const ENCRYPTIONS: [&str; 4] = ["AES256", "aws:kms", "aws:kms:dsse", "sse-c"];
 
-/// The stores at an address, below a path of a web server; their service; and whether nothing is signed.
+/// The stores at an address; their service; and whether nothing is signed.
 pub(super) fn connect(
     address: &Address,
-    base: &str,
     options: &RemoteOptions,
 ) -> Result<(Stores, Arc<Service>, bool), String> {
     let user = address.user.as_ref().map(|(name, password)| STANDARD.encode(format!("{name}:{password}")));
@@ -50,7 +49,7 @@ pub(super) fn connect(
     let service = Arc::new(Service::new(options.requests.get(), is_web, authorization.as_deref())?);
     let connector = Connector(service.clone());
     let (stores, is_anonymous) = match address.kind {
-        Kind::Http => (web(address, base, connector)?, authorization.is_none()),
+        Kind::Http => (web(address, connector)?, authorization.is_none()),
         Kind::S3 => s3(&address.root, options, connector)?,
         Kind::Google => google(&address.root, options, connector)?,
         Kind::Azure => azure(&address.root, options, connector)?,
@@ -58,9 +57,9 @@ pub(super) fn connect(
     Ok((stores, service, is_anonymous))
 }
 
-fn web(address: &Address, base: &str, connector: Connector) -> Result<Stores, String> {
+fn web(address: &Address, connector: Connector) -> Result<Stores, String> {
     let query = address.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
-    let builder = HttpBuilder::new().with_url(format!("{}/{base}{query}", address.root));
+    let builder = HttpBuilder::new().with_url(format!("{}/{}{query}", address.root, address.path));
     let built = builder.with_retry(one_retry()).with_http_connector(connector).build();
     let store = Arc::new(built.map_err(|_| "the address is no URL".to_owned())?);
     Ok(Stores { objects: store.clone(), one_by_one: store, bucket: None })
@@ -190,7 +189,7 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(St
     if in_host && !settings.is_on(&Key::VirtualHostedStyleRequest) {
         address = address.map(|address| address.replacen("://", &format!("://{bucket}."), 1));
     }
-    let region = settings.get(&Key::Region).map(str::to_owned).or_else(|| files.region());
+    let region = settings.get(&Key::Region).map(str::to_owned).or_else(|| files.value("region"));
     let is_told = address.is_some() || settings.is_on(&Key::S3Express);
     let region = region.or_else(|| if is_told { None } else { region_of(bucket) });
     let given = [Key::AccessKeyId, Key::SecretAccessKey, Key::WebIdentityTokenFile];

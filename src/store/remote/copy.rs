@@ -1,12 +1,13 @@
 //! Objects that a server copies itself inside a bucket: their bytes do not come here.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::RemoteStore;
 use super::address::Kind;
 use super::client::{Client, GetRequest, ListRequest};
+use super::runtime::held;
 use crate::store::{Key, Part, Store, StoreError, copy_in_pieces};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.
@@ -66,8 +67,8 @@ impl RemoteStore {
                 bound: most,
             });
         }
-        let (from_key, to_key) = (from.as_str().to_owned(), self.changing(to)?);
-        let copy = Copy { client: self.client()?.clone(), from: from_key, to: to_key, bytes };
+        let (client, key) = self.changing("copy", to)?;
+        let copy = Copy { client: client.clone(), from: from.as_str().to_owned(), to: key.clone(), bytes };
         let (copies, is_copied) =
             if bytes <= MOST_COPIED { self.server_copies(&copy)? } else { (false, false) };
         if is_copied {
@@ -76,16 +77,16 @@ impl RemoteStore {
         if !copies && bytes > MOST_RELAYED {
             return copy_in_pieces(self, source, (from, to), most);
         }
-        let (key, here) = (copy.to.clone(), if copies { 0 } else { bytes });
+        let here = if copies { 0 } else { bytes };
         let run = async move { if copies { copy.run().await } else { copy.relay().await } };
-        self.client()?.writes.begin(&key, here, run)?;
+        client.writes.begin(&key, here, run)?;
         Ok(Some(bytes))
     }
 
     /// Whether the server copies objects, and whether it has copied this one: the first that is asked for tells, and others
     /// wait for it.
     fn server_copies(&self, copy: &Copy) -> Result<(bool, bool), StoreError> {
-        let mut known = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = held(&self.copies);
         if let Some(known) = *known {
             return Ok((known, false));
         }
@@ -98,7 +99,7 @@ impl RemoteStore {
     fn size_among_others(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
         let (client, whole) = (self.client()?, key.as_str());
         // Others wait for the page: it may tell what they ask.
-        let mut known = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = held(&self.sizes);
         if known.1.is_some_and(|listed| listed.elapsed() > SIZES_KEPT) {
             *known = Sizes::default();
         }
@@ -186,7 +187,7 @@ impl Copy {
             return Err(self.error("the server did not copy it as it did others", "run the command again"));
         }
         let (part, most) = (Part::Whole, MOST_RELAYED);
-        let wanted = GetRequest { key: &self.from, part, most, version: None };
+        let wanted = GetRequest { key: &self.from, part, most, of: most, version: None };
         let Some(fetched) = self.client.fetch(wanted).await? else {
             return Err(self.error("it was removed while it was copied", "run the command again"));
         };

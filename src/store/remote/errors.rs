@@ -128,20 +128,18 @@ impl Client {
     pub(super) fn failed(&self, action: &'static str, key: &str, failure: Failure) -> StoreError {
         let object = self.shown(key);
         let is_refused = matches!(&failure, Failure::Answered(answer) if is_refused(answer));
+        let kind = self.who.kind;
         let (why, help) = match failure {
             Failure::TooLarge { found, bound } => return StoreError::TooLarge { object, found, bound },
-            Failure::Passing(why, _) | Failure::GivenUp(why) => {
-                (why, unreachable_help(self.who.kind).to_owned())
+            Failure::Answered(answer) => answered(&answer, self.who),
+            Failure::Passing(why, _) | Failure::GivenUp(why) => (why, unreachable_help(kind).to_owned()),
+            Failure::NotFromEnd => {
+                ("other bytes came than were asked for".to_owned(), unreachable_help(kind).to_owned())
             }
             Failure::Credentials(why) => {
-                (format!("there are no credentials: {why}"), credentials_help(self.who.kind).to_owned())
+                (format!("there are no credentials: {why}"), credentials_help(kind).to_owned())
             }
-            Failure::NotFromEnd => (
-                "other bytes came than were asked for".to_owned(),
-                unreachable_help(self.who.kind).to_owned(),
-            ),
             Failure::Final(why, help) => (why, help.to_owned()),
-            Failure::Answered(answer) => answered(&answer, self.who),
         };
         StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused }))
     }
@@ -179,25 +177,12 @@ fn answered(answer: &Answer, who: Who) -> (String, String) {
 
 /// Whether one object is refused, and others may not be: nothing is wrong with who asks.
 pub(super) fn is_refused(answer: &Answer) -> bool {
-    const OF_WHO_ASKS: [&str; 9] = [
-        "InvalidAccessKeyId",
-        "NotSignedUp",
-        "SignatureDoesNotMatch",
-        "ExpiredToken",
-        "InvalidToken",
-        "RequestTimeTooSkewed",
-        "AuthenticationFailed",
-        "AuthorizationFailure",
-        "InvalidAuthenticationInfo",
-    ];
-    answer.status.as_u16() == 403 && answer.code().is_none_or(|code| !OF_WHO_ASKS.contains(&code))
+    answer.status.as_u16() == 403 && answer.code().and_then(known).is_none()
 }
 
 /// Whether the bucket itself is absent, not only the object.
 pub(super) fn lacks_bucket(answer: &Answer) -> bool {
-    const CODES: [&str; 4] =
-        ["NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "InvalidBucketName"];
-    answer.code().is_some_and(|code| CODES.contains(&code))
+    answer.code().and_then(known) == Some(NO_BUCKET)
 }
 
 /// A text on one line, as much of it as is shown.
@@ -206,29 +191,39 @@ fn line(text: &str) -> String {
     words.join(" ").chars().take(MOST_WORDS).collect()
 }
 
-fn help(code: &str, status: StatusCode, who: Who) -> String {
-    let help = match (code, status.as_u16()) {
-        ("NoSuchBucket" | "ContainerNotFound" | "InvalidBucketName", _) => {
-            "there is no such bucket or container: check its name, the endpoint and the region"
-        }
-        ("InvalidAccessKeyId" | "NotSignedUp", _) => {
+const NO_BUCKET: &str = "there is no such bucket or container: check its name, the endpoint and the region";
+/// Stands for what is said of the credentials of a kind of store.
+const CREDENTIALS: &str = "";
+
+/// What to do about a code that says what is wrong with the bucket, or with who asks.
+fn known(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "NoSuchBucket" | "ContainerNotFound" | "ContainerBeingDeleted" | "InvalidBucketName" => NO_BUCKET,
+        "InvalidAccessKeyId" | "NotSignedUp" => {
             "the access key is not known there: check AWS_ACCESS_KEY_ID, AWS_PROFILE and the endpoint"
         }
-        ("SignatureDoesNotMatch", _) => {
+        "SignatureDoesNotMatch" => {
             "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY"
         }
-        ("ExpiredToken" | "InvalidToken" | "ExpiredTokenException", _) => {
+        "ExpiredToken" | "InvalidToken" | "ExpiredTokenException" => {
             "the credentials have expired: get new ones, such as by `aws sso login`"
         }
-        ("RequestTimeTooSkewed", _) => "the clock of this machine is wrong: set it",
-        ("AuthorizationHeaderMalformed", _) => "the region or the access key is wrong: check AWS_REGION",
-        ("InvalidResourceName", _) => {
+        "RequestTimeTooSkewed" => "the clock of this machine is wrong: set it",
+        "AuthorizationHeaderMalformed" => "the region or the access key is wrong: check AWS_REGION",
+        "InvalidResourceName" => {
             "that is no name of a container: 3 to 63 small letters, digits and single `-`"
         }
-        ("AuthenticationFailed" | "AuthorizationFailure" | "InvalidAuthenticationInfo", _)
-        | ("AuthenticationRequired", _)
-        | (_, 401) => credentials_help(who.kind),
-        (_, 403) => {
+        "AuthenticationFailed" | "AuthenticationRequired" | "AuthorizationFailure" => CREDENTIALS,
+        "InvalidAuthenticationInfo" => CREDENTIALS,
+        _ => return None,
+    })
+}
+
+fn help(code: &str, status: StatusCode, who: Who) -> String {
+    let help = match (known(code), status.as_u16()) {
+        (Some(CREDENTIALS), _) | (None, 401) => credentials_help(who.kind),
+        (Some(help), _) => help,
+        (None, 403) => {
             let who = if who.is_anonymous {
                 credentials_help(who.kind)
             } else {
@@ -238,10 +233,10 @@ fn help(code: &str, status: StatusCode, who: Who) -> String {
                 "{who}; where the store answers 403 for what is absent, `--missing-status 403` takes it so"
             );
         }
-        (_, 301 | 307 | 308) => "check the endpoint and the region",
-        (_, 404) => "check the address",
-        (_, 405 | 501) => "the server does not do this: check that the address is that of a store",
-        _ => "check the address and the options of the store",
+        (None, 301 | 307 | 308) => "check the endpoint and the region",
+        (None, 404) => "check the address",
+        (None, 405 | 501) => "the server does not do this: check that the address is that of a store",
+        (None, _) => "check the address and the options of the store",
     };
     help.to_owned()
 }

@@ -1,10 +1,12 @@
 //! How many requests are in flight: as many as were asked for, fewer while the store asks for fewer.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tokio::sync::Notify;
+
+use super::runtime::held;
 
 /// Bounds the requests in flight. The bound is halved when the store says that there are too many, and grows by one with
 /// each request that succeeds, as TCP does it with packets.
@@ -42,7 +44,7 @@ impl Limiter {
             let mut freed = pin!(self.freed.notified());
             freed.as_mut().enable();
             {
-                let mut state = self.state();
+                let mut state = held(&self.state);
                 if state.in_flight < state.bound {
                     state.in_flight += 1;
                     return Permit { limiter: self.clone(), taken: Instant::now() };
@@ -54,19 +56,15 @@ impl Limiter {
 
     /// Leave beside all others, for what may not wait for them.
     pub(super) fn permit_at_once(self: &Arc<Self>) -> Permit {
-        self.state().in_flight += 1;
+        held(&self.state).in_flight += 1;
         Permit { limiter: self.clone(), taken: Instant::now() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Permit {
     /// The request succeeded: one more may be in flight.
     pub(super) fn succeeded(self) {
-        let mut state = self.limiter.state();
+        let mut state = held(&self.limiter.state);
         if state.bound < self.limiter.most {
             state.bound += 1;
             self.limiter.freed.notify_one();
@@ -75,7 +73,7 @@ impl Permit {
 
     /// The store says that there are too many.
     pub(super) fn too_many(self) {
-        let mut state = self.limiter.state();
+        let mut state = held(&self.limiter.state);
         if state.halved.is_none_or(|halved| halved < self.taken) {
             state.bound = (state.bound / 2).max(1);
             state.halved = Some(Instant::now());
@@ -85,7 +83,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.limiter.state().in_flight -= 1;
+        held(&self.limiter.state).in_flight -= 1;
         self.limiter.freed.notify_one();
     }
 }
@@ -103,13 +101,13 @@ mod tests {
         let limiter = Arc::new(Limiter::new(8));
         let permits: Vec<_> = (0..8).map(|_| permit(&limiter)).collect();
         permits.into_iter().for_each(Permit::too_many);
-        assert_eq!(limiter.state().bound, 4);
-        assert_eq!(limiter.state().in_flight, 0);
+        assert_eq!(held(&limiter.state).bound, 4);
+        assert_eq!(held(&limiter.state).in_flight, 0);
         permit(&limiter).too_many();
-        assert_eq!(limiter.state().bound, 2);
+        assert_eq!(held(&limiter.state).bound, 2);
         for bound in [3, 4, 5, 6, 7, 8, 8] {
             permit(&limiter).succeeded();
-            assert_eq!(limiter.state().bound, bound);
+            assert_eq!(held(&limiter.state).bound, bound);
         }
     }
 }

@@ -16,41 +16,31 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
-/// What both kinds have in common is the elements' content, not their names.
+/// Of the two kinds of pages, one has its entries in `Blobs`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 struct Document {
-    contents: Vec<Content>,
-    common_prefixes: Vec<CommonPrefix>,
+    contents: Vec<Entry>,
+    common_prefixes: Vec<Entry>,
     blobs: Blobs,
+    #[serde(alias = "NextMarker")]
     next_continuation_token: Option<String>,
-    next_marker: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Content {
-    key: String,
-    size: u64,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct CommonPrefix {
-    prefix: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 struct Blobs {
-    blob: Vec<Blob>,
-    blob_prefix: Vec<Blob>,
+    blob: Vec<Entry>,
+    blob_prefix: Vec<Entry>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Blob {
-    name: Name,
+struct Entry {
+    #[serde(alias = "Name", alias = "Prefix")]
+    key: Name,
+    #[serde(default)]
+    size: u64,
     #[serde(default)]
     properties: Properties,
 }
@@ -85,14 +75,12 @@ impl Page {
         let text = std::str::from_utf8(body).ok()?;
         // Whatever the root is, the parser would take it for a page without keys.
         ["<ListBucketResult", "<EnumerationResults"].iter().find(|name| text.contains(**name))?;
-        let Document { contents, common_prefixes, blobs, next_continuation_token, next_marker } =
-            quick_xml::de::from_str(text.trim_start_matches('\u{feff}')).ok()?;
+        let document: Document = quick_xml::de::from_str(text.trim_start_matches('\u{feff}')).ok()?;
+        let objects = document.contents.into_iter().chain(document.blobs.blob);
         // Folders of Azure that are objects are listed as what lies in them.
-        let blobs_of = blobs.blob.into_iter().filter(|blob| blob.properties.kind != "directory");
-        let objects = contents.into_iter().map(|content| (content.key, content.size));
-        let objects = objects.chain(blobs_of.map(|blob| (blob.name.key(), blob.properties.bytes)));
-        let folders = common_prefixes.into_iter().map(|folder| folder.prefix);
-        let folders = folders.chain(blobs.blob_prefix.into_iter().map(|folder| folder.name.key()));
+        let objects = objects.filter(|entry| entry.properties.kind != "directory");
+        let objects = objects.map(|entry| (entry.key.key(), entry.size.max(entry.properties.bytes)));
+        let folders = document.common_prefixes.into_iter().chain(document.blobs.blob_prefix);
         let mut page = Page::default();
         for (key, bytes) in objects {
             if Key::new(&key).is_ok() {
@@ -102,13 +90,13 @@ impl Page {
                 page.left_out.push(key);
             }
         }
-        for key in folders {
+        for key in folders.map(|entry| entry.key.key()) {
             match key.strip_suffix('/').filter(|folder| Key::new(folder).is_ok()) {
                 Some(folder) => page.folders.push(folder.to_owned()),
                 None => page.left_out.push(key),
             }
         }
-        page.next = next_continuation_token.or(next_marker).filter(|next| !next.is_empty());
+        page.next = document.next_continuation_token.filter(|next| !next.is_empty());
         Some(page)
     }
 }

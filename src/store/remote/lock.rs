@@ -2,7 +2,7 @@
 //! which version of it stands there. Its holder renews it; one that is not renewed expires.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::future::join;
@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::answer::header;
 use super::client::{Client, PutOutcome};
+use super::runtime::held;
 use super::service::seconds;
 use crate::store::{Asker, Holding, StoreError, machine};
 
@@ -56,18 +57,17 @@ pub(super) struct LockOwner {
     text: Text,
     /// Whether the server replaces it only where its version is the one that is named.
     heeds_versions: bool,
-    version: Mutex<Option<UpdateVersion>>,
     /// The lock is another's, or was given up.
     is_lost: AtomicBool,
-    /// When the last request began that has shown it to be this process's.
-    renewed: Mutex<Moment>,
+    known: Mutex<Known>,
 }
 
-/// A time by both clocks: one of them stands still while the machine sleeps, the other one can be set.
-type Moment = (Instant, SystemTime);
-
-fn now() -> Moment {
-    (Instant::now(), SystemTime::now())
+/// What the last request has shown that found it to be this process's.
+#[derive(Debug)]
+struct Known {
+    version: Option<UpdateVersion>,
+    /// When that request began, by both clocks: one of them stands still while the machine sleeps, the other one can be set.
+    renewed: (Instant, SystemTime),
 }
 
 /// What stands in the object.
@@ -109,9 +109,8 @@ impl RemoteLock {
             key,
             text: Text { id, note, expires_after: EXPIRES_AFTER, taken: None },
             heeds_versions: false,
-            version: Mutex::default(),
             is_lost: AtomicBool::new(false),
-            renewed: Mutex::new(now()),
+            known: Mutex::new(Known { version: None, renewed: (Instant::now(), SystemTime::now()) }),
         };
         for _ in 0..ATTEMPTS {
             match owner.write(PutMode::Create).await? {
@@ -184,7 +183,7 @@ impl LockOwner {
             }
             PutOutcome::Unsupported => false,
         };
-        *self.version() = version;
+        held(&self.known).version = version;
         let owner = Arc::new(self);
         owner.client.service.open.hold(&owner);
         let renewed = owner.clone();
@@ -204,14 +203,6 @@ impl LockOwner {
         Ok(LockOutcome::Ours(RemoteLock { owner, renewing }))
     }
 
-    fn version(&self) -> MutexGuard<'_, Option<UpdateVersion>> {
-        self.version.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn renewed(&self) -> MutexGuard<'_, Moment> {
-        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn lose(&self) {
         self.is_lost.store(true, Ordering::Release);
     }
@@ -223,38 +214,32 @@ impl LockOwner {
     /// Whether nothing has to be found out before something is changed: as long as the lock is not known to be this
     /// process's, nothing is changed of what it guards.
     pub(super) fn is_known(&self) -> bool {
-        let (instant, time) = *self.renewed();
+        let (instant, time) = held(&self.known).renewed;
         self.is_lost() || instant.elapsed().max(time.elapsed().unwrap_or_default()) < KNOWN_FOR
     }
 
     /// Gives a sign; false where the lock is another's.
     async fn renew(&self) -> Result<bool, StoreError> {
-        let begun = now();
-        let is_own = self.sign().await?;
-        if is_own {
-            *self.renewed() = begun;
-        }
-        Ok(is_own)
-    }
-
-    async fn sign(&self) -> Result<bool, StoreError> {
-        let known = self.version().clone().filter(|_| self.heeds_versions);
+        let renewed = (Instant::now(), SystemTime::now());
+        let known = held(&self.known).version.clone().filter(|_| self.heeds_versions);
+        let mut version = None;
         if let Some(known) = known
             && let PutOutcome::Done(headers) = self.write(PutMode::Update(known)).await?
-            && let Some(version) = version(&headers)
         {
-            *self.version() = Some(version);
-            return Ok(true);
+            version = self::version(&headers);
         }
-        // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
-        // this and the next request has it taken away, and finds that out by its own next renewal.
-        let Some(standing) = self.standing().await?.filter(|standing| standing.is_of(self)) else {
-            return Ok(false);
-        };
-        *self.version() = standing.version;
-        if !self.heeds_versions {
-            self.client.put(&self.key, self.bytes()).await?;
+        if version.is_none() {
+            // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
+            // this and the next request has it taken away, and finds that out by its own next renewal.
+            let Some(standing) = self.standing().await?.filter(|standing| standing.is_of(self)) else {
+                return Ok(false);
+            };
+            version = standing.version;
+            if !self.heeds_versions {
+                self.client.put(&self.key, self.bytes()).await?;
+            }
         }
+        *held(&self.known) = Known { version, renewed };
         Ok(true)
     }
 

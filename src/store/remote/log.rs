@@ -132,7 +132,7 @@ impl Log for RemoteLog {
             if beginning.len() >= most {
                 break;
             }
-            let wanted = GetRequest { key, part: Part::Whole, most: *bytes, version: None };
+            let wanted = GetRequest { key, part: Part::Whole, most: *bytes, of: *bytes, version: None };
             let fetched = self.client.wait(self.client.fetch(wanted))?;
             beginning.extend(fetched.map(|fetched| fetched.bytes).unwrap_or_default());
         }

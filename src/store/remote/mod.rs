@@ -26,7 +26,7 @@ mod writes;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub(super) use address::Address;
 use address::Kind;
@@ -38,6 +38,7 @@ use listing::Page;
 use log::RemoteLog;
 use object_store::PutMode;
 use prefetch::{FIRST, RemoteReader};
+use runtime::held;
 use site::RemoteSite;
 use writes::RemoteWriter;
 
@@ -51,12 +52,11 @@ use super::{
 /// How often an object is asked to be made that the store refuses and does not have.
 const ATTEMPTS: usize = 3;
 
-/// A bucket or a web server, and what in it all keys begin with.
+/// A bucket, or a path of a web server, with which all of its URLs begin.
 pub struct RemoteStore {
+    /// Of a bucket without a path.
     address: Address,
     options: RemoteOptions,
-    /// The path of a web server, with which all of its URLs begin.
-    base: String,
     name: String,
     /// Made when it is used first, and why that is not possible.
     client: OnceLock<Result<Arc<Client>, String>>,
@@ -78,17 +78,16 @@ impl fmt::Debug for RemoteStore {
 pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
     static STORES: Mutex<Vec<Arc<RemoteStore>>> = Mutex::new(Vec::new());
     // The path of a web server stands in all of its URLs as it was given.
-    let (base, prefix) = match (address.kind, Key::new(&address.path)) {
-        (Kind::Http, _) => (address.path.as_str(), Key::ROOT),
-        (_, Ok(key)) => ("", key.into_owned()),
-        (_, Err(_)) => ("", Key::ROOT),
+    let (root, prefix) = match (address.kind, Key::new(&address.path)) {
+        (Kind::Http, _) => (address.clone(), Key::ROOT),
+        (_, key) => (address.with_path(""), key.map_or(Key::ROOT, Key::into_owned)),
     };
-    let root = address.with_path("");
-    let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
-    let known =
-        stores.iter().find(|store| store.address == root && store.base == base && store.options == *options);
+    let mut stores = held(&STORES);
+    let known = stores.iter().find(|store| store.address == root && store.options == *options);
     let store = known.cloned().unwrap_or_else(|| {
-        let made = Arc::new(RemoteStore::new(root, base.to_owned(), options.clone()));
+        let (name, options, client) = (root.shown(), options.clone(), OnceLock::new());
+        let (copies, sizes) = (Mutex::default(), Mutex::default());
+        let made = Arc::new(RemoteStore { address: root, options, name, client, copies, sizes });
         stores.push(made.clone());
         made
     });
@@ -96,17 +95,8 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
 }
 
 impl RemoteStore {
-    fn new(address: Address, base: String, options: RemoteOptions) -> Self {
-        let separator = if base.is_empty() { "" } else { "/" };
-        let name = format!("{}{separator}{base}", address.shown_root());
-        let (client, copies, sizes) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        RemoteStore { address, options, base, name, client, copies, sizes }
-    }
-
     fn client(&self) -> Result<&Arc<Client>, StoreError> {
-        let made = self.client.get_or_init(|| {
-            Client::new(&self.address, (&self.base, &self.name), &self.options).map(Arc::new)
-        });
+        let made = self.client.get_or_init(|| Client::new(&self.address, &self.options).map(Arc::new));
         made.as_ref().map_err(|why| {
             let help = "check the options, the environment and the files of the cloud's own tools";
             errors::error("open", self.name.clone(), why.as_str(), help)
@@ -127,22 +117,28 @@ impl RemoteStore {
         Err(errors::error(action, object_name(&self.name, key), "nothing is written to web servers", help))
     }
 
-    /// The whole key of an object that is to be written or removed.
+    /// The client and the whole key of an object that is to be written or removed.
     ///
     /// Nobody reads what it was before. What changes it already ends first: a removal would come over what is written next.
-    fn changing(&self, key: &Key<'_>) -> Result<String, StoreError> {
+    fn changing(&self, action: &'static str, key: &Key<'_>) -> Result<(Arc<Client>, String), StoreError> {
+        self.check_writable(action, key)?;
         let client = self.client()?;
         client.prefetch.forget(key.as_str());
         client.writes.finish_of(key.as_str())?;
-        Ok(key.as_str().to_owned())
+        Ok((client.clone(), key.as_str().to_owned()))
     }
 
     /// A part that was asked for before, or is asked for now.
-    fn fetch(&self, key: &Key<'_>, part: Part, most: u64) -> Result<Option<GetResult>, StoreError> {
+    fn fetch(
+        &self,
+        key: &Key<'_>,
+        part: Part,
+        (most, of): (u64, u64),
+    ) -> Result<Option<GetResult>, StoreError> {
         let (key, client) = (key.as_str(), self.client()?);
         client.writes.finish_of(key)?;
         let Some(come) = client.take(key, Some(part)) else {
-            return client.wait(client.fetch(GetRequest { key, part, most, version: None }));
+            return client.wait(client.fetch(GetRequest { key, part, most, of, version: None }));
         };
         match come? {
             Some(GetResult { bytes, .. }) if bytes.len() as u64 > most => {
@@ -155,10 +151,8 @@ impl RemoteStore {
 
     /// Writes an object where there is none.
     fn put_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
-        self.check_writable("create", key)?;
-        let client = self.client()?;
+        let (client, whole) = self.changing("create", key)?;
         client.writes.finish()?;
-        let whole = self.changing(key)?;
         for _ in 0..ATTEMPTS {
             // Some stores take a condition and do not heed it; and one that refuses may have been at a request that failed.
             if self.size(key)?.is_some() {
@@ -230,17 +224,17 @@ impl Store for RemoteStore {
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
         into.clear();
-        let Some(fetched) = self.fetch(key, part, most)? else { return Ok(None) };
+        let Some(fetched) = self.fetch(key, part, (most, most))? else { return Ok(None) };
         *into = fetched.bytes;
         Ok(Some(Found { object_bytes: fetched.object_bytes }))
     }
 
     /// One request, which brings the end of the object as well: the index of a shard, or all of what is small.
-    fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         let client = self.client()?;
         let fetched = match client.take(key.as_str(), None) {
             Some(come) => come?,
-            None => self.fetch(key, Part::Last(FIRST), FIRST)?,
+            None => self.fetch(key, Part::Last(FIRST), (FIRST, most))?,
         };
         let Some(fetched) = fetched else { return Ok(None) };
         Ok(Some(Box::new(RemoteReader::new(client.clone(), key.as_str().to_owned(), fetched))))
@@ -266,7 +260,7 @@ impl Store for RemoteStore {
         if !self.abilities().lists {
             return Ok(self.size(key)?.map(|_| EntryKind::File));
         }
-        if key.is_root() && self.base.is_empty() {
+        if key.is_root() {
             return Ok(Some(EntryKind::Folder));
         }
         // By listings: some servers fail where they are asked for an object at the key of a folder. The key itself is the
@@ -292,16 +286,13 @@ impl Store for RemoteStore {
         let listed =
             ListRequest { prefix: &prefix, by_folder: depth == Depth::Folder, ..ListRequest::default() };
         self.pages(listed, |page| {
-            let below = |key: &str| {
-                key.strip_prefix(prefix.as_str()).filter(|name| !name.is_empty()).map(str::to_owned)
-            };
             let objects = page.objects.iter().map(|(key, bytes)| (key, EntryKind::File, Some(*bytes)));
             let folders = page.folders.iter().map(|key| (key, EntryKind::Folder, None));
             let others = page.left_out.iter().map(|key| (key, EntryKind::Unnamed, None));
             for (key, kind, bytes) in objects.chain(folders).chain(others) {
-                let Some(name) = below(key) else { continue };
-                let kind = if Key::new(&name).is_ok() { kind } else { EntryKind::Unnamed };
-                each(Entry { name: &name, kind, bytes })?;
+                if let Some(name) = key.strip_prefix(prefix.as_str()).filter(|name| !name.is_empty()) {
+                    each(Entry { name, kind, bytes })?;
+                }
             }
             ControlFlow::Continue(())
         })
@@ -316,17 +307,15 @@ impl Store for RemoteStore {
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
         // What is wrong shows when it is read.
         let Ok(client) = self.client() else { return };
-        for (key, part) in soon.iter().take(client.prefetch.room()) {
-            // What is being written is read once it is.
-            if !client.writes.holds(key.as_str()) {
-                client.prefetch.ask(client, key.as_str(), *part);
-            }
+        // What is being written is read once it is.
+        for (key, part) in soon.iter().filter(|(key, _)| !client.writes.holds(key.as_str())) {
+            client.prefetch.ask(client, key.as_str(), *part);
         }
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
-        self.check_writable("write", key)?;
-        Ok(Box::new(RemoteWriter::new(self.client()?.clone(), self.changing(key)?)))
+        let (client, key) = self.changing("write", key)?;
+        Ok(Box::new(RemoteWriter::new(client, key)))
     }
 
     fn copy_from(
@@ -370,8 +359,7 @@ impl Store for RemoteStore {
             Tree::All => self.remove_all(key, None)?,
             Tree::AllBut(kept) => self.remove_all(key, Some(kept))?,
             Tree::Object => {
-                self.check_writable("remove", key)?;
-                let (client, whole) = (self.client()?.clone(), self.changing(key)?);
+                let (client, whole) = self.changing("remove", key)?;
                 self.client()?.writes.begin(key.as_str(), 0, async move { client.delete(&whole).await })?;
             }
         }
@@ -392,20 +380,19 @@ impl Store for RemoteStore {
     }
 
     fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let log = RemoteLog::open(self.client()?.clone(), self.changing(key)?)?;
+        let log = RemoteLog::open(self.client()?.clone(), key.as_str().to_owned())?;
         Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
     }
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
-        self.check_writable("write", key)?;
         // What is there is found out once it is locked.
-        Ok(Box::new(RemoteLog::new(self.client()?.clone(), self.changing(key)?)))
+        let (client, key) = self.changing("write", key)?;
+        Ok(Box::new(RemoteLog::new(client, key)))
     }
 
     fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
         self.check_writable("write", below)?;
-        let place =
-            node(&self.address.with_path(&self.base), &self.options).below(&below.clone().into_owned());
+        let place = node(&self.address, &self.options).below(&below.clone().into_owned());
         Ok(Box::new(RemoteSite { place }))
     }
 

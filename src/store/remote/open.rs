@@ -1,6 +1,6 @@
 //! What would be left in a store where the process ended now: uploads that are not complete, and locks.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use object_store::client::HttpRequest;
@@ -8,6 +8,7 @@ use reqwest::Method;
 
 use super::client::Client;
 use super::lock::LockOwner;
+use super::runtime::held;
 
 /// The process waits no longer than this for what it lets go of.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -24,24 +25,20 @@ struct State {
 }
 
 impl OpenUploads {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn begin(&self, key: &str, id: &str) {
         // Of Azure, blocks that no list names go by themselves.
         if !id.is_empty() {
-            self.state().uploads.push((key.to_owned(), id.to_owned()));
+            held(&self.0).uploads.push((key.to_owned(), id.to_owned()));
         }
     }
 
     pub(super) fn end(&self, key: &str, id: &str) {
-        self.state().uploads.retain(|(other, name)| other != key || name != id);
+        held(&self.0).uploads.retain(|(other, name)| other != key || name != id);
     }
 
     /// A lock is held until it is released.
     pub(super) fn hold(&self, lock: &Arc<LockOwner>) {
-        self.state().locks.push(Arc::downgrade(lock));
+        held(&self.0).locks.push(Arc::downgrade(lock));
     }
 
     /// What must be known before a request is made: that the locks which guard what it changes are this process's.
@@ -51,12 +48,12 @@ impl OpenUploads {
             return Vec::new();
         }
         let guards = |lock: &Arc<LockOwner>| key.is_none_or(|key| lock.guards(key));
-        self.state().locks.iter().filter_map(Weak::upgrade).filter(guards).collect()
+        held(&self.0).locks.iter().filter_map(Weak::upgrade).filter(guards).collect()
     }
 
     /// A lock is given back, or was removed with all that lay beside it: nothing that is changed from now on needs it.
     pub(super) fn forget(&self, key: &str) {
-        self.state().locks.retain(|lock| match lock.upgrade() {
+        held(&self.0).locks.retain(|lock| match lock.upgrade() {
             Some(lock) if lock.key == key => {
                 lock.lose();
                 false
@@ -69,7 +66,7 @@ impl OpenUploads {
 impl Client {
     /// Gives up the uploads that are not complete, and then the locks.
     pub(super) async fn let_go(&self) {
-        let State { uploads, locks } = std::mem::take(&mut *self.service.open.state());
+        let State { uploads, locks } = std::mem::take(&mut *held(&self.service.open.0));
         let all = async {
             for (key, id) in uploads {
                 // Where this fails, the store's own rules clear it away.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinHandle;
 
 use super::client::{Client, GetRequest, GetResult};
+use super::runtime::held;
 use crate::store::object::ReadObject;
 use crate::store::{Part, StoreError};
 
@@ -34,7 +35,6 @@ pub(super) struct Prefetch {
     most: usize,
     /// In the order in which they were asked for.
     parts: Mutex<Vec<Prefetched>>,
-    bytes: Arc<AtomicU64>,
 }
 
 /// A part that is under way, or has come. It is given up where it is dropped.
@@ -42,71 +42,47 @@ pub(super) struct Prefetch {
 struct Prefetched {
     key: String,
     part: Part,
-    task: JoinHandle<(Result<Option<GetResult>, StoreError>, ByteCount)>,
-}
-
-/// Bytes of one part that have come, counted until it is taken.
-#[derive(Debug)]
-struct ByteCount {
-    total: Arc<AtomicU64>,
-    own: u64,
-}
-
-impl Drop for ByteCount {
-    fn drop(&mut self) {
-        self.total.fetch_sub(self.own, Ordering::AcqRel);
-    }
+    task: JoinHandle<Result<Option<GetResult>, StoreError>>,
+    /// Bytes that have come.
+    bytes: Arc<AtomicU64>,
 }
 
 impl Prefetch {
     pub(super) fn new(requests: usize) -> Self {
-        Prefetch { most: requests.saturating_mul(4), parts: Mutex::default(), bytes: Arc::default() }
+        Prefetch { most: requests.saturating_mul(4), parts: Mutex::default() }
     }
 
-    /// How many more parts may be asked for.
-    pub(super) fn room(&self) -> usize {
-        if self.bytes.load(Ordering::Acquire) >= MOST_BYTES {
-            0
-        } else {
-            self.most.saturating_sub(self.parts().len())
-        }
-    }
-
-    /// Asks for a part, unless it is under way; whether it is then. The oldest of too many that nobody wanted is given up.
+    /// Asks for a part, unless it is under way or there is no room; whether it is under way then.
     pub(super) fn ask(&self, client: &Arc<Client>, key: &str, part: Part) -> bool {
         let length = match part {
             Part::Whole => 0,
             Part::Range { length, .. } | Part::Last(length) => length,
         };
-        if length > MOST_OF_ONE || self.bytes.load(Ordering::Acquire) >= MOST_BYTES {
-            return false;
-        }
-        let mut parts = self.parts();
+        let mut parts = held(&self.parts);
         if parts.iter().any(|asked| asked.part == part && asked.key == key) {
             return true;
         }
-        if parts.len() >= self.most {
-            parts.remove(0);
+        let come: u64 = parts.iter().map(|asked| asked.bytes.load(Ordering::Acquire)).sum();
+        if length > MOST_OF_ONE || come >= MOST_BYTES || parts.len() >= self.most {
+            return false;
         }
-        let (total, fetching, name) = (self.bytes.clone(), client.clone(), key.to_owned());
+        let (fetching, name, bytes) = (client.clone(), key.to_owned(), Arc::new(AtomicU64::new(0)));
+        let counted = bytes.clone();
         let task = client.runtime.spawn(async move {
-            let wanted = GetRequest { key: &name, part, most: MOST_OF_ONE, version: None };
+            let wanted = GetRequest { key: &name, part, most: MOST_OF_ONE, of: MOST_OF_ONE, version: None };
             let fetched = fetching.fetch(wanted).await;
-            let own = fetched
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .map_or(0, |fetched| fetched.bytes.len() as u64);
-            total.fetch_add(own, Ordering::AcqRel);
-            (fetched, ByteCount { total, own })
+            if let Ok(Some(fetched)) = &fetched {
+                counted.store(fetched.bytes.len() as u64, Ordering::Release);
+            }
+            fetched
         });
-        parts.push(Prefetched { key: key.to_owned(), part, task });
+        parts.push(Prefetched { key: key.to_owned(), part, task, bytes });
         true
     }
 
     /// Takes a part that was asked for, or the first that was of the object: any tells how large it is.
     fn take(&self, key: &str, part: Option<Part>) -> Option<Prefetched> {
-        let mut parts = self.parts();
+        let mut parts = held(&self.parts);
         let is_it = |asked: &Prefetched| part.is_none_or(|part| asked.part == part) && asked.key == key;
         let place = parts.iter().position(is_it)?;
         Some(parts.remove(place))
@@ -114,19 +90,15 @@ impl Prefetch {
 
     /// Forgets what was asked for of an object, which is being changed.
     pub(super) fn forget(&self, key: &str) {
-        self.parts().retain(|asked| asked.key != key);
-    }
-
-    fn parts(&self) -> MutexGuard<'_, Vec<Prefetched>> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.parts).retain(|asked| asked.key != key);
     }
 }
 
 impl Prefetched {
     /// Waits for it; `None` where it did not come and must be read when it is wanted, such as for being too large.
     async fn come(mut self) -> Option<Result<Option<GetResult>, StoreError>> {
-        let (fetched, _) = (&mut self.task).await.ok()?;
-        Some(fetched).filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))
+        let fetched = (&mut self.task).await.ok();
+        fetched.filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))
     }
 }
 
@@ -227,26 +199,17 @@ impl RemoteReader {
         RemoteReader { client, key, length, version, first, state: Mutex::default(), place: 0 }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Asks for the first pieces of the plan, as far as that is done ahead.
     fn ask(&self, state: &mut State) {
         for (&offset, (length, is_asked_for)) in state.plan.iter_mut().take(REQUESTS_AHEAD) {
-            if self.client.prefetch.room() == 0 {
-                return;
-            }
-            if !*is_asked_for {
-                let part = Part::Range { offset, length: *length };
-                *is_asked_for = self.client.prefetch.ask(&self.client, &self.key, part);
-            }
+            let part = Part::Range { offset, length: *length };
+            *is_asked_for = *is_asked_for || self.client.prefetch.ask(&self.client, &self.key, part);
         }
     }
 
     /// A stretch that holds a part: what was planned to come with it, or what is asked for now.
     fn stretch(&self, offset: u64, length: u64) -> Result<Arc<Stretch>, StoreError> {
-        let mut state = self.state();
+        let mut state = held(&self.state);
         if let Some(stretch) = state.kept(offset, length) {
             return Ok(stretch);
         }
@@ -255,7 +218,7 @@ impl RemoteReader {
             let wanted = if state.is_planned { length } else { self.wanted(&mut state, offset, length) };
             drop(state);
             let stretch = self.fetch(offset, wanted)?;
-            return Ok(self.state().keep(stretch, None));
+            return Ok(held(&self.state).keep(stretch, None));
         };
         state.plan.remove(&first);
         let part = Part::Range { offset: first, length: whole };
@@ -273,7 +236,7 @@ impl RemoteReader {
 
     fn fetch(&self, offset: u64, length: u64) -> Result<Stretch, StoreError> {
         let (part, version) = (Part::Range { offset, length }, self.version.as_deref());
-        let wanted = GetRequest { key: &self.key, part, most: length, version };
+        let wanted = GetRequest { key: &self.key, part, most: length, of: self.length, version };
         let fetched = self.client.wait(self.client.fetch(wanted))?;
         let gone = || {
             self.client.error("read", &self.key, "it went away while it was read", "run the command again")
@@ -294,7 +257,7 @@ impl RemoteReader {
 /// What was asked for and not read is given up.
 impl Drop for RemoteReader {
     fn drop(&mut self) {
-        for (offset, (length, _)) in std::mem::take(&mut self.state().plan) {
+        for (offset, (length, _)) in std::mem::take(&mut held(&self.state).plan) {
             self.client.prefetch.take(&self.key, Some(Part::Range { offset, length }));
         }
     }
@@ -317,7 +280,7 @@ impl ReadObject for RemoteReader {
         }
         let stretch = self.stretch(offset, length)?;
         bytes.extend_from_slice(stretch.from(offset, length).map_or(&[], |found| &found[..wanted]));
-        self.state().end = offset + length;
+        held(&self.state).end = offset + length;
         Ok(())
     }
 
@@ -340,7 +303,7 @@ impl ReadObject for RemoteReader {
                 _ => pieces.push((offset, length)),
             }
         }
-        let mut state = self.state();
+        let mut state = held(&self.state);
         state.is_planned = true;
         for (offset, length) in pieces {
             state.plan.entry(offset).or_insert((length, false));
@@ -354,7 +317,7 @@ impl ReadObject for RemoteReader {
             let known = if self.first.from(self.place, 1).is_some() {
                 Some(self.first.clone())
             } else {
-                self.state().kept(self.place, 1)
+                held(&self.state).kept(self.place, 1)
             };
             // What has come is not asked for again with what is before it.
             let end = if self.place < self.first.offset { self.first.offset } else { self.length };
@@ -364,7 +327,7 @@ impl ReadObject for RemoteReader {
             let count = come.len().min(piece.len() - filled);
             piece[filled..filled + count].copy_from_slice(&come[..count]);
             (filled, self.place) = (filled + count, self.place + count as u64);
-            self.state().end = self.place;
+            held(&self.state).end = self.place;
         }
         Ok(filled)
     }

@@ -17,22 +17,6 @@ const MOST_TOGETHER: usize = 1000;
 /// The same of Azure (`Blob Batch`).
 const MOST_BLOBS: usize = 256;
 
-/// When an object goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
-    /// From then on nothing opens. The documents above go before those below.
-    Document {
-        depth: usize,
-    },
-    Chunk,
-    /// What a run keeps beside what it writes: as long as it is there, what is left is known for what it is. A lock alone
-    /// says that nothing was begun.
-    Lock,
-    /// The beginning of its log, without which the rest says nothing: some of its lines without others would be wrong.
-    LogBeginning,
-    LogRest,
-}
-
 impl RemoteStore {
     /// Removes all that lies below a key but what lies below `kept`.
     pub(super) fn remove_all(&self, key: &Key<'_>, kept: Option<&Key<'_>>) -> Result<(), StoreError> {
@@ -74,17 +58,22 @@ impl RemoteStore {
     }
 }
 
-fn turn(key: &str) -> Turn {
+/// When an object goes: those of lower numbers before others.
+fn turn(key: &str) -> (u8, usize) {
     let name = key.rsplit('/').next().unwrap_or(key);
+    // As long as what a run keeps is there, what is left is known for what it is.
     if key.contains("/.zarrcast/") || key.starts_with(".zarrcast/") {
         return match name {
-            "lock" => Turn::Lock,
-            "00000000" => Turn::LogBeginning,
-            _ => Turn::LogRest,
+            // Alone it says that nothing was begun.
+            "lock" => (2, 0),
+            // The beginning of the log, without which the rest says nothing: some of its lines without others would be wrong.
+            "00000000" => (3, 0),
+            _ => (4, 0),
         };
     }
+    // From the first document on nothing opens. Those above go before those below.
     let is_document = name == "zarr.json" || name.starts_with(".z");
-    if is_document { Turn::Document { depth: key.matches('/').count() } } else { Turn::Chunk }
+    if is_document { (0, key.matches('/').count()) } else { (1, 0) }
 }
 
 #[cfg(test)]

@@ -10,23 +10,12 @@ use crate::store::{Key, Node, Relation, StoreError};
 /// The documents by which two nodes are compared.
 const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 
-/// An object as its server describes it.
-#[derive(Debug)]
-struct Description {
-    bytes: Option<u64>,
-    tag: Option<String>,
-    modified: Option<String>,
-}
+/// The size of an object, its tag and its date, as far as its server tells them.
+type Description = [Option<String>; 3];
 
-impl Description {
-    /// Whether nothing tells it from another.
-    fn may_be(&self, other: &Description) -> bool {
-        let differ =
-            |own: &Option<String>, other: &Option<String>| own.is_some() && other.is_some() && own != other;
-        self.bytes == other.bytes
-            && !differ(&self.tag, &other.tag)
-            && !differ(&self.modified, &other.modified)
-    }
+/// Whether nothing tells an object from another.
+fn may_be_same(a: &Description, b: &Description) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.is_none() || b.is_none() || a == b)
 }
 
 /// How a node or an object of a web server lies to a place in a bucket; `None` where both are of one kind.
@@ -44,7 +33,7 @@ pub(super) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>, S
             let web_key = below(&file.prefix, [&below_web, name])?;
             let own_key = below(&place.prefix, [&below_place, name])?;
             let Some(found) = web.describe(&web_key)? else { continue };
-            if bucket.describe(&own_key)?.is_some_and(|own| own.may_be(&found)) {
+            if bucket.describe(&own_key)?.is_some_and(|own| may_be_same(&own, &found)) {
                 let names = || (other.name(), place.name());
                 return Ok(Some(Relation::of(below_place.is_empty(), below_web.is_empty(), names)));
             }
@@ -86,7 +75,7 @@ fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>, StoreError>
 impl RemoteStore {
     /// The path of a key at a web server, decoded.
     fn path_of(&self, key: &Key<'_>) -> String {
-        let base = percent_decoded(&self.base).unwrap_or_default();
+        let base = percent_decoded(&self.address.path).unwrap_or_default();
         let separator = if base.is_empty() || key.is_root() { "" } else { "/" };
         format!("{base}{separator}{}", key.as_str())
     }
@@ -103,7 +92,7 @@ impl RemoteStore {
             Err(failure) => return Err(client.failed("look at", key.as_str(), failure)),
         };
         let text = |name| answer.header(name).map(str::to_owned);
-        Ok(Some(Description { bytes, tag: text("etag"), modified: text("last-modified") }))
+        Ok(Some([bytes.map(|bytes| bytes.to_string()), text("etag"), text("last-modified")]))
     }
 }
 

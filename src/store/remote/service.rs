@@ -5,7 +5,7 @@
 //! well: `object_store` asks for headers that not every server sends, and gives no key of a page with one that is no path.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
@@ -27,6 +27,7 @@ use super::errors::{Failure, cause};
 use super::limiter::{Limiter, Permit};
 use super::lock::{LOST, LOST_HELP};
 use super::open::OpenUploads;
+use super::runtime::held;
 
 /// A store that cannot be reached at first contact is given up after this time.
 const FIRST_CONTACT: Duration = Duration::from_secs(13);
@@ -314,10 +315,6 @@ impl HttpService for Connector {
         *held(&call.outcome) = Some(outcome);
         response
     }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What all clients of `reqwest` have in common; they follow redirects only on one host.

@@ -14,6 +14,7 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use super::client::Client;
+use super::runtime::held;
 use crate::store::StoreError;
 use crate::store::object::WriteObject;
 
@@ -54,12 +55,6 @@ struct State {
     failed: Option<StoreError>,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl State {
     fn holds(&self, key: &str) -> bool {
         self.writes.values().flatten().any(|(other, _)| other == key)
@@ -92,7 +87,7 @@ impl InFlightWrites {
         let (shared, task) = (self.shared.clone(), self.runtime.spawn(write));
         self.runtime.spawn(async move {
             let outcome = task.await.unwrap_or_else(|error| Err(ended_early(key, error)));
-            let mut state = shared.state();
+            let mut state = held(&shared.state);
             state.writes.remove(&number);
             if let Err(error) = outcome {
                 state.writes.insert(number, None);
@@ -112,17 +107,17 @@ impl InFlightWrites {
 
     /// The number of the next write.
     pub(super) fn next(&self) -> u64 {
-        self.shared.state().begun
+        held(&self.shared.state).begun
     }
 
     /// Whether all writes of these numbers have ended well.
     pub(super) fn are_done(&self, writes: Range<u64>) -> bool {
-        self.shared.state().writes.range(writes).next().is_none()
+        held(&self.shared.state).writes.range(writes).next().is_none()
     }
 
     /// Whether an object is being written.
     pub(super) fn holds(&self, key: &str) -> bool {
-        self.shared.state().holds(key)
+        held(&self.shared.state).holds(key)
     }
 
     /// Waits until an object is not being written.
@@ -131,7 +126,7 @@ impl InFlightWrites {
     }
 
     fn wait_until(&self, is_enough: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>, StoreError> {
-        let mut state = self.shared.state();
+        let mut state = held(&self.shared.state);
         loop {
             if let Some(error) = state.failed.take() {
                 return Err(error);
