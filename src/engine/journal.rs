@@ -1,7 +1,8 @@
 //! What a run has done, noted in the destination, so that another run of the same plan can go on after it.
 //!
 //! The journal is a file of JSON lines: runs, each with the plan, finished units as ranges with what was counted
-//! over them, and checkpoints. A unit is noted once its objects are written: a process that dies loses nothing of
+//! over them, and checkpoints. A run marks with its first checkpoint that its destination is ready: what stood there before is
+//! gone. A unit is noted once its objects are written: a process that dies loses nothing of
 //! that, since the system still has the bytes. A machine that dies does; so after another boot only what a checkpoint
 //! follows is believed, before which everything was synced. A line that is torn, and what follows it, does not count.
 
@@ -23,15 +24,9 @@ pub use pass::{PassProgress, name_of_pass};
 
 use crate::array::chunk_set::ChunkSet;
 use crate::engine::report::ObjectReport;
-use crate::store::{EntryKind, Key, Log, Node, StoreError};
+use crate::store::{JOURNAL, Log, Node, StoreError};
 
-/// The folder of the destination in which a run keeps what it needs to go on. It is removed at the end.
-pub const FOLDER: Key<'static> = Key::known(".zarrcast");
-
-const FILE: Key<'static> = Key::known(".zarrcast/journal");
-/// In a folder of its own.
-const NAME: Key<'static> = Key::known("journal");
-const SCHEMA: &str = "zarrcast.journal/3";
+const SCHEMA: &str = "zarrcast.journal/4";
 
 /// Units wait at most this long for their line.
 const LINE_AFTER: Duration = Duration::from_secs(1);
@@ -40,8 +35,6 @@ const CHECKPOINT_BYTES: u64 = 64 << 30;
 const CHECKPOINT_AFTER: Duration = Duration::from_mins(10);
 /// Longer journals are not read: more than this is not written by runs of any length.
 const MOST_BYTES: u64 = 4 << 30;
-/// The runs that begin a journal, before anything is done: each line holds a digest of each part of a plan.
-const MOST_BEGINNING_BYTES: u64 = 64 << 10;
 
 /// A journal cannot be begun or gone on with.
 #[derive(Debug, thiserror::Error)]
@@ -136,7 +129,7 @@ impl Writer {
         let Some(length) = self.length else { return Ok(()) };
         if let Err(error) = self.log.append(lines.as_bytes()) {
             // Half a line would hide those after it.
-            self.length = self.log.truncate(length).ok().map(|()| length);
+            self.length = self.log.cut(length).ok().map(|()| length);
             return Err(error);
         }
         self.length = Some(length + lines.len() as u64);
@@ -147,127 +140,80 @@ impl Writer {
 /// The journal of a run.
 #[derive(Debug)]
 pub struct Journal {
-    node: Node,
-    is_remote: bool,
-    /// Where in the node it lies; nothing else is there.
-    folder: Key<'static>,
+    /// Where all that it tells of is written.
+    data: Node,
     /// What is to be done, where that is not all.
     assigned: Option<Assignment>,
     lock: OwnLock,
-    run: Run,
-    /// What runs before have done.
-    known: BTreeMap<String, Known>,
+    fingerprint: Fingerprint,
+    /// What runs before have left.
+    left: Left,
     counts: Mutex<Counts>,
     writer: Mutex<Writer>,
 }
 
 impl Journal {
-    /// Whether a run has left its folder in a node.
-    pub fn is_at(node: &Node) -> bool {
-        matches!(node.below(&FOLDER).kind(), Ok(Some(EntryKind::Folder)))
+    /// An error where another process has the journal in the folder of a run.
+    pub fn check_free(run: &Node) -> Result<(), JournalError> {
+        match run.kind_of(JOURNAL.as_str())? {
+            Some(_) => lock(&mut *run.begin_log(&JOURNAL)?).map(drop),
+            None => Ok(()),
+        }
     }
 
-    /// Removes the folder of a node in which a pass has kept something.
-    pub fn remove_folder(node: &Node) -> Result<(), StoreError> {
-        node.below(&FOLDER).remove_root()
-    }
-
-    /// An error where another process is writing a node.
-    pub fn check_free_at(node: &Node) -> Result<(), JournalError> {
-        let Some(mut log) = node.open_log(&FILE)? else { return Ok(()) };
-        lock(&mut *log).map(drop)
-    }
-
-    /// Whether the run that left its folder in a node had begun a journal.
-    pub fn is_begun_at(node: &Node) -> bool {
-        matches!(node.open_log(&FILE), Ok(Some(_)))
-    }
-
-    /// Whether the run that left its journal in a node was to replace something by it, which it had yet to remove.
-    pub fn replaces_at(node: &Node) -> bool {
-        let log = node.open_log(&FILE).ok().flatten();
-        let text = log.and_then(|mut log| log.read_beginning(MOST_BEGINNING_BYTES).ok());
-        text.and_then(|text| last_run(&text)).is_some_and(|run| run.replaces)
-    }
-
-    /// Begins a journal in a node's folder, which is there.
-    pub fn begin(node: &Node, fingerprint: &Fingerprint, replaces: bool) -> Result<Self, JournalError> {
-        let mut log = node.begin_log(&FILE)?;
-        let lock = lock(&mut *log)?;
-        log.truncate(0)?;
-        Self::start(node, (log, lock), fingerprint, Left { replaces, ..Left::default() })
-    }
-
-    /// Takes up the journal that a run of one part of a job has left in a folder of its own in a node, or begins it there.
-    /// Nothing but what is assigned is to be done.
+    /// Opens and locks the journal in the folder of a run that writes `data`, and reads what runs of the plan have left,
+    /// where it goes on after them. Nothing is noted.
     ///
     /// Where the store locks it, whoever comes second is refused. Where it does not, or its locks are those of one machine,
     /// both go on with the same work, and neither believes what the other notes meanwhile.
+    pub fn open(
+        (run, data): (&Node, &Node),
+        fingerprint: &Fingerprint,
+        resumes: bool,
+    ) -> Result<Self, JournalError> {
+        let mut log = run.begin_log(&JOURNAL)?;
+        let lock = lock(&mut *log)?;
+        let left = if resumes { Left::read(&log.read(MOST_BYTES)?, fingerprint)? } else { Left::default() };
+        let (now, counts) = (Instant::now(), Counts::of(&left.known));
+        let (length, bytes_at_checkpoint) = (Some(left.length), counts.bytes_written);
+        let writer = Writer { log, length, last_line: now, last_checkpoint: now, bytes_at_checkpoint };
+        let (counts, writer) = (Mutex::new(counts), Mutex::new(writer));
+        let (data, fingerprint) = (data.clone(), fingerprint.clone());
+        Ok(Journal { data, assigned: None, lock, fingerprint, left, counts, writer })
+    }
+
+    /// The journal of a part of a job, in a folder of its own: nothing but what is assigned is to be done.
     pub fn open_part(
-        node: &Node,
-        folder: &Key<'static>,
+        (run, data): (&Node, &Node),
         fingerprint: &Fingerprint,
         assigned: Assignment,
     ) -> Result<Self, JournalError> {
-        let mut log = node.begin_log(&folder.below(&NAME))?;
-        let lock = lock(&mut *log)?;
-        let left = Left::read(&log.read(MOST_BYTES)?, fingerprint)?.unwrap_or_default();
-        log.take_over(left.length)?;
-        let journal = Self::start(node, (log, lock), fingerprint, left)?;
-        Ok(Journal { folder: folder.clone(), assigned: Some(assigned), ..journal })
+        let journal = Journal { assigned: Some(assigned), ..Self::open((run, data), fingerprint, true)? };
+        journal.begin(true)?;
+        Ok(journal)
     }
 
-    /// Takes up the journal of a run that has ended; `None` where it had not begun to note anything.
-    pub fn resume(node: &Node, fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
-        let Some(mut log) = node.open_log(&FILE)? else { return Ok(None) };
-        let lock = lock(&mut *log)?;
-        let Some(left) = Left::read(&log.read(MOST_BYTES)?, fingerprint)? else { return Ok(None) };
-        log.truncate(left.length)?;
-        Self::start(node, (log, lock), fingerprint, left).map(Some)
+    /// Whether a run before had made its destination ready: this one goes on.
+    pub fn is_begun(&self) -> bool {
+        self.left.is_begun
     }
 
-    /// Goes on after what runs have left, at the end of which the log stands.
-    fn start(
-        node: &Node,
-        (log, lock): (Box<dyn Log>, OwnLock),
-        fingerprint: &Fingerprint,
-        left: Left,
-    ) -> Result<Self, JournalError> {
-        let (schema, fingerprint, owner) = (SCHEMA.to_owned(), fingerprint.clone(), lock.owner.clone());
-        let run = Run { schema, fingerprint, replaces: left.replaces, owner };
-        let (now, counts) = (Instant::now(), Counts::of(&left.known));
-        let mut writer = Writer {
-            log,
-            length: Some(left.length),
-            last_line: now,
-            last_checkpoint: now,
-            bytes_at_checkpoint: counts.bytes_written,
-        };
-        writer.append(&to_line(&Line::Run(run.clone())))?;
-        Ok(Journal {
-            node: node.clone(),
-            is_remote: node.abilities().is_remote,
-            folder: FOLDER,
-            assigned: None,
-            lock,
-            run,
-            known: left.known,
-            counts: Mutex::new(counts),
-            writer: Mutex::new(writer),
-        })
+    /// Whether a run before has noted itself, which may not have come to begin.
+    pub fn is_noted(&self) -> bool {
+        self.left.is_noted
     }
 
-    /// Whether the run replaces something that has yet to be removed.
-    pub fn replaces(&self) -> bool {
-        self.run.replaces
-    }
-
-    /// Notes that what stood in the same place is removed.
-    pub fn cleared(&mut self) -> Result<(), JournalError> {
-        self.run.replaces = false;
+    /// Notes the run. It begins with the first checkpoint: at once where the destination is ready, as it is where runs have
+    /// begun before.
+    pub fn begin(&self, is_ready: bool) -> Result<(), JournalError> {
+        let (schema, fingerprint) = (SCHEMA.to_owned(), self.fingerprint.clone());
+        let mut lines = to_line(&Line::Run(Run { schema, fingerprint, owner: self.lock.owner.clone() }));
+        if is_ready && !self.is_begun() {
+            lines += &to_line(&Line::Checkpoint);
+        }
         let mut writer = self.writer();
-        writer.append(&to_line(&Line::Run(self.run.clone())))?;
-        Ok(writer.log.sync()?)
+        writer.log.cut(self.left.length)?;
+        Ok(writer.append(&lines)?)
     }
 
     /// Units that are done, by this run and those before.
@@ -297,7 +243,7 @@ impl Journal {
 
     /// The units of a pass over an array, by its name.
     pub fn pass(&self, name: &str) -> PassProgress<'_> {
-        let known = self.known.get(name).cloned().unwrap_or_default();
+        let known = self.left.known.get(name).cloned().unwrap_or_default();
         let done = ChunkSet::from_ranges(known.units);
         let assigned = self.assigned.as_ref().map(|assigned| assigned.get(name).cloned().unwrap_or_default());
         PassProgress {
@@ -324,9 +270,9 @@ impl Journal {
     /// Notes what waits, so that another process finds it: what is written by now, and then what is under way.
     pub fn flush(&self) -> Result<(), JournalError> {
         self.flush_written()?;
-        if self.is_remote {
+        if self.data.abilities().is_remote {
             // What fails has no line.
-            let _ = self.node.sync();
+            let _ = self.data.sync();
             self.flush_written()?;
         }
         Ok(())
@@ -360,11 +306,6 @@ impl Journal {
         self.writer().log.is_lost()
     }
 
-    /// Removes it, with its folder.
-    pub fn remove(self) -> Result<(), StoreError> {
-        self.node.below(&self.folder).remove_root()
-    }
-
     fn writer(&self) -> MutexGuard<'_, Writer> {
         held(&self.writer)
     }
@@ -373,7 +314,7 @@ impl Journal {
     fn mark(&self, writer: &mut Writer) -> Result<(), JournalError> {
         let bytes_written = self.bytes_written();
         let mut lines = self.lines(writer);
-        self.node.sync()?;
+        self.data.sync()?;
         lines += &to_line(&Line::Checkpoint);
         // What was under way has a line now, too.
         lines += &self.lines(writer);
@@ -392,7 +333,7 @@ impl Journal {
     fn lines(&self, writer: &mut Writer) -> String {
         let mut passes: BTreeMap<Arc<str>, (Vec<Range<u64>>, ObjectReport)> = BTreeMap::new();
         let mut counts = held(&self.counts);
-        let is_written = |units: &mut Finished| self.node.are_written(units.writes.clone());
+        let is_written = |units: &mut Finished| self.data.are_written(units.writes.clone());
         for Finished { pass, units, report, .. } in counts.waiting.extract_if(.., is_written) {
             let all = passes.entry(pass).or_default();
             all.0.extend(units);
@@ -405,7 +346,7 @@ impl Journal {
             lines += &to_line(&Line::Done { pass, units: joined(units), counted, anew: false });
         }
         writer.last_line = Instant::now();
-        if self.is_remote && !lines.is_empty() {
+        if self.data.abilities().is_remote && !lines.is_empty() {
             // What such a store has acknowledged is durable.
             lines += &to_line(&Line::Checkpoint);
         }
@@ -430,7 +371,7 @@ impl Journal {
         report: &ObjectReport,
         first_write: u64,
     ) -> Result<(), JournalError> {
-        let writes = first_write..self.node.next_write();
+        let writes = first_write..self.data.next_write();
         held(&self.counts).add(pass, units, report, writes);
         let Some(mut writer) = self.due_writer()? else { return Ok(()) };
         self.write_lines(&mut writer)?;

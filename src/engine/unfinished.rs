@@ -74,14 +74,11 @@ fn each<R: Send>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::engine::journal::{Assignment, Fingerprint, Journal};
     use crate::engine::report::ObjectReport;
     use crate::metadata::array::ArrayDocument;
     use crate::metadata::json::Json;
-    use crate::store::{Key, MemoryStore};
 
     #[test]
     fn what_a_part_has_not_done_is_removed_and_nothing_of_others() {
@@ -89,14 +86,16 @@ mod tests {
             {"name":"regular","configuration":{"chunk_shape":[1]}},"chunk_key_encoding":{"name":"default"},
             "fill_value":0,"codecs":[{"name":"bytes"}]}"#;
         let metadata = ArrayDocument::read(&Json::parse_str(document).unwrap()).metadata().unwrap();
-        let node = Node::of(Arc::new(MemoryStore::new("m")));
+        let folder = tempfile::tempdir().unwrap();
+        let node = Node::new(folder.path());
         for index in 0..2000 {
             node.write(&key(index, &metadata), b"three").unwrap();
         }
         let open = || {
             let assigned = Assignment::from([("/".to_owned(), (300..1500).collect())]);
             let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
-            Journal::open_part(&node, &Key::known(".zarrcast/parts/write/7"), &fingerprint, assigned).unwrap()
+            let folder = node.child(".zarrcast/parts/write/7").unwrap();
+            Journal::open_part((&folder, &node), &fingerprint, assigned).unwrap()
         };
         let journal = open();
         journal.pass("/").finished(400..500, &ObjectReport::default()).unwrap();

@@ -3,10 +3,9 @@
 use super::document::{NODE_KEYS, has_documents, read_documents};
 use super::error::OperationError;
 use crate::diagnostic::spelling::{alternatives, near};
-use crate::engine::journal::Journal;
 use crate::metadata::group::NodeKind;
 use crate::store::file_format::{FIRST_BYTES, FileFormat};
-use crate::store::{EntryKind, Node, StoreError};
+use crate::store::{EntryKind, Node, StoreError, has_run_folder};
 
 /// The most nodes of a folder that a message lists.
 const MOST_LISTED: usize = 5;
@@ -102,7 +101,7 @@ fn of_folder(node: &Node, name: &str) -> OperationError {
         return OperationError::environment(format!("`{name}` is a job in parts that is not finished"))
             .with_help("`zarrcast transcode SOURCE DEST --status` tells which parts are missing");
     }
-    if Journal::is_at(node) {
+    if has_run_folder(node) {
         return OperationError::environment(format!("`{name}` is the unfinished run of a `transcode`"))
             .with_help("the same command with `--resume` goes on with it");
     }

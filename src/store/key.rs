@@ -51,12 +51,6 @@ impl<'a> Key<'a> {
         Key(Cow::Owned([&*self.0, separator, &*key.0].concat()))
     }
 
-    /// The key that contains this one, with another name in it.
-    pub(super) fn renamed(&self, name: impl FnOnce(&str) -> String) -> Key<'static> {
-        let (parent, last) = self.split_last().unwrap_or((Key::ROOT, ""));
-        parent.below(&Key(Cow::Owned(name(last))))
-    }
-
     /// The key that contains this one, and its name there; `None` for the store itself.
     pub fn split_last(&self) -> Option<(Key<'_>, &str)> {
         if self.is_root() {

@@ -6,16 +6,11 @@ use super::StoreError;
 
 /// A log that is open. It is unlocked when it is dropped, or its process ends.
 pub trait Log: Debug + Send + Sync {
-    /// Locks it, unless another process has.
+    /// Locks it, unless another process has, or had until now and has removed it.
     fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock, StoreError>;
 
-    /// Whether it still stands at its key: another process may have removed it before it was locked here.
-    fn is_in_place(&self) -> bool;
-
     /// Whether the lock was lost: another process has it by now, and what lies there is that one's; or it was removed.
-    fn is_lost(&self) -> bool {
-        !self.is_in_place()
-    }
+    fn is_lost(&self) -> bool;
 
     /// Whether it is this process's still, for certain: the store is asked.
     fn confirm(&mut self) -> Result<bool, StoreError> {
@@ -25,23 +20,45 @@ pub trait Log: Debug + Send + Sync {
     /// All of it, if that is at most `max_bytes`.
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError>;
 
-    /// Its first bytes, at most `max_bytes`.
-    fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError>;
+    /// Cuts it to its first `length` bytes; what is appended follows them, and nothing of what others append, who may have it
+    /// open where nothing keeps them out.
+    fn cut(&mut self, length: u64) -> Result<(), StoreError>;
 
-    /// Cuts it to its first `length` bytes; what is appended follows them.
-    fn truncate(&mut self, length: u64) -> Result<(), StoreError>;
-
-    /// The same, so that what others have appended since it was read, or will, never comes between what is appended here:
-    /// where nothing keeps them out, each has a log of its own from now on, and the last stands at the key.
-    fn take_over(&mut self, length: u64) -> Result<(), StoreError> {
-        self.truncate(length)
-    }
-
-    /// Appends bytes at the place of the last write.
+    /// Appends whole lines.
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
 
     /// Makes it durable.
     fn sync(&mut self) -> Result<(), StoreError>;
+}
+
+/// A log that keeps nothing: what lies in memory ends with its process.
+#[derive(Debug)]
+pub(super) struct NoLog;
+
+impl Log for NoLog {
+    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock, StoreError> {
+        Ok(Lock::Held)
+    }
+
+    fn is_lost(&self) -> bool {
+        false
+    }
+
+    fn read(&mut self, _max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn cut(&mut self, _length: u64) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn append(&mut self, _bytes: &[u8]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// Who asks for a lock. Locks of the operating system need nothing of that; other stores note it.

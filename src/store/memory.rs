@@ -2,32 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::entry::EntryKind;
+use super::log::NoLog;
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject, part};
 use super::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
-use super::{
-    Abilities, Asker, Depth, Entry, Key, Lock, Log, ObjectReader, ObjectWriter, Put, Store, StoreError, Tree,
-};
+use super::{Abilities, Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Store, StoreError, Tree};
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     name: String,
-    pub(super) objects: Arc<Mutex<BTreeMap<String, Arc<Object>>>>,
+    objects: Arc<Mutex<BTreeMap<String, Arc<Vec<u8>>>>>,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Object {
-    /// They keep growing where it is a log, under whatever key.
-    bytes: Mutex<Arc<Vec<u8>>>,
-    is_locked: AtomicBool,
-}
-
-pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -37,7 +28,7 @@ impl MemoryStore {
         MemoryStore { name: name.into(), objects: Arc::default() }
     }
 
-    fn object(&self, key: &Key<'_>) -> Option<Arc<Object>> {
+    fn object(&self, key: &Key<'_>) -> Option<Arc<Vec<u8>>> {
         held(&self.objects).get(key.as_str()).cloned()
     }
 
@@ -45,7 +36,7 @@ impl MemoryStore {
         object_name(&self.name, key)
     }
 
-    pub(super) fn error(&self, action: &'static str, key: &Key<'_>, kind: std::io::ErrorKind) -> StoreError {
+    fn error(&self, action: &'static str, key: &Key<'_>, kind: std::io::ErrorKind) -> StoreError {
         StoreError::Io { action, object: self.shown(key), source: kind.into() }
     }
 }
@@ -61,7 +52,7 @@ impl Store for MemoryStore {
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
         if let Some(object) = self.object(key) {
-            return Ok(Some(Box::new(MemoryReader::new(held(&object.bytes).clone(), self.shown(key)))));
+            return Ok(Some(Box::new(MemoryReader::new(object, self.shown(key)))));
         }
         match self.kind(key)? {
             Some(_) => Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" }),
@@ -70,7 +61,7 @@ impl Store for MemoryStore {
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        Ok(self.object(key).map(|object| held(&object.bytes).len() as u64))
+        Ok(self.object(key).map(|object| object.len() as u64))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
@@ -94,8 +85,7 @@ impl Store for MemoryStore {
         if how == Put::New && objects.contains_key(key.as_str()) {
             return Ok(false);
         }
-        let bytes = Mutex::new(Arc::new(bytes.to_vec()));
-        objects.insert(key.as_str().to_owned(), Arc::new(Object { bytes, ..Object::default() }));
+        objects.insert(key.as_str().to_owned(), Arc::new(bytes.to_vec()));
         Ok(true)
     }
 
@@ -120,20 +110,9 @@ impl Store for MemoryStore {
         object_name(&format!("memory:{:p}", Arc::as_ptr(&self.objects)), below).into_bytes()
     }
 
-    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let (store, key) = (self.clone(), key.clone().into_owned());
-        let log = |object| MemoryLog { store, key: key.clone(), object, place: 0, has_lock: false };
-        Ok(self.object(&key).map(|object| Box::new(log(object)) as Box<dyn Log>))
-    }
-
-    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
-        held(&self.objects).entry(key.as_str().to_owned()).or_default();
-        self.open_log(key)?.ok_or_else(|| self.error("open", key, std::io::ErrorKind::NotFound))
-    }
-
-    #[cfg(test)]
-    fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
-        Ok(Box::new(super::tests::memory_site::MemorySite::new(self.clone(), below)))
+    /// For what writes into memory by a journal, as samples do.
+    fn begin_log(&self, _key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+        Ok(Box::new(NoLog))
     }
 }
 
@@ -196,69 +175,5 @@ impl WriteObject for MemoryWriter {
 
     fn finish(self: Box<Self>) -> Result<(), StoreError> {
         self.store.put(&self.key, &self.bytes, Put::Plain).map(drop)
-    }
-}
-
-#[derive(Debug)]
-struct MemoryLog {
-    store: MemoryStore,
-    key: Key<'static>,
-    object: Arc<Object>,
-    /// Where the next bytes go.
-    place: usize,
-    has_lock: bool,
-}
-
-impl Log for MemoryLog {
-    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock, StoreError> {
-        self.has_lock = self.has_lock || !self.object.is_locked.swap(true, Ordering::AcqRel);
-        Ok(if self.has_lock { Lock::Held } else { Lock::Elsewhere(None) })
-    }
-
-    fn is_in_place(&self) -> bool {
-        self.store.object(&self.key).is_some_and(|object| Arc::ptr_eq(&object, &self.object))
-    }
-
-    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        let found = held(&self.object.bytes).len() as u64;
-        if found > max_bytes {
-            let object = self.store.shown(&self.key);
-            return Err(StoreError::TooLarge { object, found, bound: max_bytes });
-        }
-        self.read_beginning(max_bytes)
-    }
-
-    fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        let bytes = held(&self.object.bytes);
-        self.place = usize::try_from(max_bytes).map_or(bytes.len(), |most| most.min(bytes.len()));
-        Ok(bytes[..self.place].to_vec())
-    }
-
-    fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
-        let mut bytes = held(&self.object.bytes);
-        self.place = usize::try_from(length).unwrap_or(usize::MAX).min(bytes.len());
-        Arc::make_mut(&mut bytes).truncate(self.place);
-        Ok(())
-    }
-
-    fn append(&mut self, appended: &[u8]) -> Result<(), StoreError> {
-        let mut bytes = held(&self.object.bytes);
-        let bytes = Arc::make_mut(&mut bytes);
-        bytes.truncate(self.place);
-        bytes.extend_from_slice(appended);
-        self.place = bytes.len();
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
-}
-
-impl Drop for MemoryLog {
-    fn drop(&mut self) {
-        if self.has_lock {
-            self.object.is_locked.store(false, Ordering::Release);
-        }
     }
 }

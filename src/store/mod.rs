@@ -3,6 +3,7 @@
 //! Everything above holds a [`Node`]: a [`Store`] and the key below which the objects of an array or a group lie.
 
 mod consolidated;
+mod destination;
 mod entry;
 mod error;
 pub mod file;
@@ -21,7 +22,6 @@ mod references;
 #[cfg(feature = "remote")]
 mod remote;
 mod remote_options;
-mod site;
 mod sorted_keys;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -29,9 +29,11 @@ mod zip;
 
 use std::fmt::Debug;
 use std::ops::{ControlFlow, Range};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use consolidated::ConsolidatedScope;
+pub use destination::{Destination, JOURNAL, PLAN, RUN_FOLDER, Relation, clear_run_folder, has_run_folder};
 pub use entry::{EntryKind, FolderListing, LinkTarget};
 pub use error::{RemoteError, StoreError};
 pub use key::{Key, MAX_KEY_BYTES};
@@ -43,7 +45,6 @@ pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
 pub use references::ReferenceStore;
 pub use remote_options::RemoteOptions;
-pub use site::{Relation, Site, Spot};
 pub use zip::ZipStore;
 
 /// Objects by key. Calls block; any thread may make them.
@@ -168,19 +169,22 @@ pub trait Store: Debug + Send + Sync {
         }
     }
 
-    /// Opens a log that is there; `None` where none is. A link is not followed.
-    fn open_log(&self, _key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        Ok(None)
-    }
-
-    /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into.
+    /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into. A link is not
+    /// followed.
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
     }
 
-    /// The site of a hierarchy that is to lie below a key. Nothing is touched.
-    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
+    /// Where a hierarchy is written that is to lie below a key, and may replace what is there. What is written to it and
+    /// removed from it is so through no link. Nothing is touched.
+    fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination, StoreError> {
         Err(StoreError::unsupported("write", node::object_name(self.name(), below)))
+    }
+
+    /// Moves what stands at a key to a local path where nothing is, or exchanges it for what is there; false where it cannot
+    /// do that at once. What names there are is durable then.
+    fn rename(&self, from: &Key<'_>, _to: &Path, _exchanges: bool) -> Result<bool, StoreError> {
+        Err(StoreError::unsupported("rename", node::object_name(self.name(), from)))
     }
 
     /// How much can be written below a key.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::entry::{EntryKind, FolderListing, LinkTarget};
 use super::local;
 use super::{
-    Abilities, Ahead, Depth, Entry, Key, LocalStore, Log, Network, ObjectReader, ObjectWriter, Part, Put,
-    Room, Site, Store, StoreError, Tree,
+    Abilities, Ahead, Depth, Destination, Entry, Key, LocalStore, Log, Network, ObjectReader, ObjectWriter,
+    Part, Put, Relation, Room, Store, StoreError, Tree,
 };
 
 /// Documents larger than this are not read: 64 MiB.
@@ -124,25 +124,64 @@ impl Node {
         }
     }
 
-    /// The site where a hierarchy is written that is to take the node's place. Nothing is touched.
-    pub fn site(&self) -> Result<Box<dyn Site>, StoreError> {
-        self.store.site(&self.prefix)
+    /// Where a hierarchy is written that is to take the node's place, and may replace what is there. Nothing is touched.
+    pub fn destination(&self, replaces: bool) -> Result<Destination, StoreError> {
+        self.store.destination(&self.prefix, replaces)
     }
 
-    /// Where a run keeps scratch data of a name for a node behind a network: in the folder for temporary files; `None` where the
-    /// node keeps them itself. Nothing is touched.
+    /// Moves it to the place of a local node, where nothing is, or exchanges the two; false where its store cannot do that at
+    /// once. What names there are is durable then.
+    pub(super) fn rename(&self, to: &Node, exchanges: bool) -> Result<bool, StoreError> {
+        match to.local_path() {
+            Some(path) => self.store.rename(&self.prefix, &path, exchanges),
+            None => Err(StoreError::unsupported("rename", self.name())),
+        }
+    }
+
+    /// How another node, by all its names, lies to this one, which may be in a bucket that a web server shows, too.
+    pub fn relation(&self, other: &Node) -> Result<Relation, StoreError> {
+        #[cfg(feature = "remote")]
+        if let Some(relation) = super::remote::relation(self, other)? {
+            return Ok(relation);
+        }
+        if let (Some(place), Some(other)) = (self.local_path(), other.local_path()) {
+            return local::relation(&place, &other);
+        }
+        let (place, other) = (self.identity(), other.identity());
+        let lies_in = |inner: &[u8], outer: &[u8]| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        };
+        Ok(Relation::of(lies_in(&place, &other), lies_in(&other, &place)))
+    }
+
+    /// Whether another file system is mounted at its local folder.
+    pub fn is_mount_point(&self) -> bool {
+        self.is_local() && self.local_path().is_some_and(|path| local::is_mount_point(&path))
+    }
+
+    /// A link in another local folder that leads into this one, as messages name it.
+    pub fn link_from(&self, other: &Node) -> Result<Option<String>, StoreError> {
+        // There are none in a file.
+        match (self.local_path(), other.local_path().filter(|path| path.is_dir())) {
+            (Some(own), Some(other)) => {
+                Ok(local::link_into(&other, &own)?.map(|link| link.display().to_string()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Where a run keeps scratch data of a name for a node that does not keep them itself: of one behind a network, in the
+    /// folder for temporary files; of a zip file, beside that. Nothing is touched.
     pub fn scratch(&self, name: &str) -> Option<Node> {
-        self.abilities().is_remote.then(|| local::scratch::folder(&std::env::temp_dir(), name))
+        if self.abilities().is_remote {
+            return Some(local::scratch::folder(&std::env::temp_dir(), name));
+        }
+        self.store.container()?.parent()?.child(name).ok()
     }
 
     /// Makes the node's folder one for scratch data, which no others may look into.
     pub fn make_scratch(&self) -> Result<(), StoreError> {
         self.local_path().map_or(Ok(()), |path| local::scratch::make(&path))
-    }
-
-    /// Opens a log that is there; `None` where none is. A link is not followed.
-    pub fn open_log(&self, key: &Key<'static>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        self.store.open_log(&self.prefix.below(key))
     }
 
     /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into.
@@ -278,6 +317,27 @@ impl Node {
     /// Removes the node's folder and all below it, without following links.
     pub fn remove_root(&self) -> Result<(), StoreError> {
         self.store.remove(&self.prefix, Tree::All).map(drop)
+    }
+
+    /// Removes what lies in the node's folder but for what has a name.
+    pub(super) fn remove_entries_but(&self, kept: &str) -> Result<(), StoreError> {
+        let mut found = Vec::new();
+        self.each_entry("", |key, kind, _| found.push((key.to_owned(), kind)))?;
+        for (key, kind) in found.iter().filter(|(key, _)| key != kept) {
+            match kind {
+                EntryKind::Folder => self.child(key)?.remove_root()?,
+                _ => drop(self.remove(key)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the node's folder and all below it, what has a name last.
+    pub(super) fn remove_with_last(&self, last: &str) -> Result<(), StoreError> {
+        if self.kind_of(last)?.is_some() {
+            self.remove_entries_but(last)?;
+        }
+        self.remove_root()
     }
 
     /// Removes all below the node but what lies below a key of it.

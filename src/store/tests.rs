@@ -1,7 +1,6 @@
 //! What every store does alike.
 
 pub(crate) mod faulty;
-pub(super) mod memory_site;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -180,61 +179,72 @@ fn node_knows_its_names_and_what_is_above() {
 fn log_is_locked_by_one_at_a_time_and_goes_on_after_its_first_lines() {
     const LOG: Key<'static> = Key::known(".run/log");
     let (_folder, nodes) = nodes();
-    for node in &nodes {
-        assert!(node.open_log(&LOG).unwrap().is_none());
+    for node in [&nodes[0], &nodes[3]] {
         let mut log = node.begin_log(&LOG).unwrap();
         assert_eq!(log.lock(&NOBODY).unwrap(), Lock::Held);
         log.append(b"one\ntwo\ntor").unwrap();
-        let mut other = node.open_log(&LOG).unwrap().unwrap();
+        let mut other = node.begin_log(&LOG).unwrap();
         assert_eq!(other.lock(&NOBODY).unwrap(), Lock::Elsewhere(None));
         drop(log);
         assert_eq!(other.lock(&NOBODY).unwrap(), Lock::Held);
         assert_eq!(other.read(100).unwrap(), b"one\ntwo\ntor");
-        other.truncate(8).unwrap();
+        other.cut(8).unwrap();
         other.append(b"three\n").unwrap();
         other.sync().unwrap();
         assert_eq!(other.read(100).unwrap(), b"one\ntwo\nthree\n");
-        assert!(other.read(5).is_err());
-        assert_eq!(other.read_beginning(5).unwrap(), b"one\nt");
-        assert!(other.is_in_place());
+        assert!(other.read(5).is_err() && !other.is_lost());
         node.child(".run").unwrap().remove_root().unwrap();
-        assert!(!other.is_in_place());
+        assert!(other.is_lost());
     }
 }
 
 #[test]
-fn hierarchies_take_each_others_places() {
+fn what_is_whole_takes_the_place_of_what_is_there() {
     let (_folder, nodes) = nodes();
-    for node in &nodes {
-        let site = node.child("x").unwrap().site().unwrap();
-        let content = |spot| site.node(spot).read_document("a").unwrap();
-        site.node(Spot::Staging).create_root().unwrap();
-        site.node(Spot::Staging).write("a", b"new").unwrap();
-        site.rename(Spot::Staging, Spot::Place).unwrap();
-        assert_eq!(node.read_document("x/a").unwrap().unwrap(), b"new");
-        assert!(site.rename(Spot::Staging, Spot::Aside).is_err());
-        site.node(Spot::Staging).create_root().unwrap();
-        site.node(Spot::Staging).write("a", b"newer").unwrap();
-        assert!(site.rename(Spot::Staging, Spot::Place).is_err());
-        assert!(site.exchange(Spot::Staging, Spot::Place).unwrap());
-        assert_eq!(content(Spot::Place).unwrap(), b"newer");
-        assert_eq!(content(Spot::Staging).unwrap(), b"new");
-        assert_eq!(content(Spot::Aside), None);
-        site.settle_spots().unwrap();
-        site.settle_names().unwrap();
+    for node in [&nodes[0], &nodes[3]] {
+        let place = node.child("x").unwrap();
+        let content = || place.read_document("a").unwrap();
+        let begun = || {
+            let beside = place.destination(true).unwrap();
+            let run = beside.run();
+            if !run.exists().unwrap() {
+                run.create_root().unwrap();
+            }
+            drop(run.begin_log(&JOURNAL).unwrap());
+            beside.begin().unwrap();
+            beside
+        };
+        let first = begun();
+        first.data().write("a", b"new").unwrap();
+        assert!(!first.has_taken_place().unwrap());
+        first.take_place(true).unwrap();
+        assert!(first.has_taken_place().unwrap());
+        assert_eq!(content().unwrap(), b"new");
+        let second = begun();
+        assert!(!second.has_taken_place().unwrap());
+        second.data().write("a", b"newer").unwrap();
+        assert!(second.take_place(false).is_err());
+        assert_eq!(content().unwrap(), b"new");
+        second.take_place(true).unwrap();
+        assert_eq!(content().unwrap(), b"newer");
+        assert_eq!(second.data().read_document("a").unwrap().unwrap(), b"new");
+        assert!(second.has_taken_place().unwrap());
+        second.clear().unwrap();
+        assert_eq!(place.list("").unwrap().folders, Vec::<String>::new());
+        assert!(!second.run().exists().unwrap() && !second.has_taken_place().unwrap());
     }
 }
 
 #[test]
-fn site_knows_how_other_nodes_lie() {
+fn node_knows_how_others_lie() {
     let (_folder, nodes) = nodes();
     for (index, node) in nodes.iter().enumerate() {
-        let site = node.child("x").unwrap().site().unwrap();
-        let relation = |other: &Node| site.relation(other).unwrap();
+        let place = node.child("x").unwrap();
+        let relation = |other: &Node| place.relation(other).unwrap();
         assert_eq!(relation(&node.child("x").unwrap()), Relation::Same);
         assert_eq!(relation(&node.child("xy").unwrap()), Relation::Apart);
         for other in [node.clone(), node.child("x/y").unwrap()] {
-            assert!(matches!(relation(&other), Relation::Nested { .. }));
+            assert_eq!(relation(&other), Relation::Nested);
         }
         for (other, _) in nodes.iter().zip(0..).filter(|(_, other)| *other != index) {
             assert_eq!(relation(&other.child("x").unwrap()), Relation::Apart);

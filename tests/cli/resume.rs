@@ -247,7 +247,7 @@ fn overwrite_that_fails_leaves_the_old_one() {
     test.run(["transcode", "--threads=1", "--compress=zstd:1", "--overwrite", "a", "old"])
         .fails(1, &["chunk [2]", "--overwrite --resume"]);
     assert_eq!(test.all_files("old"), before);
-    assert!(test.exists(".old.zarrcast/c/0"));
+    assert!(test.exists(".old.zarrcast/data/c/0"));
     mend(&test);
     test.run(["transcode", "--compress=zstd:1", "--overwrite", "--resume", "a", "old"]).succeeds();
     assert_eq!(test.all_files("old"), test.all_files("whole"));

@@ -57,7 +57,7 @@ fn transcode_interrupted_leaves_no_zip_and_the_old_one_as_it_was() {
         test.run(["transcode", "old", "b.zip"]).succeeds();
         let old = test.read("b.zip");
         let words = ["transcode", "--compress", "zstd:19", "a", "b.zip", "--overwrite"];
-        let error = interrupt(&test, &words, (signal, status), ".b.zip.zarrcast/zip");
+        let error = interrupt(&test, &words, (signal, status), ".b.zip.zarrcast/data");
         assert!(error.contains("nothing unfinished is left"), "{error}");
         assert_eq!(
             (test.names(), test.read("b.zip")),
@@ -81,7 +81,7 @@ fn transcode_that_does_not_stop_in_time_leaves_no_zip_either() {
     let noise = noise().take(length).collect::<Vec<u8>>();
     test.write("a/c/0", noise);
     let words = ["transcode", "--compress", "zstd:19", "--max-memory", "2GiB", "a", "b.zip"];
-    let error = interrupt(&test, &words, ("-INT", 130), ".b.zip.zarrcast/.zarrcast/journal");
+    let error = interrupt(&test, &words, ("-INT", 130), ".b.zip.zarrcast/journal");
     // Most likely the chunk was begun by then, and takes too long to wait for; if not, it is never begun.
     let said = ["nothing of `b.zip` is kept", "nothing unfinished is left"];
     assert!(said.iter().any(|said| error.contains(said)), "{error}");

@@ -182,7 +182,7 @@ fn run_that_fails_or_writes_nothing_leaves_nothing() {
         assert_eq!(test.names(), ["a.zarr"]);
     }
     // What a run that was killed has left is taken over.
-    test.write(".b.zip.zarrcast/.zarrcast/journal", "torn").write(".b.zip.zarrcast/zip", "PK");
+    test.write(".b.zip.zarrcast/journal", "torn").write(".b.zip.zarrcast/data", "PK");
     test.write_float32("a.zarr", "0", &[Some([1.0; 4]), None, None]);
     std::fs::remove_file(test.path("a.zarr/c/2")).unwrap();
     test.run(["transcode", "a.zarr", "b.zip", "--resume"]).succeeds();

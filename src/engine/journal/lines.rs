@@ -34,8 +34,6 @@ pub(super) enum Line {
 pub(super) struct Run {
     pub(super) schema: String,
     pub(super) fingerprint: Fingerprint,
-    /// Whether the node takes the place of another, which has yet to be removed.
-    pub(super) replaces: bool,
     pub(super) owner: LockOwner,
 }
 
@@ -53,29 +51,32 @@ pub(super) struct Left {
     pub(super) known: BTreeMap<String, Known>,
     /// The length of the lines that are believed.
     pub(super) length: u64,
-    /// Whether what the node takes the place of has yet to be removed.
-    pub(super) replaces: bool,
+    /// Whether a run has noted itself, and whether one had made its destination ready.
+    pub(super) is_noted: bool,
+    pub(super) is_begun: bool,
 }
 
 impl Left {
     /// What the text of a journal says that can be believed: what was written after the present boot, and what a checkpoint
-    /// follows. `None` where it had not begun to say anything.
-    pub(super) fn read(text: &[u8], fingerprint: &Fingerprint) -> Result<Option<Self>, JournalError> {
-        let other_form =
-            || JournalError::OtherPlan { differences: vec!["the form of the journal".to_owned()] };
+    /// follows; nothing where no run had begun.
+    pub(super) fn read(text: &[u8], fingerprint: &Fingerprint) -> Result<Self, JournalError> {
+        let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let is_torn = serde_json::from_slice::<serde::de::IgnoredAny>(first).is_err();
         let begun = match lines(text).next() {
             Some((Line::Run(run), _)) if run.schema == SCHEMA => run,
-            Some((Line::Run(_), _)) => return Err(other_form()),
-            _ if is_of_an_older_form(text) => return Err(other_form()),
-            // It is torn, or was removed in part.
-            _ => return Ok(None),
+            Some((Line::Done { .. } | Line::Checkpoint, _)) => return Ok(Left::default()),
+            None if is_torn => return Ok(Left::default()),
+            _ => {
+                let differences = vec!["the form of the journal".to_owned()];
+                return Err(JournalError::OtherPlan { differences });
+            }
         };
         let differences = fingerprint.differences(&begun.fingerprint);
         if !differences.is_empty() {
             return Err(JournalError::OtherPlan { differences });
         }
         let now = machine::boot_id();
-        let mut left = Left { replaces: begun.replaces, ..Left::default() };
+        let mut left = Left { is_noted: true, ..Left::default() };
         let (mut pending, mut is_same_boot) = (Vec::new(), false);
         for (line, end) in lines(text) {
             if let Line::Run(run) = &line {
@@ -88,12 +89,12 @@ impl Left {
                 pending.drain(..).for_each(|line| left.take(line));
             }
         }
-        Ok(Some(left))
+        Ok(left)
     }
 
     fn take(&mut self, line: Line) {
         match line {
-            Line::Run(run) => self.replaces = run.replaces,
+            Line::Run(_) => {}
             Line::Done { pass, units, counted, anew } => {
                 let known = self.known.entry(pass).or_default();
                 if anew {
@@ -102,20 +103,9 @@ impl Left {
                 known.units.extend(units);
                 known.report.add(&counted);
             }
-            Line::Checkpoint => {}
+            Line::Checkpoint => self.is_begun = true,
         }
     }
-}
-
-/// Whether a text begins as journals of versions before did: with a schema that is no member of a run.
-fn is_of_an_older_form(text: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Header {
-        #[serde(rename = "schema")]
-        _schema: String,
-    }
-    let line = text.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
-    serde_json::from_slice::<Header>(line).is_ok()
 }
 
 pub(super) fn to_line(line: &Line) -> String {

@@ -93,8 +93,6 @@ impl OwnLock {
         let note = serde_json::to_string(&own.owner).unwrap_or_default();
         let has_ended = |note: &str| owner(note).is_some_and(|owner| owner.is_here() && !owner.is_alive());
         match log.lock(&Asker { note: &note, has_ended: &has_ended })? {
-            // Removed meanwhile: the run that had it has just ended.
-            Lock::Held if !log.is_in_place() => Err(JournalError::Locked),
             Lock::Held => Ok(own),
             Lock::Elsewhere(None) => Err(JournalError::Locked),
             Lock::Elsewhere(Some(holding)) => Err(JournalError::Held(held_by(&holding))),

@@ -88,7 +88,7 @@ impl<'a> PassProgress<'a> {
             return Ok(ObjectReport::default());
         }
         self.journal.due_writer().map_err(fault)?;
-        let first_write = self.journal.node.next_write();
+        let first_write = self.journal.data.next_write();
         let report = work()?;
         self.finished_since(first_write, unit..unit + 1, &report)?;
         Ok(report)

@@ -1,7 +1,7 @@
 //! Tests of the journal.
 
 use super::*;
-use crate::store::machine;
+use crate::store::{RUN_FOLDER, machine};
 
 fn fingerprint(options: &str) -> Fingerprint {
     Fingerprint::new([("source", vec![b"a".as_slice()]), ("options", vec![options.as_bytes()])])
@@ -20,28 +20,42 @@ fn folder() -> (tempfile::TempDir, Node) {
 }
 
 fn path(folder: &tempfile::TempDir) -> std::path::PathBuf {
-    folder.path().join(FILE.as_str())
+    folder.path().join(".zarrcast/journal")
+}
+
+/// The journal of a run that begins in a node, where all is ready.
+fn begin(node: &Node, options: &str) -> Result<Journal, JournalError> {
+    let journal = Journal::open((&node.below(&RUN_FOLDER), node), &fingerprint(options), false)?;
+    journal.begin(true)?;
+    Ok(journal)
+}
+
+/// That of a run that goes on.
+fn resume(node: &Node, options: &str) -> Result<Journal, JournalError> {
+    let journal = Journal::open((&node.below(&RUN_FOLDER), node), &fingerprint(options), true)?;
+    journal.begin(true)?;
+    Ok(journal)
 }
 
 /// The text of the journal, and the same with the lines of another boot.
 fn rewrite(node: &Node, change: impl Fn(String) -> String) {
-    let mut log = node.open_log(&FILE).unwrap().unwrap();
+    let mut log = node.below(&RUN_FOLDER).begin_log(&JOURNAL).unwrap();
     let text = String::from_utf8(log.read(1 << 20).unwrap()).unwrap();
-    log.truncate(0).unwrap();
+    log.cut(0).unwrap();
     log.append(change(text).as_bytes()).unwrap();
 }
 
 #[test]
 fn journal_taken_up_knows_finished_units_and_what_was_counted() {
     let (_folder, node) = folder();
-    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    let journal = begin(&node, "x").unwrap();
     for unit in [3, 0, 1, 7] {
         journal.pass("/a").finished(unit..unit + 1, &counted(10)).unwrap();
     }
     journal.pass("/b").finished(5..9, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
-    let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
+    let journal = resume(&node, "x").unwrap();
     let part = journal.pass("/a");
     let done: Vec<u64> = (0..10).filter(|unit| part.is_done(*unit)).collect();
     assert_eq!(done, [0, 1, 3, 7]);
@@ -53,62 +67,67 @@ fn journal_taken_up_knows_finished_units_and_what_was_counted() {
     let all = journal.counted("/a").unwrap();
     assert_eq!((all.written, all.bytes_written), (5, 47));
     assert_eq!(journal.counted("/c").unwrap().written, 0);
-    journal.remove().unwrap();
-    assert!(!Journal::is_at(&node));
 }
 
 #[test]
 fn torn_line_and_what_follows_it_do_not_count() {
     let (folder, node) = folder();
-    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    let journal = begin(&node, "x").unwrap();
     journal.pass("/").finished(0..1, &counted(1)).unwrap();
     journal.flush().unwrap();
     journal.pass("/").finished(1..2, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
     let whole = std::fs::read(path(&folder)).unwrap();
-    let first_two = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1;
-    for cut in first_two..whole.len() {
+    // The run, that it has begun, and the first unit.
+    let first_lines = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(2).unwrap().0 + 1;
+    for cut in first_lines..whole.len() {
         std::fs::write(path(&folder), &whole[..cut]).unwrap();
-        let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
+        let journal = resume(&node, "x").unwrap();
         let part = journal.pass("/");
         assert!(part.is_done(0) && !part.is_done(1), "cut at {cut}");
         // What is noted next follows whole lines.
         part.finished(5..6, &counted(1)).unwrap();
         journal.flush().unwrap();
         drop(journal);
-        let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
+        let journal = resume(&node, "x").unwrap();
         assert!(journal.pass("/").is_done(5));
     }
 }
 
 #[test]
-fn header_of_a_journal_of_any_length_tells_what_it_replaces() {
-    let (folder, node) = folder();
-    for replaces in [false, true] {
-        let journal = Journal::begin(&node, &fingerprint("x"), replaces).unwrap();
-        drop(journal);
-        let file = std::fs::File::options().write(true).open(path(&folder)).unwrap();
-        file.set_len(MOST_BYTES + 1).unwrap();
-        assert_eq!(Journal::replaces_at(&node), replaces);
-    }
+fn run_begins_once_its_destination_is_ready() {
+    let (_folder, node) = folder();
+    let open =
+        |options, resumes| Journal::open((&node.below(&RUN_FOLDER), &node), &fingerprint(options), resumes);
+    let journal = open("x", true).unwrap();
+    assert!(!journal.is_noted() && !journal.is_begun());
+    journal.begin(false).unwrap();
+    drop(journal);
+    assert!(open("y", true).is_err());
+    let journal = open("x", true).unwrap();
+    assert!(journal.is_noted() && !journal.is_begun());
+    journal.begin(false).unwrap();
+    journal.checkpoint().unwrap();
+    drop(journal);
+    assert!(open("x", true).unwrap().is_begun() && !open("y", false).unwrap().is_begun());
 }
 
 #[test]
 fn header_that_is_torn_is_no_journal() {
     let (_folder, node) = folder();
-    Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    begin(&node, "x").unwrap();
     rewrite(&node, |text| text[..text.len() / 2].to_owned());
-    assert!(Journal::resume(&node, &fingerprint("x")).unwrap().is_none());
+    assert!(!resume(&node, "x").unwrap().is_begun());
     // It is begun anew, whatever stands there.
-    assert!(Journal::begin(&node, &fingerprint("y"), false).is_ok());
-    assert!(Journal::resume(&node, &fingerprint("y")).unwrap().is_some());
+    assert!(begin(&node, "y").is_ok());
+    assert!(resume(&node, "y").unwrap().is_begun());
 }
 
 #[test]
 fn units_after_the_last_checkpoint_of_another_boot_are_done_again() {
     let (_folder, node) = folder();
-    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    let journal = begin(&node, "x").unwrap();
     journal.pass("/").finished(0..4, &counted(1)).unwrap();
     journal.checkpoint().unwrap();
     journal.pass("/").finished(4..6, &counted(1)).unwrap();
@@ -117,26 +136,26 @@ fn units_after_the_last_checkpoint_of_another_boot_are_done_again() {
     let boot = machine::boot_id().unwrap();
     rewrite(&node, |text| text.replace(&boot, "another"));
     for _ in 0..2 {
-        let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
+        let journal = resume(&node, "x").unwrap();
         let part = journal.pass("/");
         assert!(part.is_done(3) && !part.is_done(4));
         assert_eq!(part.before().bytes_written, 1);
     }
-    let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
+    let journal = resume(&node, "x").unwrap();
     journal.pass("/").finished(4..5, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
-    assert!(Journal::resume(&node, &fingerprint("x")).unwrap().unwrap().pass("/").is_done(4));
+    assert!(resume(&node, "x").unwrap().pass("/").is_done(4));
 }
 
 #[test]
 fn other_plan_and_other_run_are_refused() {
     let (_folder, node) = folder();
-    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
-    assert!(matches!(Journal::resume(&node, &fingerprint("x")), Err(JournalError::Locked)));
-    assert!(matches!(Journal::begin(&node, &fingerprint("x"), false), Err(JournalError::Locked)));
+    let journal = begin(&node, "x").unwrap();
+    assert!(matches!(resume(&node, "x"), Err(JournalError::Locked)));
+    assert!(matches!(begin(&node, "x"), Err(JournalError::Locked)));
     drop(journal);
-    let refused = Journal::resume(&node, &fingerprint("y")).unwrap_err();
+    let refused = resume(&node, "y").unwrap_err();
     assert_eq!(refused.to_string(), "what differs: options");
 }
 
@@ -146,49 +165,43 @@ fn line_that_cannot_be_written_leaves_whole_lines() {
     let (_folder, node) = folder();
     // Beginning makes, locks, empties and heads the log: the next line is its third write.
     let faults = Faults::new([(4, Failure::ShortWrite)]);
-    let journal = Journal::begin(&faults.wrap(&node), &fingerprint("x"), false).unwrap();
+    let journal = begin(&faults.wrap(&node), "x").unwrap();
     journal.pass("/").finished(0..1, &counted(1)).unwrap();
     assert_eq!(faults.calls(), [Call::Create, Call::Lock, Call::Write, Call::Write]);
     assert!(journal.flush().is_err());
     journal.pass("/").finished(7..8, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
-    let journal = Journal::resume(&node, &fingerprint("x")).unwrap().unwrap();
+    let journal = resume(&node, "x").unwrap();
     assert!(journal.pass("/").is_done(7) && !journal.pass("/").is_done(0));
 }
 
 /// The journal of a part of a job that has these units of `/a`.
 fn open_part(node: &Node, units: Range<u64>) -> Result<Journal, JournalError> {
-    let folder = Key::known(".zarrcast/parts/write/00003");
+    let folder = node.child(".zarrcast/parts/write/00003").unwrap();
     let assigned = Assignment::from([("/a".to_owned(), ChunkSet::from_ranges(vec![units]))]);
-    Journal::open_part(node, &folder, &fingerprint("x"), assigned)
+    Journal::open_part((&folder, node), &fingerprint("x"), assigned)
 }
 
 #[test]
 fn journal_of_a_part_leaves_nothing_but_its_units_to_do() {
-    let memory = Node::of(std::sync::Arc::new(crate::store::MemoryStore::new("m")));
-    for node in [folder().1, memory] {
-        let journal = open_part(&node, 10..20).unwrap();
-        let part = journal.pass("/a");
-        let left: Vec<u64> = (0..30).filter(|unit| !part.is_done(*unit)).collect();
-        assert!(left.into_iter().eq(10..20));
-        assert_eq!(part.left(ChunkSet::from_ranges(vec![0..12, 15..99])).len(), 7);
-        assert!(part.done().is_empty() && journal.pass("/b").left(ChunkSet::full(9)).is_empty());
-        assert!(matches!(open_part(&node, 10..20), Err(JournalError::Locked)));
-        part.finished(10..14, &counted(1)).unwrap();
-        journal.flush().unwrap();
-        drop(journal);
-        let journal = open_part(&node, 10..20).unwrap();
-        let part = journal.pass("/a");
-        assert!(part.is_done(12) && !part.is_done(14) && part.is_done(20));
-        assert_eq!((part.before().bytes_written, part.done().len()), (1, 4));
-        // The part of another pass is another's.
-        assert!(part.other("staging").is_done(14));
-        node.write(".zarrcast/plan.json", b"{}").unwrap();
-        journal.remove().unwrap();
-        assert_eq!(node.kind_of(".zarrcast/parts/write/00003").unwrap(), None);
-        assert!(Journal::is_at(&node));
-    }
+    let (_folder, node) = folder();
+    let journal = open_part(&node, 10..20).unwrap();
+    let part = journal.pass("/a");
+    let left: Vec<u64> = (0..30).filter(|unit| !part.is_done(*unit)).collect();
+    assert!(left.into_iter().eq(10..20));
+    assert_eq!(part.left(ChunkSet::from_ranges(vec![0..12, 15..99])).len(), 7);
+    assert!(part.done().is_empty() && journal.pass("/b").left(ChunkSet::full(9)).is_empty());
+    assert!(matches!(open_part(&node, 10..20), Err(JournalError::Locked)));
+    part.finished(10..14, &counted(1)).unwrap();
+    journal.flush().unwrap();
+    drop(journal);
+    let journal = open_part(&node, 10..20).unwrap();
+    let part = journal.pass("/a");
+    assert!(part.is_done(12) && !part.is_done(14) && part.is_done(20));
+    assert_eq!((part.before().bytes_written, part.done().len()), (1, 4));
+    // The part of another pass is another's.
+    assert!(part.other("staging").is_done(14));
 }
 
 #[test]
@@ -219,10 +232,9 @@ fn part_that_two_do_at_once_where_nothing_is_locked_is_noted_by_each_for_itself(
 /// As if all that has a journal were on another machine.
 fn rewrite_host(node: &Node) {
     let host = format!("\"host\":\"{}\"", machine::host_name());
-    let path = Key::known(".zarrcast/parts/write/00003/journal");
-    let mut log = node.open_log(&path).unwrap().unwrap();
+    let mut log = node.child(".zarrcast/parts/write/00003").unwrap().begin_log(&JOURNAL).unwrap();
     let text = String::from_utf8(log.read(1 << 20).unwrap()).unwrap();
-    log.take_over(0).unwrap();
+    log.cut(0).unwrap();
     log.append(text.replace(&host, "\"host\":\"elsewhere\"").as_bytes()).unwrap();
 }
 
@@ -230,48 +242,43 @@ fn rewrite_host(node: &Node) {
 fn journal_of_a_part_of_another_plan_is_refused() {
     let (_folder, node) = folder();
     drop(open_part(&node, 0..9).unwrap());
-    let other = Journal::open_part(
-        &node,
-        &Key::known(".zarrcast/parts/write/00003"),
-        &fingerprint("y"),
-        Assignment::new(),
-    );
+    let run = node.child(".zarrcast/parts/write/00003").unwrap();
+    let other = Journal::open_part((&run, &node), &fingerprint("y"), Assignment::new());
     assert!(matches!(other, Err(JournalError::OtherPlan { .. })));
 }
 
 #[test]
 fn journal_of_an_older_form_is_refused() {
     let (_folder, node) = folder();
-    drop(Journal::begin(&node, &fingerprint("x"), false).unwrap());
+    drop(begin(&node, "x").unwrap());
     let older = r#"{"schema":"zarrcast.journal/2","fingerprint":{},"replaces":false,"boot":null}"#;
     for older in [format!("{older}\n"), older.to_owned()] {
         rewrite(&node, |_| older.clone());
-        let refused = Journal::resume(&node, &fingerprint("x")).unwrap_err();
+        let refused = resume(&node, "x").unwrap_err();
         assert_eq!(refused.to_string(), "what differs: the form of the journal");
     }
     rewrite(&node, |_| String::new());
-    drop(Journal::begin(&node, &fingerprint("x"), false).unwrap());
-    rewrite(&node, |text| text.replace(SCHEMA, "zarrcast.journal/4"));
-    assert!(Journal::resume(&node, &fingerprint("x")).is_err());
+    drop(begin(&node, "x").unwrap());
+    rewrite(&node, |text| text.replace(SCHEMA, "zarrcast.journal/5"));
+    assert!(resume(&node, "x").is_err());
 }
 
 /// As where objects of a journal in a bucket are removed one after the other, and the process is killed meanwhile.
 #[test]
 fn journal_that_was_removed_in_part_is_none() {
     let (_folder, node) = folder();
-    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    let journal = begin(&node, "x").unwrap();
     journal.pass("/").finished(0..1, &counted(1)).unwrap();
     journal.checkpoint().unwrap();
     drop(journal);
     rewrite(&node, |text| text.split_inclusive('\n').skip(1).collect());
-    assert!(Journal::resume(&node, &fingerprint("x")).unwrap().is_none());
-    assert!(!Journal::replaces_at(&node));
+    assert!(!resume(&node, "x").unwrap().is_begun());
 }
 
 #[test]
 fn run_whose_journal_was_removed_does_nothing_more() {
     let (folder, node) = folder();
-    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    let journal = begin(&node, "x").unwrap();
     let unit = |number| journal.pass("/").do_once(number, || Ok(counted(1)));
     unit(0).unwrap();
     std::fs::remove_file(path(&folder)).unwrap();
@@ -281,14 +288,14 @@ fn run_whose_journal_was_removed_does_nothing_more() {
     let error = unit(1).unwrap_err();
     assert!(format!("{error:?}").contains("Lost"), "{error:?}");
     // Nor where another run has begun there since.
-    let _other = Journal::begin(&node, &fingerprint("y"), false).unwrap();
+    let _other = begin(&node, "y").unwrap();
     assert!(matches!(journal.confirm(), Err(JournalError::Lost)));
 }
 
 #[test]
 fn units_that_are_done_again_are_not_counted_again() {
     let (_folder, node) = folder();
-    let journal = Journal::begin(&node, &fingerprint("x"), false).unwrap();
+    let journal = begin(&node, "x").unwrap();
     journal.pass("/").finished(0..3, &counted(7)).unwrap();
     let again = journal.pass("/").again(ChunkSet::from_indices(vec![1]));
     assert!(again.is_done(0) && !again.is_done(1));

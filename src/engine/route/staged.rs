@@ -61,9 +61,8 @@ const DIGITS: usize = 32;
 /// run finds those of the one before.
 pub fn folder(destination: &Node) -> (Node, bool) {
     let name = digest([&*destination.identity()]);
-    let outside = destination.scratch(&name[..DIGITS]);
-    let is_outside = outside.is_some();
-    (outside.unwrap_or_else(|| folder_inside(destination)), is_outside)
+    let scratch = destination.scratch(&name[..DIGITS]);
+    (scratch.unwrap_or_else(|| folder_inside(destination)), destination.abilities().is_remote)
 }
 
 /// Where the intermediate data of a destination lie that keeps them itself.

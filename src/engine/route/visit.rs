@@ -182,12 +182,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (job, _) = columns(folder.path());
         job.transfer.destination.node.create_root().unwrap();
-        let journal = Journal::begin(
-            &job.transfer.destination.node,
-            &Fingerprint::new([("a", vec![&b"a"[..]])]),
-            false,
-        )
-        .unwrap();
+        let node = &job.transfer.destination.node;
+        let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
+        let journal = Journal::open((&node.child("run").unwrap(), node), &fingerprint, false).unwrap();
         let driver = Driver::new(1).unwrap();
         let fault =
             Job::Objects(job).run(&driver, &Third::default(), &journal.pass("/"), |_| {}).unwrap_err();

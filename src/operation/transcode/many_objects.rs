@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::destination::Output;
 use super::planning::PlannedArray;
-use super::site::Site;
 use crate::diagnostic::quantity::{bytes, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::job::Job;
@@ -21,9 +21,9 @@ const LEAST_SHARD_BYTES: u64 = 64 << 20;
 pub(super) fn planned_objects(
     arrays: &[PlannedArray],
     keys: &[&str],
-    (source, site): (&Node, &Site),
+    (source, output): (&Node, &Output),
 ) -> PlannedObjects {
-    let destination = &site.work;
+    let destination = output.data();
     let mut planned = PlannedObjects { keys: keys.len() as u64, ..PlannedObjects::default() };
     let (mut requests_read, mut requests_write) = (0_u64, planned.keys);
     let mut folders = folders_of(keys);
@@ -40,7 +40,7 @@ pub(super) fn planned_objects(
     planned.requests_read = source.abilities().is_remote.then_some(requests_read);
     if destination.abilities().is_remote {
         planned.requests_write = Some(requests_write);
-    } else if site.keeps_unfinished() {
+    } else if output.keeps_unfinished() {
         (planned.files, planned.folders) = (Some(planned.keys), Some(folders));
     } else {
         // A zip file.
@@ -83,12 +83,12 @@ fn requests_to_write(bytes: u64) -> u64 {
 }
 
 /// A warning of very many objects, with the shards that would bring them down.
-pub(super) fn many_objects(arrays: &[PlannedArray], site: &Site) -> Option<Diagnostic> {
+pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<Diagnostic> {
     let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
-    if objects <= MANY_OBJECTS || !site.keeps_unfinished() {
+    if objects <= MANY_OBJECTS || !output.keeps_unfinished() {
         return None;
     }
-    let what = if site.work.abilities().is_remote { "objects: stores" } else { "files: file systems" };
+    let what = if output.data().abilities().is_remote { "objects: stores" } else { "files: file systems" };
     let message = format!("DEST will have {objects} {what} become slow with so many");
     let found = Diagnostic::new(code::MANY_OBJECTS, message);
     let array = arrays.iter().max_by_key(|array| array.plan.job.num_written())?;

@@ -6,6 +6,7 @@
 mod budget;
 mod compressor;
 mod container;
+mod destination;
 mod estimate;
 mod format;
 mod images;
@@ -22,7 +23,6 @@ mod run;
 mod sample;
 mod sealed;
 mod selection;
-mod site;
 #[cfg(test)]
 mod tests;
 mod tree;

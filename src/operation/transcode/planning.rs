@@ -4,11 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::budget::Memory;
 use super::compressor::placeholder;
+use super::destination::cannot_write;
 use super::plan::Plan;
 use super::plan::planner::Planner;
 use super::sample::Sampler;
 use super::selection::SourceArray;
-use super::site::cannot_write;
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::interrupt::Interrupt;
 use crate::array::listing::Listing;

@@ -6,6 +6,7 @@ use std::sync::Weak;
 use std::time::Instant;
 
 use super::container;
+use super::destination::{Claim, Output, cannot_write};
 use super::estimate::with_estimates;
 use super::format::consolidate::{NodeDocuments, with_copies};
 use super::many_objects::{many_objects, planned_objects};
@@ -18,7 +19,6 @@ use super::quality::{check_room as check_room_for_quality, is_lossy};
 use super::room::{check_room, with_missing_space};
 use super::sample::Sampler;
 use super::sealed::SealedPlan;
-use super::site::{Claim, Site, cannot_write};
 use super::tree::Source;
 use super::verify::Verification;
 use super::writing::{Ended, Extent, Writing, most_bytes};
@@ -26,15 +26,15 @@ use crate::array::chunk_cache::ChunkCache;
 use crate::array::interrupt::Interrupt;
 use crate::diagnostic::Diagnostic;
 use crate::engine::driver::Driver;
-use crate::engine::journal::Journal;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::operation::budget::Budget;
-use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::error::OperationError;
 use crate::operation::hierarchy::compare_paths;
 use crate::operation::new_driver;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::transcode_result::{QualityResult, QuantizationResult, Totals, TranscodeResult};
+use crate::store::RUN_FOLDER;
 
 /// Writes an array, or a group and all below it, anew.
 pub fn transcode(
@@ -79,7 +79,7 @@ fn carry_out(
     let prepared = Prepared::new(options, given_to, progress, interrupt)?;
     prepared.check_room()?;
     prepared.check_quality(options)?;
-    let Prepared { budget, driver, source, site, arrays, documents } = prepared;
+    let Prepared { budget, driver, source, output, arrays, documents } = prepared;
     let whole = Whole { options, source: &source, arrays: &arrays };
     let sealed = SealedPlan::seal(options, &source, &arrays, documents);
     given.map_or(Ok(()), |given| given.check_same(&sealed))?;
@@ -90,14 +90,14 @@ fn carry_out(
         let mut result = with_estimates(whole.result(None, begun), estimates);
         let documents = sealed.documents().iter().map(|(key, _)| key.as_str());
         let keys: Vec<&str> = documents.chain(source.other_keys.iter().map(String::as_str)).collect();
-        result.plan = Some(planned_objects(&arrays, &keys, (&source.node, &site)));
-        result.warnings.extend(many_objects(&arrays, &site));
+        result.plan = Some(planned_objects(&arrays, &keys, (&source.node, &output)));
+        result.warnings.extend(many_objects(&arrays, &output));
         return Ok(result);
     }
     let unfinished = interrupt
-        .begin(site.left_when_stopped(), Some(site.clearing(Weak::new())))
+        .begin(output.left_when_stopped(), Some(output.clearing(Weak::new())))
         .map_err(|_| OperationError::interrupted())?;
-    let claim = site.claim(&sealed.fingerprint())?;
+    let claim = output.claim(&sealed.fingerprint())?;
     unfinished.cleared_by(claim.clearing());
     let unlocked = claim.unlocked_warning();
     let outcomes = whole.write(claim, &sealed, &driver, budget, progress)?;
@@ -112,7 +112,7 @@ pub(super) struct Prepared {
     pub budget: Budget,
     pub driver: Driver,
     pub source: Source,
-    pub site: Site,
+    pub output: Output,
     pub arrays: Vec<PlannedArray>,
     /// DEST's, by their keys, the one that makes it a node last.
     pub documents: Vec<(String, Vec<u8>)>,
@@ -140,9 +140,10 @@ impl Prepared {
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
         let mut source = Source::taken(options, given, &driver)?;
-        let site = Site::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
+        let output =
+            Output::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
         let arrays = take(&mut source.arrays);
-        let (work, is_tree, run) = (&site.work, arrays.len() > 1, &options.run);
+        let (work, is_tree, run) = (output.data(), arrays.len() > 1, &options.run);
         let cache = &ChunkCache::default();
         let bytes = arrays.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add);
         let driver_of = &driver;
@@ -163,7 +164,7 @@ impl Prepared {
         };
         of_arrays.extend(containers.iter().map(|(path, documents)| (path.as_str(), documents.clone())));
         let documents = with_copies(options, &source.groups, of_arrays)?;
-        Ok(Prepared { budget, driver, source, site, arrays, documents })
+        Ok(Prepared { budget, driver, source, output, arrays, documents })
     }
 
     /// An error where DEST has no room for what the whole job writes beside SOURCE's own objects. Parts do not ask: what
@@ -244,9 +245,6 @@ impl Whole<'_> {
         budget: Budget,
         progress: &dyn Progress,
     ) -> Result<Vec<Done>, OperationError> {
-        if let Err(error) = check_published(&claim, sealed) {
-            return Err(self.abandon(claim, error));
-        }
         let writing = Writing {
             arrays: self.arrays,
             claim: &claim,
@@ -257,42 +255,40 @@ impl Whole<'_> {
             measures: self.options.run.quality,
             extent: Extent::Whole,
         };
-        let done = writing.chunks().and_then(|tallies| {
-            if !claim.is_published {
-                self.copy_other_keys(&claim, driver)?;
-                claim.checkpoint()?;
-                if claim.place().abilities().is_remote {
-                    writing.mend(&tallies)?;
+        let done = check_published(&claim, sealed).map_err(Ended::from).and_then(|()| self.prove(&writing));
+        match done {
+            Ok(done) => claim.publish(sealed.documents(), driver).map(|()| done),
+            Err(Ended { error, is_for_good }) => {
+                // What cannot be removed lies where temporary files do.
+                if is_for_good || !claim.output.keeps_unfinished() {
+                    let _ = self.remove_staging();
                 }
-            }
-            Ok(tallies)
-        });
-        let tallies = match done {
-            Ok(tallies) => tallies,
-            Err(Ended { error, is_for_good: true }) => return Err(self.discard(claim, error)),
-            Err(Ended { error, .. }) => {
+                if is_for_good {
+                    return Err(claim.discard(error));
+                }
                 let plans = self.arrays.iter().map(|array| &array.plan);
                 let error = with_missing_space(error, plans, &claim.journal);
-                return Err(self.abandon(claim, error));
+                Err(claim.abandon(error))
             }
-        };
-        let verified = match writing.verify() {
-            Ok(verified) => verified,
-            Err(error) if error.class() == FaultClass::Data => return Err(self.discard(claim, error)),
-            Err(error) => return Err(claim.abandon(error)),
-        };
-        let qualities = match writing.quality().and_then(|found| self.hold(&tallies, found)) {
-            Ok(qualities) => qualities,
-            Err(error) if error.class() == FaultClass::Data => return Err(self.discard(claim, error)),
-            Err(error) => return Err(self.abandon(claim, error)),
-        };
-        if driver.interrupt().check().is_err() {
-            return Err(self.abandon(claim, OperationError::interrupted()));
         }
-        if let Err(error) = self.remove_staging() {
-            return Err(self.abandon(claim, error));
+    }
+
+    /// Writes all but the documents, and proves it.
+    fn prove(&self, writing: &Writing<'_>) -> Result<Vec<Done>, Ended> {
+        let (claim, driver) = (writing.claim, writing.driver);
+        let tallies = writing.chunks()?;
+        if !claim.is_published {
+            self.copy_other_keys(claim, driver)?;
+            claim.checkpoint()?;
+            if claim.data().abilities().is_remote {
+                writing.mend(&tallies)?;
+            }
         }
-        claim.publish(sealed.documents(), driver)?;
+        let verified = writing.verify().map_err(Ended::of_proof)?;
+        let qualities = writing.quality().and_then(|found| self.hold(&tallies, found));
+        let qualities = qualities.map_err(Ended::of_proof)?;
+        driver.interrupt().check().map_err(|_| OperationError::interrupted())?;
+        self.remove_staging()?;
         let found = tallies.into_iter().zip(verified).zip(qualities);
         Ok(found.map(|((tally, verified), quality)| Done { tally, verified, quality }).collect())
     }
@@ -327,7 +323,7 @@ impl Whole<'_> {
         if keys.is_empty() {
             return Ok(());
         }
-        let work = &claim.site.work;
+        let work = claim.data();
         let room = work.room().map_err(cannot_write)?;
         let most = room.bytes();
         let copied =
@@ -340,27 +336,12 @@ impl Whole<'_> {
         })
     }
 
-    /// Ends a run that can be gone on with, where what it has written is kept.
-    fn abandon(&self, claim: Claim, error: OperationError) -> OperationError {
-        if !claim.site.keeps_unfinished() {
-            let _ = self.remove_staging();
-        }
-        claim.abandon(error)
-    }
-
-    /// Ends a run that wrote what it should not have.
-    fn discard(&self, claim: Claim, error: OperationError) -> OperationError {
-        // What cannot be removed lies where temporary files do.
-        let _ = self.remove_staging();
-        claim.discard(error)
-    }
-
     fn remove_staging(&self) -> Result<(), OperationError> {
         for array in self.arrays {
             let Some(staged) = array.plan.job.staged() else { continue };
             staged.remove().map_err(cannot_write)?;
             if array.path != "/" && !staged.is_outside {
-                Journal::remove_folder(&array.plan.target).map_err(cannot_write)?;
+                array.plan.target.below(&RUN_FOLDER).remove_root().map_err(cannot_write)?;
             }
         }
         Ok(())
@@ -407,14 +388,13 @@ impl Whole<'_> {
 
 /// An error where DEST is published already, and not as this plan would have it.
 fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<(), OperationError> {
-    let work = &claim.site.work;
     let Some((key, document)) = sealed.documents().last().filter(|_| claim.is_published) else {
         return Ok(());
     };
-    let found = work.read_document(key).map_err(cannot_write)?;
+    let found = claim.data().read_document(key).map_err(cannot_write)?;
     if found.as_ref() == Some(document) {
         return Ok(());
     }
-    Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.site.shown()))
+    Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.output.shown()))
         .with_help("`--overwrite` replaces it"))
 }

@@ -33,7 +33,7 @@ use crate::operation::new_driver;
 use crate::operation::open::{OpenedArray, open_documents, opened, read_array_of};
 use crate::operation::options::{ChangeOptions, RunOptions, ShapeRequest, ShardRequest};
 use crate::operation::place::Place;
-use crate::store::{Key, MemoryStore, Node, StoreError};
+use crate::store::{MemoryStore, Node, StoreError};
 use spread::{Population, spread};
 pub(in crate::operation) use trial::{Estimate, Trial};
 
@@ -210,8 +210,7 @@ impl Sampler<'_> {
         let memory = plan.allot(self.budget, false)?;
         let driver = new_driver(memory.threads, self.interrupt)?;
         let assigned = Assignment::from([(ARRAY.to_owned(), chunks.clone())]);
-        let log = in_memory("log");
-        let journal = Journal::open_part(&log, &Key::known("sample"), &Fingerprint::new([]), assigned);
+        let journal = Journal::open_part((&plan.target, &plan.target), &Fingerprint::new([]), assigned);
         let journal = journal
             .map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
         let mut all = ObjectReport::default();

@@ -28,7 +28,7 @@ use crate::operation::options::{
     TranscodeOptions,
 };
 use crate::store::tests::faulty::{Call, Failure, Faults};
-use crate::store::{MemoryStore, Node, Spot, ZipStore};
+use crate::store::{Node, ZipStore};
 
 /// Objects by key.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
@@ -37,19 +37,18 @@ pub(super) type Files = BTreeMap<String, Vec<u8>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Local,
-    Memory,
     /// SOURCE is a folder, DEST a zip file.
     Zip,
 }
 
-const KINDS: [Kind; 3] = [Kind::Local, Kind::Memory, Kind::Zip];
+const KINDS: [Kind; 2] = [Kind::Local, Kind::Zip];
 
 /// Where a route is tried: SOURCE, DEST, and what stood there.
 pub(super) struct Scene {
     kind: Kind,
     /// What holds both.
     root: Node,
-    _folder: Option<tempfile::TempDir>,
+    _folder: tempfile::TempDir,
     pub(super) options: TranscodeOptions,
     source: Files,
     /// What DEST is before the run, where it is replaced.
@@ -118,12 +117,12 @@ fn write_whole(node: &Node, kind: Kind, files: &Files) {
     if kind != Kind::Zip {
         return write(node, files);
     }
-    let site = node.site().unwrap();
-    let staging = site.node(Spot::Staging);
-    staging.create_root().unwrap();
-    write(&staging, files);
-    site.rename(Spot::Staging, Spot::Place).unwrap();
-    staging.remove_root().unwrap();
+    let destination = node.destination(false).unwrap();
+    destination.run().create_root().unwrap();
+    write(destination.data(), files);
+    destination.data().publish("zarr.json", &files["zarr.json"]).unwrap();
+    destination.take_place(false).unwrap();
+    destination.clear().unwrap();
 }
 
 /// Memory, where there is some: what is synced on a disk takes long.
@@ -134,11 +133,8 @@ fn folder() -> tempfile::TempDir {
 
 impl Scene {
     pub(super) fn new(kind: Kind, source: &Files, change: &TranscodeOptions, overwrites: bool) -> Self {
-        let folder = (kind != Kind::Memory).then(folder);
-        let root = match &folder {
-            Some(folder) => Node::new(folder.path()),
-            None => Node::of(Arc::new(MemoryStore::new("memory"))),
-        };
+        let folder = folder();
+        let root = Node::new(folder.path());
         write(&root.child("a").unwrap(), source);
         let mut old = None;
         if overwrites {
@@ -194,7 +190,7 @@ impl Scene {
         if let Some(old) = &self.old {
             let is_new = whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes));
             // Between two renames, where folders cannot be exchanged, the old one has another name.
-            let aside = files(&self.node(".b.zarrcast-old"));
+            let aside = files(&self.node(".b.zarrcast/old"));
             assert!(found == *old || is_new || aside == *old, "{case}: DEST is neither old nor new");
         } else if open_documents(&self.node("b"), "b").is_ok() {
             assert!(whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes)), "{case}: DEST opens");
@@ -372,7 +368,7 @@ fn zstd(level: u32) -> Compression {
 
 fn sharded() -> Files {
     let scene = Scene::new(
-        Kind::Memory,
+        Kind::Local,
         &plain(""),
         &changing(ChangeOptions {
             chunk_shape: Some(shape(&[2, 2])),
@@ -427,7 +423,7 @@ fn text_in_shards() -> Files {
         shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
         ..ChangeOptions::default()
     });
-    let scene = Scene::new(Kind::Memory, &text(), &change, false);
+    let scene = Scene::new(Kind::Local, &text(), &change, false);
     scene.run(false).unwrap();
     scene.destination()
 }
@@ -516,7 +512,7 @@ fn change_of_format_survives_every_failure() {
 
 /// A 16 x 128 x 128 array of uint8 in compressed planes, which small budgets rechunk in two passes.
 fn planes() -> Files {
-    let scene = Scene::new(Kind::Memory, &Files::new(), &TranscodeOptions::default(), false);
+    let scene = Scene::new(Kind::Local, &Files::new(), &TranscodeOptions::default(), false);
     let document = r#"{"zarr_format":3,"node_type":"array","shape":[16,128,128],"data_type":"uint8","fill_value":0,
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,128,128]}},
         "chunk_key_encoding":{"name":"default","configuration":{"separator":"."}},"codecs":[{"name":"bytes"}]}"#;
@@ -559,12 +555,12 @@ fn rechunk_in_two_passes_survives_every_failure() {
         options
     };
     // The least budget, and that it takes two passes.
-    let scene = Scene::new(Kind::Memory, &source, &change(1), false);
+    let scene = Scene::new(Kind::Local, &source, &change(1), false);
     let refused = scene.run(false).unwrap_err();
     let least =
         refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     let change = change(least.unwrap());
-    let scene = Scene::new(Kind::Memory, &source, &change, false);
+    let scene = Scene::new(Kind::Local, &source, &change, false);
     let mut plan = scene.options.clone();
     plan.run.dry_run = true;
     let plan = transcode(&plan, &Silent, &Interrupt::default()).unwrap();

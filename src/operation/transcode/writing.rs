@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::destination::{Claim, cannot_write};
 use super::plan::Plan;
 use super::planning::PlannedArray;
 use super::quality::measure;
-use super::site::{Claim, cannot_write};
 use super::verify::{Scope, Verification, verify};
 use crate::array::ChunkSet;
 use crate::engine::driver::Driver;
@@ -16,7 +16,7 @@ use crate::engine::report::ObjectReport;
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::unfinished::{remove_objects, remove_unfinished};
 use crate::operation::budget::Budget;
-use crate::operation::error::OperationError;
+use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::new_driver;
 use crate::operation::transcode_result::QualityResult;
 use crate::store::Node;
@@ -29,6 +29,13 @@ pub(super) struct Ended {
     pub error: OperationError,
     /// Whether the same command cannot do better: then what it has done is of no use to another.
     pub is_for_good: bool,
+}
+
+impl Ended {
+    /// What was written was found not to be what it should be; or it could not be found out.
+    pub(super) fn of_proof(error: OperationError) -> Self {
+        Ended { is_for_good: error.class() == FaultClass::Data, error }
+    }
 }
 
 impl From<OperationError> for Ended {
@@ -90,7 +97,7 @@ impl<'a> Writing<'a> {
     pub(super) fn mend(&self, written: &[ObjectReport]) -> Result<(), Ended> {
         for _ in 0..MOST_MENDED {
             let mut is_whole = true;
-            let stored = stored(self.claim.place(), self.arrays, self.driver)?;
+            let stored = stored(self.claim.data(), self.arrays, self.driver)?;
             for ((array, (present, bytes)), written) in self.arrays.iter().zip(stored).zip(written) {
                 if written.is_of(&present) && bytes == written.bytes_written {
                     continue;
@@ -106,7 +113,7 @@ impl<'a> Writing<'a> {
             }
             self.claim.checkpoint()?;
         }
-        let shown = self.claim.site.shown();
+        let shown = self.claim.output.shown();
         let message = format!("`{shown}` does not hold what was written, however often it is written");
         let help = "see what else writes or removes there, and end it";
         Err(OperationError::environment(message).with_help(help).into())

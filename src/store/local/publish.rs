@@ -1,16 +1,30 @@
-//! Files that are never seen in part.
+//! Files and folders that are never seen in part.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
 use super::object::{sync_all, write_all};
 use super::store::{LocalStore, io_error};
 use super::tree;
-use crate::store::{StoreError, machine};
+use crate::store::{Node, StoreError, machine};
+
+/// The folder of a run beside a place, which no others may look into, and the path of what is written in it.
+pub(in crate::store) fn beside(place: &Path) -> (Node, PathBuf) {
+    let mut name = OsString::from(".");
+    name.push(place.file_name().unwrap_or_default());
+    name.push(".zarrcast");
+    let run = place.with_file_name(name);
+    let data = run.join("data");
+    let mut store = LocalStore::new(run).confined();
+    store.modes.folder = 0o700;
+    (Node::of(Arc::new(store)), data)
+}
 
 impl LocalStore {
     /// Writes a whole object under a temporary name beside it, and gives it its own; the folder where it stands.
@@ -54,9 +68,9 @@ impl LocalStore {
         if !Errno::from_io_error(&error).is_some_and(|errno| without_links.contains(&errno)) {
             return Err(io_error("create", to)(error));
         }
-        match tree::rename_to_nothing(from, to) {
+        match tree::rename(from, to, false) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            renamed => renamed.map(|()| true),
+            renamed => renamed,
         }
     }
 }

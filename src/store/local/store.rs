@@ -15,12 +15,12 @@ use super::confined::Confinement;
 use super::copy::copy;
 use super::log::LogFile;
 use super::object::{FileReader, FileWriter, sync_all, write_all};
-use super::site::LocalSite;
+use super::publish::beside;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
-    Abilities, Depth, Entry, Key, Log, Node, ObjectReader, ObjectWriter, Put, Room, Site, Store, StoreError,
-    Tree,
+    Abilities, Depth, Destination, Entry, Key, Log, Node, ObjectReader, ObjectWriter, Put, Room, Store,
+    StoreError, Tree,
 };
 
 /// A store in a local folder, which need not be there yet. Links are followed where it is read; nothing is created or removed
@@ -41,7 +41,7 @@ pub struct LocalStore {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {
     pub(in crate::store) file: u32,
-    folder: u32,
+    pub(super) folder: u32,
 }
 
 impl Default for Modes {
@@ -302,20 +302,27 @@ impl Store for LocalStore {
         tree::resolved(&path).unwrap_or(path).into_os_string().into_encoded_bytes()
     }
 
-    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let log = LogFile::open(&self.path(key))?;
-        Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
-    }
-
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         let path = self.path(key);
         let folder = path.parent().unwrap_or(&self.root);
         tree::create_private_folders(folder, &self.root)?;
-        Ok(Box::new(LogFile::begin(&path)?))
+        Ok(Box::new(LogFile::open(&path)?))
     }
 
-    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
-        Ok(Box::new(LocalSite::new(&self.path(below))?))
+    fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination, StoreError> {
+        let place = tree::resolved(&self.path(below))?;
+        if !replaces {
+            return Ok(Destination::InPlace(Node::confined(place)));
+        }
+        let (run, data) = beside(&place);
+        Ok(Destination::Beside { run, data: Node::confined(data), place: Node::confined(place) })
+    }
+
+    fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool, StoreError> {
+        let from = self.path(from);
+        let is_done = tree::rename(&from, to, exchanges)?;
+        tree::sync_folder(to.parent().unwrap_or(to))?;
+        Ok(is_done)
     }
 
     fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {

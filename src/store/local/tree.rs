@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::io_error;
 use super::object::sync_all;
 use crate::store::entry::EntryKind;
-use crate::store::{Entry, Key, StoreError};
+use crate::store::{Entry, Key, Relation, StoreError};
 
 /// Creates a folder whose parent is there.
 pub(super) fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
@@ -42,26 +42,25 @@ pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<(), St
     }
 }
 
-/// Gives a file or a folder another name, replacing a file of that name.
-pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+/// Gives a file the name of another, of which nothing is left.
+pub(in crate::store) fn replace_file(from: &Path, to: &Path) -> Result<(), StoreError> {
     std::fs::rename(from, to).map_err(io_error("rename", from))
 }
 
-/// Gives a file another name, which nothing may have.
-pub(super) fn rename_to_nothing(from: &Path, to: &Path) -> Result<(), StoreError> {
-    if rename_with(from, to, false).map_err(io_error("create", to))? {
-        return Ok(());
+/// Gives a file or a folder another name, which nothing may have or with which it is exchanged; false where the file system
+/// cannot exchange.
+pub(in crate::store) fn rename(from: &Path, to: &Path, exchanges: bool) -> Result<bool, StoreError> {
+    if rename_with(from, to, exchanges).map_err(io_error("rename", to))? {
+        return Ok(true);
+    }
+    if exchanges {
+        return Ok(false);
     }
     // The file system cannot tell at once.
     if std::fs::symlink_metadata(to).is_ok() {
-        return Err(io_error("create", to)(io::ErrorKind::AlreadyExists.into()));
+        return Err(io_error("rename", to)(io::ErrorKind::AlreadyExists.into()));
     }
-    rename(from, to)
-}
-
-/// Exchanges two folders, at once; false where the file system cannot.
-pub(super) fn exchange(a: &Path, b: &Path) -> Result<bool, StoreError> {
-    rename_with(a, b, true).map_err(io_error("exchange", a))
+    replace_file(from, to).map(|()| true)
 }
 
 /// Gives a file or a folder another name, which nothing has or with which it is exchanged; false where the file system cannot.
@@ -77,7 +76,7 @@ fn rename_with(from: &Path, to: &Path, exchanges: bool) -> io::Result<bool> {
 }
 
 /// Makes the names in a folder durable, or what a file holds.
-pub(super) fn sync_folder(path: &Path) -> Result<(), StoreError> {
+pub(in crate::store) fn sync_folder(path: &Path) -> Result<(), StoreError> {
     let folder = File::open(path).map_err(io_error("open", path))?;
     sync_all(&folder, path)
 }
@@ -181,15 +180,26 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
+/// How two paths lie, whatever names lead to them.
+pub(in crate::store) fn relation(place: &Path, other: &Path) -> Result<Relation, StoreError> {
+    let (place, other) = (resolved(place)?, resolved(other)?);
+    let lies_in = |inner: &Path, outer: &Path| {
+        let folder = identity(outer);
+        inner.starts_with(outer)
+            || folder.is_some_and(|folder| inner.ancestors().any(|path| identity(path) == Some(folder)))
+    };
+    Ok(Relation::of(lies_in(&place, &other), lies_in(&other, &place)))
+}
+
 /// Whether another file system is mounted at a folder.
-pub(super) fn is_mount_point(path: &Path) -> bool {
+pub(in crate::store) fn is_mount_point(path: &Path) -> bool {
     let device = |path| identity(path).map(|(device, _)| device);
     let (own, parent) = (device(path), path.parent().and_then(device));
     own.is_none() || own != parent
 }
 
 /// A link somewhere below `folder` that leads into `target`, if there is one. Folders behind links are not walked.
-pub(super) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>, StoreError> {
+pub(in crate::store) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>, StoreError> {
     let mut found = None;
     each_object(folder, &mut |Entry { name, kind, .. }| {
         let link = Some(folder.join(name)).filter(|_| kind == EntryKind::Link);

@@ -23,22 +23,14 @@ pub(super) struct RemoteLog {
     lines: Vec<u8>,
     opened: Instant,
     written: Instant,
-    is_in_place: bool,
     lock: Option<RemoteLock>,
 }
 
 impl RemoteLog {
-    /// Opens a log; `None` where there is none.
-    pub(super) fn open(client: Arc<Client>, key: String) -> Result<Option<Self>, StoreError> {
-        let mut log = Self::new(client, key);
-        log.find()?;
-        Ok((!log.parts.is_empty()).then_some(log))
-    }
-
-    /// A log that is not there yet: the first line that is appended makes it.
+    /// A log, which the first line that is appended makes where it is not there. What there is is found once it is locked.
     pub(super) fn new(client: Arc<Client>, key: String) -> Self {
         let (parts, lines, now) = (Vec::new(), Vec::new(), Instant::now());
-        RemoteLog { client, key, parts, lines, opened: now, written: now, is_in_place: true, lock: None }
+        RemoteLog { client, key, parts, lines, opened: now, written: now, lock: None }
     }
 
     /// Finds its objects.
@@ -92,15 +84,8 @@ impl Log for RemoteLog {
             LockOutcome::Elsewhere(holding) => return Ok(Lock::Elsewhere(Some(holding))),
             LockOutcome::Unsupported => Lock::Unsupported,
         };
-        // Whoever had it may have gone on, or have ended and removed it.
-        let was_there = !self.parts.is_empty();
         self.find()?;
-        self.is_in_place = !was_there || !self.parts.is_empty();
         Ok(lock)
-    }
-
-    fn is_in_place(&self) -> bool {
-        self.is_in_place
     }
 
     fn is_lost(&self) -> bool {
@@ -119,33 +104,24 @@ impl Log for RemoteLog {
         if found > max_bytes {
             return Err(StoreError::TooLarge { object, found, bound: max_bytes });
         }
-        self.read_beginning(max_bytes)
-    }
-
-    /// Nothing where its first object is not there, which goes first where a log is removed: what was done since may be
-    /// removed, too.
-    fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        let most = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        // Nothing where its first object is not there, which goes first where a log is removed: what was done since may be
+        // removed, too.
         let begins = self.parts.first().is_some_and(|(first, _)| first.ends_with("/00000000"));
-        let mut beginning = Vec::new();
+        let mut lines = Vec::new();
         for (key, bytes) in self.parts.iter().filter(|_| begins) {
-            if beginning.len() >= most {
-                break;
-            }
             let wanted = GetRequest { key, part: Part::Whole, most: *bytes, of: *bytes, version: None };
             let fetched = self.client.wait(self.client.fetch(wanted))?;
-            beginning.extend(fetched.map(|fetched| fetched.bytes).unwrap_or_default());
+            lines.extend(fetched.map(|fetched| fetched.bytes).unwrap_or_default());
         }
-        beginning.truncate(most);
-        Ok(beginning)
+        Ok(lines)
     }
 
-    /// Whole objects go, from the end: a process that dies on the way loses lines, and believes no wrong ones. What is in one of
-    /// them before that length is done again where another process goes on.
-    fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
+    /// What an object holds was acknowledged: lines are cut off where all are. They go from the end: a process that dies on the
+    /// way loses lines, and believes no wrong ones.
+    fn cut(&mut self, length: u64) -> Result<(), StoreError> {
         self.lines.clear();
         self.check_lock()?;
-        while self.length() > length
+        while length == 0
             && let Some((key, _)) = self.parts.pop()
         {
             self.client.wait(self.client.delete(&key))?;

@@ -20,7 +20,6 @@ mod remove;
 mod runtime;
 mod same;
 mod service;
-mod site;
 mod writes;
 
 use std::collections::HashMap;
@@ -39,14 +38,14 @@ use log::RemoteLog;
 use object_store::PutMode;
 use prefetch::{FIRST, RemoteReader};
 use runtime::held;
-use site::RemoteSite;
+pub(super) use same::relation;
 use writes::RemoteWriter;
 
 use super::entry::EntryKind;
 use super::node::object_name;
 use super::{
-    Abilities, Depth, Entry, Found, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put,
-    RemoteOptions, Store, StoreError, Tree,
+    Abilities, Depth, Destination, Entry, Found, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
+    Put, RemoteOptions, Store, StoreError, Tree,
 };
 
 /// How often an object is asked to be made that the store refuses and does not have.
@@ -379,21 +378,17 @@ impl Store for RemoteStore {
         }
     }
 
-    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let log = RemoteLog::open(self.client()?.clone(), key.as_str().to_owned())?;
-        Ok(log.map(|log| Box::new(log) as Box<dyn Log>))
-    }
-
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         // What is there is found out once it is locked.
         let (client, key) = self.changing("write", key)?;
         Ok(Box::new(RemoteLog::new(client, key)))
     }
 
-    fn site(&self, below: &Key<'_>) -> Result<Box<dyn super::Site>, StoreError> {
+    /// Nothing takes the place of another at once.
+    fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination, StoreError> {
         self.check_writable("write", below)?;
-        let place = node(&self.address, &self.options).below(&below.clone().into_owned());
-        Ok(Box::new(RemoteSite { place }))
+        let store = node(&self.address, &self.options);
+        Ok(Destination::InPlace(store.below(&below.clone().into_owned())))
     }
 
     fn network(&self) -> Option<&dyn Network> {

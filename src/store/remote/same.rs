@@ -19,7 +19,7 @@ fn may_be_same(a: &Description, b: &Description) -> bool {
 }
 
 /// How a node or an object of a web server lies to a place in a bucket; `None` where both are of one kind.
-pub(super) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>, StoreError> {
+pub(in crate::store) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>, StoreError> {
     let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
     let (Some(bucket), Some(web)) = (place.store.network(), file.store.network()) else {
         return Ok(None);
@@ -34,8 +34,7 @@ pub(super) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>, S
             let own_key = below(&place.prefix, [&below_place, name])?;
             let Some(found) = web.describe(&web_key)? else { continue };
             if bucket.describe(&own_key)?.is_some_and(|own| may_be_same(&own, &found)) {
-                let names = || (other.name(), place.name());
-                return Ok(Some(Relation::of(below_place.is_empty(), below_web.is_empty(), names)));
+                return Ok(Some(Relation::of(below_place.is_empty(), below_web.is_empty())));
             }
         }
     }

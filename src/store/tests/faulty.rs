@@ -1,11 +1,12 @@
 //! Stores that fail where tests want them to.
 //!
 //! What fails is a call by its number, counted over all that is done through one [`Faults`]: to any store, and to the
-//! objects, logs and sites of it.
+//! objects and logs of it.
 
 mod part;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
@@ -13,8 +14,8 @@ use rustix::io::Errno;
 use crate::store::entry::EntryKind;
 use crate::store::node::object_name;
 use crate::store::{
-    Abilities, Ahead, Depth, Entry, Found, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, Put,
-    Room, Site, Store, StoreError, Tree,
+    Abilities, Ahead, Depth, Destination, Entry, Found, Key, Log, Modes, Node, ObjectReader, ObjectWriter,
+    Part, Put, Room, Store, StoreError, Tree,
 };
 
 use part::FaultyPart;
@@ -22,7 +23,7 @@ use part::FaultyPart;
 /// A call to a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Call {
-    /// An object, a log or a site is opened.
+    /// An object is opened, or a destination looked for.
     Open,
     /// Bytes are read, or something is listed.
     Read,
@@ -40,9 +41,9 @@ pub(crate) enum Call {
     Lock,
     /// Something is made durable.
     Sync,
-    /// What stands at a spot is moved to another.
+    /// What stands at a place is moved to another.
     Rename,
-    /// What stands at two spots is exchanged.
+    /// What stands at two places is exchanged.
     Exchange,
     /// Something is removed.
     Remove,
@@ -205,17 +206,10 @@ impl Faulty {
         if self.as_local().is_none() {
             return;
         }
-        let temporary = key.renamed(|name| {
-            let stem =
-                name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
-            format!("{stem}.zarrcast-partial")
-        });
+        let (folder, name) = key.split_last().unwrap();
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+        let temporary = folder.below(&Key::new(&format!("{stem}.zarrcast-partial")).unwrap());
         let _ = self.inner.put(&temporary, first_half(bytes), Put::Plain);
-    }
-
-    fn log(&self, inner: Box<dyn Log>, key: &Key<'_>) -> Box<dyn Log> {
-        let name = object_name(self.inner.name(), key);
-        Box::new(FaultyPart { inner, name, faults: self.faults.clone() })
     }
 }
 
@@ -327,20 +321,30 @@ impl Store for Faulty {
         self.call(Call::Create, key, || self.inner.create_folder(key))
     }
 
-    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        let opened = self.call(Call::Open, key, || self.inner.open_log(key))?;
-        Ok(opened.map(|log| self.log(log, key)))
-    }
-
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
-        let begun = self.call(Call::Create, key, || self.inner.begin_log(key))?;
-        Ok(self.log(begun, key))
+        let inner = self.call(Call::Create, key, || self.inner.begin_log(key))?;
+        let name = object_name(self.inner.name(), key);
+        Ok(Box::new(FaultyPart { inner, name, faults: self.faults.clone() }))
     }
 
-    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
-        let inner = self.call(Call::Open, below, || self.inner.site(below))?;
-        let name = object_name(self.inner.name(), below);
-        Ok(Box::new(FaultyPart { inner, name, faults: self.faults.clone() }))
+    fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination, StoreError> {
+        let wrap = |node: &Node| self.faults.wrap(node);
+        Ok(match self.call(Call::Open, below, || self.inner.destination(below, replaces))? {
+            Destination::InPlace(place) => Destination::InPlace(wrap(&place)),
+            Destination::Beside { run, data, place } => {
+                Destination::Beside { run: wrap(&run), data: wrap(&data), place: wrap(&place) }
+            }
+        })
+    }
+
+    fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool, StoreError> {
+        let call = if exchanges { Call::Exchange } else { Call::Rename };
+        match self.call(call, from, || self.inner.rename(from, to, exchanges)) {
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::Unsupported => {
+                Ok(false)
+            }
+            renamed => renamed,
+        }
     }
 
     fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {

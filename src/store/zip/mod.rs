@@ -17,9 +17,10 @@ use archive::{Archive, MemberReader};
 use directory::{Directory, Member};
 
 use super::entry::EntryKind;
+use super::node::object_name;
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
-use super::{Abilities, Ahead, Depth, Entry, Key, Node, ObjectReader, Part, Site, Store, StoreError};
+use super::{Abilities, Ahead, Depth, Destination, Entry, Key, Node, ObjectReader, Part, Store, StoreError};
 
 /// A zip file, which is an object of another store. Nothing is read before it is asked for.
 ///
@@ -134,7 +135,11 @@ impl Store for ZipStore {
     }
 
     /// The file is written anew; nothing is put into one that is there.
-    fn site(&self, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
-        staged::site_of(self, below)
+    fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination, StoreError> {
+        let file = self.outer.is_local().then(|| self.outer.local_path()).flatten();
+        match file.filter(|_| below.is_root()) {
+            Some(file) => staged::destination(&file),
+            None => Err(StoreError::unsupported("write", object_name(&self.name, below))),
+        }
     }
 }

@@ -1,164 +1,86 @@
-//! A zip file that takes its place once it is whole: until then it lies in a folder beside that, with what the run needs.
+//! A zip file that is written in the folder of a run, from where it takes its place once it is whole.
 
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::writer::{MemberWriter, ZipWriter};
-use super::{ZipStore, node_of_file};
+use super::node_of_file;
+use super::writer::{MemberEntry, MemberWriter, ZipWriter};
 use crate::store::entry::EntryKind;
-use crate::store::local::LocalSite;
+use crate::store::local;
 use crate::store::node::object_name;
 use crate::store::object::PartReader;
 use crate::store::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
 use crate::store::{
-    Abilities, Depth, Entry, Key, LocalStore, Log, Modes, Node, ObjectReader, ObjectWriter, Put, Relation,
-    Room, Site, Spot, Store, StoreError, Tree,
+    Abilities, Depth, Destination, Entry, Key, Modes, Node, ObjectReader, ObjectWriter, Put, Room, Store,
+    StoreError, Tree,
 };
 
-/// The file in the folder beside the place.
-const FILE: Key<'static> = Key::known("zip");
-/// What a run keeps for itself lies in folders of this name, and never becomes a member.
-const OF_THE_RUN: &str = ".zarrcast";
-
-fn is_of_the_run(key: &Key<'_>) -> bool {
-    key.as_str().split('/').any(|name| name == OF_THE_RUN)
+/// The destination that is the zip file at a path, which need not be there yet. Nothing is touched.
+pub(super) fn destination(file: &Path) -> Result<Destination, StoreError> {
+    let place = local::resolved(file)?;
+    let (run, data) = local::beside(&place);
+    let (file, name) = (Node::new(data.as_path()), data.display().to_string());
+    let data = StagedZip { path: data, file, name, mode: AtomicU32::new(0o666), writer: Mutex::default() };
+    Ok(Destination::Beside { run, data: Node::of(Arc::new(data)), place: node_of_file(Node::new(place)) })
 }
 
-/// The place of a zip file on a local disk.
-#[derive(Debug)]
-pub(super) struct ZipSite {
-    local: LocalSite,
-    staged: Arc<StagedZip>,
-}
-
-impl ZipSite {
-    /// The place of the file at a path, which need not be there yet. Nothing is touched.
-    pub(super) fn new(path: &Path) -> Result<Self, StoreError> {
-        let local = LocalSite::new(path)?;
-        let folder = LocalStore::new(local.path(Spot::Staging)).confined();
-        let (is_begun, mode, writer) = (AtomicBool::new(false), AtomicU32::new(0o666), Mutex::default());
-        Ok(ZipSite { local, staged: Arc::new(StagedZip { folder, is_begun, mode, writer }) })
-    }
-
-    fn finish(&self, replaces: bool) -> Result<(), StoreError> {
-        let writer = self.staged.writer()?;
-        writer.finish()?;
-        self.local.move_file_to_place(writer.path(), replaces)
-    }
-}
-
-impl Site for ZipSite {
-    fn node(&self, spot: Spot) -> Node {
-        match spot {
-            Spot::Place => node_of_file(Node::new(self.local.path(Spot::Place))),
-            Spot::Staging => Node::of(self.staged.clone()),
-            Spot::Aside => self.local.node(Spot::Aside),
-        }
-    }
-
-    fn relation(&self, other: &Node) -> Result<Relation, StoreError> {
-        self.local.relation(other)
-    }
-
-    fn is_fixed(&self) -> bool {
-        false
-    }
-
-    fn keeps_unfinished(&self) -> bool {
-        false
-    }
-
-    fn link_from(&self, _other: &Node) -> Result<Option<String>, StoreError> {
-        Ok(None)
-    }
-
-    /// The new file takes the place of the old one, of which nothing is left.
-    fn exchange(&self, _a: Spot, _b: Spot) -> Result<bool, StoreError> {
-        self.finish(true).map(|()| true)
-    }
-
-    fn rename(&self, from: Spot, to: Spot) -> Result<(), StoreError> {
-        match (from, to) {
-            (Spot::Staging, Spot::Place) => self.finish(false),
-            _ => Err(StoreError::unsupported("rename", self.node(from).name())),
-        }
-    }
-
-    fn settle_spots(&self) -> Result<(), StoreError> {
-        self.local.settle_spots()
-    }
-
-    fn settle_names(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-}
-
-/// The store that becomes a zip file: the members that are written so far, and the folder beside the place.
+/// The store that becomes a zip file: the members that are written so far.
 #[derive(Debug)]
 struct StagedZip {
-    folder: LocalStore,
-    /// Whether this run has the folder. Before, it may hold what another has left.
-    is_begun: AtomicBool,
+    path: PathBuf,
+    /// The file at the path, as an object.
+    file: Node,
+    name: String,
     /// The permissions of the file, less the umask.
     mode: AtomicU32,
     writer: Mutex<Option<Arc<ZipWriter>>>,
 }
 
 impl StagedZip {
+    fn begun(&self) -> MutexGuard<'_, Option<Arc<ZipWriter>>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The file, which is made unless it is there.
-    fn writer(&self) -> Result<Arc<ZipWriter>, StoreError> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+    fn zip(&self) -> Result<Arc<ZipWriter>, StoreError> {
+        let mut writer = self.begun();
         if let Some(writer) = &*writer {
             return Ok(writer.clone());
         }
-        let made = ZipWriter::create(self.folder.path(&FILE), self.mode.load(Ordering::Relaxed))?;
+        let made = ZipWriter::create(self.path.clone(), self.mode.load(Ordering::Relaxed))?;
         Ok(writer.insert(Arc::new(made)).clone())
     }
 
-    /// What is written so far; `None` where nothing is.
-    fn written(&self) -> Option<Arc<ZipWriter>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn is_begun(&self) -> bool {
-        self.is_begun.load(Ordering::Acquire)
+    fn member(&self, key: &Key<'_>) -> Option<MemberEntry> {
+        let writer = self.begun().clone()?;
+        writer.members(|members| members.get(key.as_str()).copied())
     }
 }
 
 impl Store for StagedZip {
     fn name(&self) -> &str {
-        self.folder.name()
+        &self.name
     }
 
     fn abilities(&self) -> Abilities {
-        self.folder.abilities()
+        Abilities { lists: true, is_remote: false }
     }
 
-    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
-        if is_of_the_run(key) && self.is_begun() {
-            return self.folder.open(key, most);
-        }
-        let member =
-            self.written().map(|writer| writer.members(|members| members.get(key.as_str()).copied()));
-        let Some(member) = member.flatten() else { return Ok(None) };
-        let file = self.folder.open(&FILE, u64::MAX)?;
+    fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
+        let Some(member) = self.member(key) else { return Ok(None) };
+        let file = self.file.store.open(&self.file.prefix, u64::MAX)?;
         Ok(file.map(|file| Box::new(PartReader::new(file, member.start, member.bytes)) as ObjectReader))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
-        if is_of_the_run(key) {
-            return self.folder.size(key);
-        }
-        Ok(self.open(key, u64::MAX)?.map(|reader| reader.length()))
+        Ok(self.member(key).map(|member| member.bytes))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        if key.is_root() || is_of_the_run(key) {
-            return self.folder.kind(key);
-        }
-        Ok(self.written().and_then(|writer| writer.members(|members| kind_in(members, key))))
+        let writer = self.begun().clone();
+        Ok(writer.and_then(|writer| writer.members(|members| kind_in(members, key))))
     }
 
     fn list(
@@ -167,28 +89,23 @@ impl Store for StagedZip {
         depth: Depth,
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        // What another run has left is not empty.
-        if is_of_the_run(below) || !self.is_begun() {
-            return self.folder.list(below, depth, each);
-        }
-        let keys = self.written().map(|writer| writer.members(|members| keys_below(members, below)));
+        let keys = self.begun().as_ref().map(|writer| writer.members(|members| keys_below(members, below)));
         keys.unwrap_or_default().list(&Key::ROOT, depth, each);
         Ok(())
     }
 
-    /// It is durable when the file has its place.
+    /// One that is to be durable is the last: the file ends with it.
     fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
-        if is_of_the_run(key) {
-            return self.folder.put(key, bytes, how);
+        let zip = self.zip()?;
+        zip.put(key, bytes)?;
+        if how == Put::Durable {
+            zip.finish()?;
         }
-        StagedZip::writer(self)?.put(key, bytes).map(|()| true)
+        Ok(true)
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
-        if is_of_the_run(key) {
-            return self.folder.writer(key);
-        }
-        Ok(Box::new(MemberWriter::new(StagedZip::writer(self)?, key)))
+        Ok(Box::new(MemberWriter::new(self.zip()?, key)))
     }
 
     fn copy_from(
@@ -197,64 +114,45 @@ impl Store for StagedZip {
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
     ) -> Result<Option<u64>, StoreError> {
-        if is_of_the_run(to) {
-            return self.folder.copy_from(source, (from, to), most);
-        }
         let Some(reader) = source.open(from, most)? else { return Ok(None) };
         let (found, object) = (reader.length(), object_name(source.name(), from));
         if found > most {
             return Err(StoreError::TooLarge { object, found, bound: most });
         }
-        StagedZip::writer(self)?.copy(to, reader).map(Some)
+        self.zip()?.copy(to, reader).map(Some)
     }
 
     fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
-        if key.is_root() {
-            *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
-            self.is_begun.store(false, Ordering::Release);
-        }
-        if key.is_root() || is_of_the_run(key) {
-            return self.folder.remove(key, what);
-        }
-        Ok(self.written().is_some_and(|writer| writer.members(|members| remove_from(members, key, what))))
+        let writer = self.begun().clone();
+        Ok(writer.is_some_and(|writer| writer.members(|members| remove_from(members, key, what))))
     }
 
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        if key.is_root() || is_of_the_run(key) {
-            self.folder.create_folder(key)?;
-            self.is_begun.store(true, Ordering::Release);
-        }
+    /// The file is made with its first member.
+    fn create_folder(&self, _key: &Key<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 
-    fn identity(&self, below: &Key<'_>) -> Vec<u8> {
-        self.folder.identity(below)
+    /// The file takes the place of what is to be replaced, of which nothing is left.
+    fn rename(&self, _from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool, StoreError> {
+        if exchanges {
+            local::replace_file(&self.path, to)?;
+        } else {
+            local::rename(&self.path, to, false)?;
+        }
+        local::sync_folder(to.parent().unwrap_or(to))?;
+        Ok(true)
     }
 
-    fn open_log(&self, key: &Key<'_>) -> Result<Option<Box<dyn Log>>, StoreError> {
-        self.folder.open_log(key)
-    }
-
-    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
-        self.is_begun.store(true, Ordering::Release);
-        self.folder.begin_log(key)
-    }
-
-    fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {
-        self.folder.room(below)
+    fn room(&self, _below: &Key<'_>) -> Result<Room, StoreError> {
+        self.file.room()
     }
 
     fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {
         self.mode.store(modes.file, Ordering::Relaxed);
         None
     }
-}
 
-/// The site of the zip file that a store is in, where that is on a local disk.
-pub(super) fn site_of(store: &ZipStore, below: &Key<'_>) -> Result<Box<dyn Site>, StoreError> {
-    let path = store.outer.store.as_local().map(|local| local.path(&store.outer.prefix));
-    match path.filter(|_| below.is_root()) {
-        Some(path) => Ok(Box::new(ZipSite::new(&path)?)),
-        None => Err(StoreError::unsupported("write", object_name(store.name(), below))),
+    fn container(&self) -> Option<&Node> {
+        Some(&self.file)
     }
 }

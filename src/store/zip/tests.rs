@@ -296,9 +296,9 @@ fn writer_knows_zip64_and_keeps_the_last_of_a_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zip");
     let node = Node::of(Arc::new(ZipStore::new(Node::new(&path))));
-    let site = node.site().unwrap();
-    let staging = site.node(crate::store::Spot::Staging);
-    staging.create_root().unwrap();
+    let destination = node.destination(false).unwrap();
+    destination.run().create_root().unwrap();
+    let staging = destination.data();
     for index in 0..70_000 {
         staging.write(&format!("c/{index}"), b"").unwrap();
     }
@@ -308,12 +308,13 @@ fn writer_knows_zip64_and_keeps_the_last_of_a_name() {
     }
     staging.write("gone/x", b"").unwrap();
     assert!(staging.remove("gone/x").unwrap() && !staging.remove("gone/x").unwrap());
-    site.rename(crate::store::Spot::Staging, crate::store::Spot::Place).unwrap();
-    staging.remove_root().unwrap();
+    staging.publish("last", b"").unwrap();
+    destination.take_place(false).unwrap();
+    destination.clear().unwrap();
     assert_eq!(node.read_document("zarr.json").unwrap().unwrap(), b"new");
     assert_eq!(node.list("c").unwrap().files.len(), 70_000);
     assert_eq!(node.kind_of("gone").unwrap(), None);
-    assert!(site.rename(crate::store::Spot::Staging, crate::store::Spot::Place).is_err());
+    assert!(destination.take_place(false).is_err());
     assert_eq!(Node::new(folder.path()).list("").unwrap().files, ["a.zip"]);
 }
 

@@ -151,10 +151,6 @@ impl ZipWriter {
         })?;
         self.file.sync_all().map_err(io_error("sync", &self.path))
     }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// An object of unknown size, which becomes a member when it ends.

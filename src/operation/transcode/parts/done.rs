@@ -12,7 +12,7 @@ use super::plan_file::{PartsPlan, PassPlan};
 use crate::engine::route::staged::Intermediate;
 use crate::operation::error::OperationError;
 use crate::operation::parts_result::PassStatus;
-use crate::operation::transcode::site::cannot_write;
+use crate::operation::transcode::destination::cannot_write;
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
 /// What the parts of a pass noted, by their numbers: for each array that they did anything of, by its number.

@@ -19,12 +19,12 @@ use crate::engine::unfinished::bytes_of;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::StatusResult;
+use crate::operation::transcode::destination::cannot_write;
 use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::run::{Done, Prepared, Whole};
-use crate::operation::transcode::site::{cannot_write, clear_folder};
 use crate::operation::transcode::writing::stored;
 use crate::operation::transcode_result::TranscodeResult;
-use crate::store::{Key, Node};
+use crate::store::{JOURNAL, Node, RUN_FOLDER, clear_run_folder};
 
 /// How finishing came out.
 #[derive(Debug)]
@@ -56,8 +56,8 @@ pub fn finish(
     let others = left_by_others(&place, &standing)?;
     let Standing::UnderWay(plan) = standing else {
         // What a finish that was killed has left, or a part that came late. A plain run has a journal.
-        if !Journal::is_begun_at(&place) {
-            clear_folder(&place).map_err(cannot_write)?;
+        if !place.below(&RUN_FOLDER).below(&JOURNAL).exists().map_err(cannot_write)? {
+            clear_run_folder(&place).map_err(cannot_write)?;
         }
         return Ok(Finished::Before(StatusResult {
             warnings: others,
@@ -75,15 +75,15 @@ pub fn finish(
     let options = plan.options(options);
     let prepared = Prepared::new(&options, |source| plan.apply(source), progress, interrupt)?;
     prepared.check_same(&options, &plan.sealed)?;
-    let Prepared { driver, source, site, arrays, .. } = prepared;
+    let Prepared { driver, source, output, arrays, .. } = prepared;
     let counted = done_parts.noted(PassName::Write)?;
     let mut reports = sums(&counted, arrays.len());
     let lost = lost((&plan, &place), &arrays, &reports, &counted, &driver)?;
     if !lost.is_empty() {
         for part in lost {
             // By its log the part knows that there may be objects to remove.
-            let folder = Key::new(&plan.log(PassName::Write, part)).map_err(cannot_write)?.into_owned();
-            let begun = Journal::open_part(&place, &folder, &plan.fingerprint(), Assignment::new());
+            let folder = place.child(&plan.log(PassName::Write, part)).map_err(cannot_write)?;
+            let begun = Journal::open_part((&folder, &place), &plan.fingerprint(), Assignment::new());
             drop(begun.map_err(|error| cannot_begin(part, error))?);
             done::forget(&place, &plan.done_of(PassName::Write), part)?;
         }
@@ -97,7 +97,7 @@ pub fn finish(
         }
     }
     let claim =
-        site.claim_part(&format!("{}/finish", plan.folder()), &plan.fingerprint(), Assignment::new())?;
+        output.claim_part(&format!("{}/finish", plan.folder()), &plan.fingerprint(), Assignment::new())?;
     let whole = Whole { options: &options, source: &source, arrays: &arrays };
     let left = "DEST is not published: `--finish` again does it";
     let copied = whole.copy_other_keys(&claim, &driver).and_then(|()| claim.checkpoint());

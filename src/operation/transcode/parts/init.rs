@@ -15,8 +15,7 @@ use crate::operation::transcode::many_objects::many_objects;
 use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::run::Prepared;
 use crate::operation::transcode::sealed::SealedPlan;
-use crate::operation::transcode::site::cannot_write;
-use crate::store::{Spot, machine};
+use crate::store::machine;
 
 /// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans
 /// it.
@@ -44,12 +43,12 @@ pub fn init(
     options.run.partitions = Some(partitions);
     // What only the data tell is left to a pass of its own.
     options.run.dry_run = true;
-    let place = options.destination.node().site().map_err(cannot_write)?.node(Spot::Place);
+    let place = super::place(&options)?;
     let before = PartsPlan::find(&place)?;
     // What was begun is looked at as a run that goes on: it stays as it is.
     options.run.resume = before.is_some();
     let prepared = Prepared::new(&options, |_| Ok(()), progress, interrupt)?;
-    if !prepared.site.keeps_unfinished() {
+    if !prepared.output.keeps_unfinished() {
         return Err(OperationError::usage(format!(
             "DEST `{}` is written as a whole, not in parts",
             options.destination
@@ -60,7 +59,7 @@ pub fn init(
         prepared.check_room()?;
     }
     let mut warnings = prepared.warnings();
-    let Prepared { source, site, arrays, documents, .. } = prepared;
+    let Prepared { source, output, arrays, documents, .. } = prepared;
     let sealed = SealedPlan::seal(&options, &source, &arrays, documents);
     let plan = PartsPlan {
         id: machine::unique_name(),
@@ -75,9 +74,9 @@ pub fn init(
         sealed,
     };
     let before = if before.is_none() {
-        site.make_root()?;
+        output.make_root()?;
         // Another process may have been faster.
-        if plan.seal_in(&site.work)? { None } else { PartsPlan::find(&place)? }
+        if plan.seal_in(output.data())? { None } else { PartsPlan::find(&place)? }
     } else {
         before
     };
@@ -88,7 +87,7 @@ pub fn init(
     }
     let was_there = before.is_some();
     let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
-    warnings.extend(many_objects(&arrays, &site));
+    warnings.extend(many_objects(&arrays, &output));
     Ok(InitResult {
         source: options.source.display().to_string(),
         destination: options.destination.display().to_string(),

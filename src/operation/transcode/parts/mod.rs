@@ -28,14 +28,13 @@ use done::DoneParts;
 use plan_file::PartsPlan;
 use script::{ScriptedJob, script};
 
-use super::site::{cannot_write, is_node};
+use super::destination::{cannot_write, is_node};
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::journal::FOLDER;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::{PassStatus, StatusResult};
 use crate::operation::place::Place;
-use crate::store::{EntryKind, Location, Node, Spot};
+use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
 
 /// What stands in DEST of a job in parts.
 enum Standing {
@@ -47,11 +46,17 @@ enum Standing {
     Complete,
 }
 
+/// DEST, where all parts write.
+fn place(options: &TranscodeOptions) -> Result<Node, OperationError> {
+    let destination = options.destination.node().destination(false).map_err(cannot_write)?;
+    Ok(destination.place().clone())
+}
+
 /// What stands in DEST; an error where no job in parts was begun there, or it is of another SOURCE. Once it is complete,
 /// nothing tells of which SOURCE it was.
 fn standing(options: &TranscodeOptions) -> Result<(Node, Standing), OperationError> {
-    let place = options.destination.node().site().map_err(cannot_write)?.node(Spot::Place);
-    let is_published = is_node(&place)?;
+    let place = place(options)?;
+    let is_published = is_node(&place).map_err(cannot_write)?;
     let plan = PartsPlan::find(&place)?;
     if let Some(plan) = &plan {
         plan.sealed.check_source(&Place::new(&options.source, None)?.node(&options.source)?)?;
@@ -148,7 +153,7 @@ fn left_by_others(place: &Node, standing: &Standing) -> Result<Vec<Diagnostic>, 
         let is_others = kind == EntryKind::Folder && key != "staging" && Some(key) != own;
         left.extend(is_others.then(|| key.to_owned()));
     };
-    place.below(&FOLDER).each_entry("", each).map_err(cannot_write)?;
+    place.below(&RUN_FOLDER).each_entry("", each).map_err(cannot_write)?;
     let warning = |job: String| {
         let message = format!(
             "`.zarrcast/{job}` is of another job than the one that is planned here, and counts for nothing"

@@ -23,9 +23,9 @@ use crate::operation::new_driver;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::PartResult;
 use crate::operation::quantize::survey::Survey;
+use crate::operation::transcode::destination::cannot_write;
 use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::run::Prepared;
-use crate::operation::transcode::site::cannot_write;
 use crate::operation::transcode::tree::Source;
 use crate::operation::transcode::writing::{Extent, Writing};
 use crate::store::Node;
@@ -218,11 +218,11 @@ impl Part<'_> {
         let prepared = Prepared::of_some(&options, given, is_own, progress, interrupt)?;
         prepared.check_same_of_some(&options, &self.plan.sealed, is_own)?;
         let numbers = || (0..self.plan.sealed.num_arrays()).filter(|number| is_own(*number));
-        let Prepared { budget, driver, site, arrays, .. } = prepared;
+        let Prepared { budget, driver, output, arrays, .. } = prepared;
         let command = format!("`--partition {}`", self.index);
         let left = format!("part {} is unfinished: {command} again goes on with it", self.index);
         let unfinished = interrupt
-            .begin(left.clone(), Some(site.clearing(Weak::new())))
+            .begin(left.clone(), Some(output.clearing(Weak::new())))
             .map_err(|_| OperationError::interrupted())?;
         let assigned = arrays.iter().zip(numbers()).map(|(array, number)| {
             let name = match self.pass {
@@ -231,22 +231,22 @@ impl Part<'_> {
             };
             (name, self.objects(array, number))
         });
-        let claim = site.claim_part(&self.folder(), &self.plan.fingerprint(), assigned.collect())?;
+        let claim = output.claim_part(&self.folder(), &self.plan.fingerprint(), assigned.collect())?;
         unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());
         // It may have been removed while this process did not run, and planned anew.
-        if PartsPlan::find(claim.place())?.is_none_or(|now| now.id != self.plan.id) {
-            self.clear(claim.place())?;
+        if PartsPlan::find(claim.data())?.is_none_or(|now| now.id != self.plan.id) {
+            self.clear(claim.data())?;
             let message = format!("the job of part {} is not planned in DEST any more", self.index);
             return Err(OperationError::environment(message)
                 .with_help("run the part again where it is of the job that is planned there now"));
         }
         // Another run of the same part may have ended just before.
-        if done::is_done(claim.place(), &self.plan.done_of(self.pass), self.index)? {
+        if done::is_done(claim.data(), &self.plan.done_of(self.pass), self.index)? {
             return Ok(None);
         }
         let verifies = self.plan.verifies;
-        let extent = self.extent(numbers().zip(&arrays), claim.place())?;
+        let extent = self.extent(numbers().zip(&arrays), claim.data())?;
         let writing = Writing {
             arrays: &arrays,
             claim: &claim,

@@ -12,9 +12,9 @@ use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::quantize::survey::Survey;
+use crate::operation::transcode::destination::cannot_write;
 use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::sealed::{SealedPlan, document_of, read_document};
-use crate::operation::transcode::site::cannot_write;
 use crate::operation::transcode::tree::Source;
 use crate::store::Node;
 

@@ -1,7 +1,6 @@
 //! The intermediate data of a rechunk in two passes: their metadata, and those that an unfinished run has left.
 
 use crate::array::stored::StoredArray;
-use crate::engine::journal::FOLDER as JOURNAL;
 use crate::engine::plan::StagingShape;
 use crate::engine::route::staged::{folder, left_document};
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
@@ -11,7 +10,7 @@ use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::stored::side;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
-use crate::store::{Node, StoreError};
+use crate::store::{Node, RUN_FOLDER, StoreError};
 
 /// How an unfinished run at the destination has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,12 +29,16 @@ pub(in crate::operation) fn begun(destination: &Node, from: &StoredArray) -> Res
         OperationError::environment("the unfinished destination cannot be looked at").because(error)
     };
     let (place, is_outside) = folder(destination);
+    if !is_outside && !destination.is_local() {
+        // A zip file is begun anew.
+        return Ok(Begun::Nothing);
+    }
     let Some(text) = left_document(&place).map_err(unreadable)? else {
         if is_outside {
             // They may lie on another machine: as if it had not begun.
             return Ok(Begun::Nothing);
         }
-        let work = destination.below(&JOURNAL);
+        let work = destination.below(&RUN_FOLDER);
         return Ok(if work.exists().map_err(unreadable)? { Begun::InOnePass } else { Begun::Nothing });
     };
     let document = std::str::from_utf8(&text).ok().and_then(|text| Json::parse_str(text).ok());

@@ -2,32 +2,40 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{
     ChangeOptions, Files, Kind, Scene, changing, plain, plain_v2, planes, shape, sharded, text,
-    text_in_shards, transcode, zstd,
+    text_in_shards, transcode, write, zstd,
 };
 use crate::array::interrupt::Interrupt;
 use crate::engine::progress::{Progress, Silent};
 use crate::metadata::json::Json;
 use crate::operation::options::{ShardRequest, TranscodeOptions};
 use crate::store::tests::faulty::{Faults, Heard};
-use crate::store::{Ahead, Part};
+use crate::store::{Ahead, MemoryStore, Node, Part};
 
 /// Carries out a change of an array whose store wants to hear what will be read: whatever is read of a chunk was told of before
 /// it was begun (of a shard that is taken apart its index), and what is not there was not.
 fn try_hearing(route: &str, source: &Files, change: &TranscodeOptions) {
     for (requests, threads) in [(0, 1), (3, 1), (1000, 3)] {
         let case = format!("{route}, {requests} ahead, {threads} threads");
-        let scene = Scene::new(Kind::Memory, source, change, false);
+        let scene = Scene::new(Kind::Local, source, change, false);
         let hearing = Faults::hearing(Ahead { requests, bytes: u64::MAX });
         let mut options = scene.options.clone();
-        options.source = hearing.wrap(&scene.node("a")).into();
+        options.source = hearing.wrap(&in_memory(source)).into();
         options.run.common.threads = NonZeroUsize::new(threads);
         transcode(&options, &Silent, &Interrupt::default()).unwrap();
         check(source, &hearing.heard(), &case);
     }
+}
+
+/// A store from which nothing is copied but by reading it.
+fn in_memory(source: &Files) -> Node {
+    let node = Node::of(Arc::new(MemoryStore::new("memory"))).child("a").unwrap();
+    write(&node, source);
+    node
 }
 
 fn is_document(key: &str) -> bool {
@@ -83,7 +91,7 @@ fn what_every_route_reads_is_told_before() {
         ..none()
     };
     let fill = Some(Json::parse_str("7").unwrap());
-    let compressed = Scene::new(Kind::Memory, &plain(""), &recode, false);
+    let compressed = Scene::new(Kind::Local, &plain(""), &recode, false);
     compressed.run(false).unwrap();
     for (route, source, change) in vec![
         ("copy", plain(""), TranscodeOptions::default()),
@@ -120,13 +128,13 @@ fn first_of_two_passes_is_told_before() {
         options
     };
     let source = planes();
-    let refused = Scene::new(Kind::Memory, &source, &change(1), false).run(false).unwrap_err();
+    let refused = Scene::new(Kind::Local, &source, &change(1), false).run(false).unwrap_err();
     let least =
         refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
-    let scene = Scene::new(Kind::Memory, &source, &change(least.unwrap()), false);
+    let scene = Scene::new(Kind::Local, &source, &change(least.unwrap()), false);
     let hearing = Faults::hearing(Ahead { requests: 3, bytes: u64::MAX });
     let mut options = scene.options.clone();
-    options.source = hearing.wrap(&scene.node("a")).into();
+    options.source = hearing.wrap(&in_memory(&source)).into();
     transcode(&options, &Silent, &Interrupt::default()).unwrap();
     check(&source, &hearing.heard(), "two passes");
 }
@@ -147,7 +155,7 @@ impl Progress for Told {
 #[test]
 fn block_that_is_all_of_an_array_moves_the_bar_with_each_chunk_that_is_read() {
     let change = changing(ChangeOptions { chunk_shape: Some(shape(&[4, 4])), ..ChangeOptions::default() });
-    let scene = Scene::new(Kind::Memory, &plain(""), &change, false);
+    let scene = Scene::new(Kind::Local, &plain(""), &change, false);
     let told = Told::default();
     let result = transcode(&scene.options, &told, &Interrupt::default()).unwrap();
     assert_eq!(result.nodes[0].units, Some(1));

@@ -77,7 +77,7 @@ struct Sealed {
 
 impl Sealed {
     fn new(source: &Files, change: &TranscodeOptions) -> Self {
-        let scene = Scene::new(Kind::Memory, source, change, false);
+        let scene = Scene::new(Kind::Local, source, change, false);
         let plan = seal(&scene.options, &Silent, &Interrupt::default()).unwrap();
         let plan = Json::parse_str(std::str::from_utf8(&plan.to_document()).unwrap()).unwrap();
         transcode(&scene.options, &Silent, &Interrupt::default()).unwrap();
@@ -175,7 +175,7 @@ fn two_passes() -> Sealed {
     let mut options = changing(change);
     options.run.common.max_memory = Some(1);
     let source = planes();
-    let refused = Scene::new(Kind::Memory, &source, &options, false).run(false).unwrap_err();
+    let refused = Scene::new(Kind::Local, &source, &options, false).run(false).unwrap_err();
     options.run.common.max_memory =
         refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     let mut sealed = Sealed::new(&source, &options);
@@ -204,7 +204,7 @@ fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
         Ok(found) => assert!(found == sealed.whole, "{place}"),
         Err(error) => {
             // What is no shape at all is found when it is read; shapes that fit make other pieces of work.
-            let names = ["`memory/a`", "line ", "`/` is to be done by rechunk in"];
+            let names = ["/a`", "line ", "`/` is to be done by rechunk in"];
             assert!(names.iter().any(|name| error.to_string().contains(name)), "{place}: {}", text(&error));
         }
     };
@@ -226,5 +226,5 @@ fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
     let blocks = Json::parse_str(r#"{"shapes":[[4,4]]}"#).unwrap();
     let plan = Json::Object(plan.with("arrays", Json::Array(vec![with_blocks(array, blocks).into()])));
     let error = copy.carry_out(&plan).unwrap_err();
-    assert!(error.to_string().contains("`memory/a` has blocks of [[4, 4]]"), "{}", text(&error));
+    assert!(error.to_string().contains("/a` has blocks of [[4, 4]]"), "{}", text(&error));
 }

@@ -20,11 +20,10 @@ use crate::metadata::json::Json;
 use crate::operation::budget::Budget;
 use crate::operation::new_driver;
 use crate::operation::options::{ShardRequest, TranscodeOptions};
+use crate::operation::transcode::destination::Output;
 use crate::operation::transcode::planning::{PlannedArray, Planning};
-use crate::operation::transcode::site::Site;
 use crate::operation::transcode::transcode;
 use crate::operation::transcode::tree::Source;
-use crate::store::Key;
 use crate::store::tests::faulty::{Failure, Faults};
 
 /// A run of one of some passes.
@@ -45,7 +44,7 @@ impl Run<'_> {
         let budget = Budget::of(&self.options.run.common);
         let driver = new_driver(2, &interrupt).map_err(|error| said(&error))?;
         let mut source = Source::open(self.options, &driver).map_err(|error| said(&error))?;
-        let site = Site::find(&source.node, self.options).map_err(|error| said(&error))?;
+        let output = Output::find(&source.node, self.options).map_err(|error| said(&error))?;
         let (cache, arrays) = (ChunkCache::default(), std::mem::take(&mut source.arrays));
         let planning = Planning {
             budget,
@@ -53,7 +52,7 @@ impl Run<'_> {
             interrupt: &interrupt,
             driver: &driver,
             progress: &Silent,
-            work: &site.work,
+            work: output.data(),
             is_tree: false,
             cache: &cache,
             bytes: 0,
@@ -67,11 +66,11 @@ impl Run<'_> {
         };
         let units = share(objects);
         let folder = format!(".zarrcast/parts/{is_first}/{}", units.start);
-        let folder = Key::new(&folder).unwrap().into_owned();
+        let folder = output.data().child(&folder).unwrap();
         let assigned = Assignment::from([(name.clone(), ChunkSet::from_ranges(vec![units]))]);
         let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
-        let journal =
-            Journal::open_part(&site.work, &folder, &fingerprint, assigned).map_err(|error| said(&error))?;
+        let journal = Journal::open_part((&folder, output.data()), &fingerprint, assigned)
+            .map_err(|error| said(&error))?;
         let part = journal.pass(path);
         let mut tally = ObjectReport::default();
         let written = if let Some(between) = self.between {
@@ -90,7 +89,7 @@ impl Run<'_> {
             assert_eq!((counted.written, counted.bytes_written), (tally.written, tally.bytes_written));
         }
         assert!(through.is_none_or(|faults| !faults.calls().is_empty()));
-        journal.remove().map_err(|error| said(&error))?;
+        folder.remove_root().map_err(|error| said(&error))?;
         Ok((tally, written, plan.destination.metadata.clone()))
     }
 }
@@ -112,11 +111,8 @@ fn run_shares(scene: &Scene, run: &Run<'_>, count: u64, kills: bool) -> Vec<Done
 }
 
 fn try_shares(route: &str, source: &Files, change: &TranscodeOptions) {
-    let kinds = [Kind::Memory, Kind::Local];
-    for (kind, count, kills) in kinds
-        .into_iter()
-        .flat_map(|kind| [(kind, 1, false), (kind, 3, false), (kind, 3, true), (kind, 40, false)])
-    {
+    let kind = Kind::Local;
+    for (count, kills) in [(1, false), (3, false), (3, true), (40, false)] {
         let case = format!("{route}, {kind:?}, {count}, {kills}");
         let scene = Scene::new(kind, source, change, false);
         let result = transcode(&scene.options, &Silent, &Interrupt::default()).unwrap();
@@ -180,7 +176,7 @@ fn shares_of_both_passes_make_what_one_run_makes() {
     let mut change = changing(ChangeOptions { chunk_shape, ..ChangeOptions::default() });
     change.run.common.max_memory = Some(1);
     let source = planes();
-    let scene = Scene::new(Kind::Memory, &source, &change, false);
+    let scene = Scene::new(Kind::Local, &source, &change, false);
     let refused = scene.run(false).unwrap_err();
     let least =
         refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());

@@ -85,7 +85,7 @@ fn progress_of_a_part_is_that_of_its_own_objects() {
     for (route, change) in
         [("copy", ChangeOptions::default()), ("recode", recode()), ("rechunk", rechunk), ("reshard", reshard)]
     {
-        let scene = Scene::new(Kind::Memory, &full(""), &changing(change), false);
+        let scene = Scene::new(Kind::Local, &full(""), &changing(change), false);
         let interrupt = Interrupt::default();
         let told = Told::default();
         let options = TranscodeOptions { destination: scene.node("whole").into(), ..scene.options.clone() };
@@ -114,7 +114,7 @@ fn some_arrays_of_a_hierarchy_are_settled_as_among_all() {
         source.extend(plain("").into_iter().map(|(key, bytes)| (format!("{name}/{key}"), bytes)));
     }
     let change = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
-    let scene = Scene::new(Kind::Memory, &source, &change, false);
+    let scene = Scene::new(Kind::Local, &source, &change, false);
     let (options, interrupt) = (&scene.options, Interrupt::default());
     let settled = |is_wanted: &dyn Fn(u64) -> bool| {
         Prepared::of_some(options, |_| Ok(()), is_wanted, &Silent, &interrupt).unwrap()

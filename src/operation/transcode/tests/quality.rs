@@ -29,7 +29,7 @@ fn contract_that_is_not_kept_leaves_nothing_in_any_store() {
             let is_kept = scene.old.as_ref().is_some_and(|old| scene.destination() == *old);
             if overwrites {
                 // Object stores exchange nothing at once: the old one went first, and nothing opens.
-                assert!(is_kept || kind == Kind::Memory, "{kind:?}");
+                assert!(is_kept || kind == Kind::Local, "{kind:?}");
             } else {
                 assert!(scene.destination().is_empty(), "{kind:?}: {:?}", scene.destination().keys());
             }

@@ -19,7 +19,7 @@ use crate::operation::transcode::{SealedPlan, seal, transcode, transcode_sealed}
 
 /// Seals a plan, reads it again, and carries it out beside a run that plans by itself.
 fn try_sealed(route: &str, source: &Files, change: &TranscodeOptions) {
-    let scene = Scene::new(Kind::Memory, source, change, false);
+    let scene = Scene::new(Kind::Local, source, change, false);
     let options = &scene.options;
     let sealed = seal(options, &Silent, &Interrupt::default()).unwrap();
     let written = sealed.to_document();

@@ -11,9 +11,10 @@ use crate::engine::progress::Silent;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::TranscodeOptions;
 use crate::operation::transcode_result::TranscodeResult;
+use crate::store::RUN_FOLDER;
 use crate::store::tests::faulty::{Call, Failure, Faults};
 
-const KINDS: [Kind; 2] = [Kind::Local, Kind::Memory];
+const KINDS: [Kind; 1] = [Kind::Local];
 
 fn scene(kind: Kind, overwrites: bool) -> Scene {
     Scene::new(kind, &plain(""), &TranscodeOptions::default(), overwrites)
@@ -76,7 +77,9 @@ fn run_that_goes_on_is_told_by_its_journal_without_locks() {
         let scene = abandoned(kind, false);
         let (destination, faults) = (scene.node("b"), unlocked());
         let other = Fingerprint::new([("options", vec![b"x".as_slice()])]);
-        let journal = Journal::begin(&faults.wrap(&destination), &other, false).unwrap();
+        let data = faults.wrap(&destination);
+        let journal = Journal::open((&data.below(&RUN_FOLDER), &data), &other, false).unwrap();
+        journal.begin(true).unwrap();
         let lines = || destination.read_document(".zarrcast/journal").unwrap().unwrap();
         let journal_bytes = lines();
         let mut overwriting = scene.with(&faults);

@@ -1,14 +1,12 @@
-//! Objects, logs and sites of which calls fail.
+//! Objects and logs of which calls fail.
 
 use std::sync::Arc;
 
 use super::{Call, Faults, Heard, first_half};
 use crate::store::object::{ReadObject, WriteObject};
-use crate::store::{
-    Asker, Lock, Log, Node, ObjectReader, ObjectWriter, Part, Relation, Site, Spot, StoreError,
-};
+use crate::store::{Asker, Lock, Log, ObjectReader, ObjectWriter, Part, StoreError};
 
-/// An object, a log or a site of which calls fail.
+/// An object or a log of which calls fail.
 #[derive(Debug)]
 pub(super) struct FaultyPart<T> {
     pub(super) inner: T,
@@ -75,10 +73,6 @@ impl Log for FaultyPart<Box<dyn Log>> {
         }
     }
 
-    fn is_in_place(&self) -> bool {
-        self.inner.is_in_place()
-    }
-
     fn is_lost(&self) -> bool {
         self.inner.is_lost()
     }
@@ -87,16 +81,8 @@ impl Log for FaultyPart<Box<dyn Log>> {
         self.faults.call(Call::Read, &self.name, || self.inner.read(max_bytes), || ())
     }
 
-    fn read_beginning(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        self.faults.call(Call::Read, &self.name, || self.inner.read_beginning(max_bytes), || ())
-    }
-
-    fn truncate(&mut self, length: u64) -> Result<(), StoreError> {
-        self.faults.call(Call::Write, &self.name, || self.inner.truncate(length), || ())
-    }
-
-    fn take_over(&mut self, length: u64) -> Result<(), StoreError> {
-        self.faults.call(Call::Write, &self.name, || self.inner.take_over(length), || ())
+    fn cut(&mut self, length: u64) -> Result<(), StoreError> {
+        self.faults.call(Call::Write, &self.name, || self.inner.cut(length), || ())
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
@@ -107,48 +93,5 @@ impl Log for FaultyPart<Box<dyn Log>> {
 
     fn sync(&mut self) -> Result<(), StoreError> {
         self.faults.call(Call::Sync, &self.name, || self.inner.sync(), || ())
-    }
-}
-
-impl Site for FaultyPart<Box<dyn Site>> {
-    fn node(&self, spot: Spot) -> Node {
-        self.faults.wrap(&self.inner.node(spot))
-    }
-
-    fn relation(&self, other: &Node) -> Result<Relation, StoreError> {
-        self.faults.call(Call::Look, &self.name, || self.inner.relation(other), || ())
-    }
-
-    fn is_fixed(&self) -> bool {
-        self.inner.is_fixed()
-    }
-
-    fn keeps_unfinished(&self) -> bool {
-        self.inner.keeps_unfinished()
-    }
-
-    fn link_from(&self, other: &Node) -> Result<Option<String>, StoreError> {
-        self.faults.call(Call::Look, &self.name, || self.inner.link_from(other), || ())
-    }
-
-    fn exchange(&self, a: Spot, b: Spot) -> Result<bool, StoreError> {
-        match self.faults.call(Call::Exchange, &self.name, || self.inner.exchange(a, b), || ()) {
-            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::Unsupported => {
-                Ok(false)
-            }
-            exchanged => exchanged,
-        }
-    }
-
-    fn rename(&self, from: Spot, to: Spot) -> Result<(), StoreError> {
-        self.faults.call(Call::Rename, &self.name, || self.inner.rename(from, to), || ())
-    }
-
-    fn settle_spots(&self) -> Result<(), StoreError> {
-        self.faults.call(Call::Sync, &self.name, || self.inner.settle_spots(), || ())
-    }
-
-    fn settle_names(&self) -> Result<(), StoreError> {
-        self.faults.call(Call::Sync, &self.name, || self.inner.settle_names(), || ())
     }
 }

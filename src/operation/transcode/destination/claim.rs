@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Site, cannot_write, clear_folder};
+use super::{Output, cannot_write};
 use crate::array::interrupt::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::journal::Journal;
 use crate::operation::error::{FaultClass, OperationError};
-use crate::store::{Node, Spot, StoreError};
+use crate::store::{Node, StoreError};
 
 /// A place that is this run's alone.
 #[derive(Debug)]
 pub(in crate::operation::transcode) struct Claim {
-    pub site: Site,
+    pub output: Output,
     /// What is done.
     pub journal: Arc<Journal>,
     /// Whether an earlier run began.
@@ -26,7 +26,7 @@ pub(in crate::operation::transcode) struct Claim {
 impl Claim {
     /// What is done where the process ends before the run does.
     pub(in crate::operation::transcode) fn clearing(&self) -> Clearing {
-        self.site.clearing(Arc::downgrade(&self.journal))
+        self.output.clearing(Arc::downgrade(&self.journal))
     }
 
     /// Makes what was written durable, and what is noted of it.
@@ -34,12 +34,12 @@ impl Claim {
         self.journal.checkpoint().map_err(|error| {
             OperationError::environment("the destination cannot be made durable").because(error)
         })?;
-        self.journal.confirm().map_err(|error| self.site.refused(error))
+        self.journal.confirm().map_err(|error| self.output.refused(error))
     }
 
     /// Where it is written.
-    pub(in crate::operation::transcode) fn place(&self) -> &Node {
-        &self.site.work
+    pub(in crate::operation::transcode) fn data(&self) -> &Node {
+        self.output.data()
     }
 
     /// What to tell where nothing keeps runs on other machines out.
@@ -47,7 +47,7 @@ impl Claim {
         if self.journal.is_locked() {
             return None;
         }
-        let shown = &self.site.shown;
+        let shown = &self.output.shown;
         let before = match self.journal.holder_before() {
             Some(holder) => format!("; {holder} has written there before, and is taken for ended"),
             None => String::new(),
@@ -59,57 +59,55 @@ impl Claim {
         Some(Diagnostic::new(code::NOT_LOCKED, message).with_help(help))
     }
 
-    /// Writes the documents into their places, of which the last makes DEST complete, and clears away what the run
-    /// needed.
+    /// Writes the documents, gives what is whole its place, and clears away what the run needed.
     pub(in crate::operation::transcode) fn publish(
         self,
         documents: &[(String, Vec<u8>)],
         driver: &Driver,
     ) -> Result<(), OperationError> {
-        let Claim { site, journal, is_published, .. } = self;
-        journal.confirm().map_err(|error| site.refused(error))?;
+        let Claim { output, journal, is_published, .. } = self;
+        journal.confirm().map_err(|error| output.refused(error))?;
+        let keeps = output.keeps_unfinished();
         if !is_published {
-            site.write_documents(documents, driver).map_err(|error| {
+            output.write_documents(documents, driver).map_err(|error| {
                 let error = cannot_write(error);
-                let keeps = site.spots.keeps_unfinished() && journal.is_whole_run();
-                if keeps { with_next_step(error, &site.next_to_resume()) } else { error }
+                if !keeps {
+                    return output.give_up(error, true);
+                }
+                let is_whole = journal.is_whole_run();
+                if is_whole { with_next_step(error, &output.next_to_resume()) } else { error }
+            })?;
+            output.destination.take_place(output.overwrites).map_err(|error| {
+                let done = if output.overwrites { "replaced" } else { "put into its place" };
+                let message = format!("`{}` cannot be {done}", output.shown);
+                let error = OperationError::environment(message).because(error);
+                if keeps { error } else { output.give_up(error, true) }
             })?;
         }
-        if site.spot != Spot::Place
-            && let Err(error) = site.exchange()
-        {
-            let done = if site.replaces { "replaced" } else { "put into its place" };
-            let error =
-                OperationError::environment(format!("`{}` cannot be {done}", site.shown)).because(error);
-            return Err(if site.spots.keeps_unfinished() { error } else { site.give_up(error, true) });
-        }
-        let cleared = site.clear(journal);
-        cleared.map_err(|error| {
-            OperationError::environment(format!(
-                "`{}` is complete, but what the run needed cannot be removed",
-                site.shown
-            ))
-            .because(error)
-            .with_help(if site.spots.keeps_unfinished() {
+        output.destination.clear().map_err(|error| {
+            let message =
+                format!("`{}` is complete, but what the run needed cannot be removed", output.shown);
+            let help = if keeps {
                 "the same command with `--resume` tries again".to_owned()
             } else {
-                format!("remove `{}` by hand", site.work.name())
-            })
+                format!("remove `{}` by hand", output.destination.run().name())
+            };
+            OperationError::environment(message).because(error).with_help(help)
         })
     }
 
     /// Ends a run that failed. What it has done is kept for `--resume`; where that is nothing, DEST goes.
     pub(in crate::operation::transcode) fn abandon(self, error: OperationError) -> OperationError {
-        let Claim { site, journal, is_published, .. } = self;
+        let Claim { output, journal, is_published, .. } = self;
         // What has no line yet is done again.
         let _ = journal.flush();
         if journal.is_lost() {
             return error;
         }
-        if (journal.num_units() == 0 && !is_published) || !site.spots.keeps_unfinished() {
-            return site.give_up(error, true);
+        if (journal.num_units() == 0 && !is_published) || !output.keeps_unfinished() {
+            return output.give_up(error, true);
         }
-        let next = site.next_to_resume();
+        let next = output.next_to_resume();
         if error.class() == FaultClass::Interrupted {
             return error.with_help(next);
         }
@@ -125,72 +123,35 @@ impl Claim {
 
     /// Ends a run that wrote what it should not have: nothing of it is kept.
     pub(in crate::operation::transcode) fn discard(self, error: OperationError) -> OperationError {
-        if self.is_published || self.journal.is_lost() { error } else { self.site.give_up(error, false) }
+        if self.is_published || self.journal.is_lost() { error } else { self.output.give_up(error, false) }
     }
 }
 
-impl Site {
-    /// Writes the documents, the last of which makes DEST complete.
+impl Output {
+    /// Writes the documents, the last of which makes a node of it.
     fn write_documents(&self, documents: &[(String, Vec<u8>)], driver: &Driver) -> Result<(), StoreError> {
         let Some(((key, document), others)) = documents.split_last() else { return Ok(()) };
         // Each below the root comes whole or not at all, and what holds others after them.
         for level in by_depth(others) {
-            let written = driver.map_plain(&level, |(key, document)| self.work.replace(key, document));
+            let written = driver.map_plain(&level, |(key, document)| self.data().replace(key, document));
             written.into_iter().collect::<Result<(), _>>()?;
         }
         if !others.is_empty() {
-            self.work.sync()?;
+            self.data().sync()?;
         }
-        self.work.publish(key, document)
-    }
-
-    fn next_to_resume(&self) -> String {
-        let overwrite = if self.replaces { "--overwrite " } else { "" };
-        format!("`{}` is unfinished: the same command with `{overwrite}--resume` goes on with it", self.shown)
+        self.data().publish(key, document)
     }
 
     /// Removes what was written; whether another run could go on with it where that fails.
     fn give_up(&self, error: OperationError, is_sound: bool) -> OperationError {
-        match self.work.remove_root() {
+        match self.destination.remove() {
             Ok(()) => error,
-            Err(_) if is_sound && self.spots.keeps_unfinished() => {
-                with_next_step(error, &self.next_to_resume())
-            }
-            Err(_) => with_next_step(
-                error,
-                &format!("`{}` is left without metadata: remove it by hand", self.work.name()),
-            ),
-        }
-    }
-
-    /// The written tree takes DEST's place, and the old one the written tree's.
-    fn exchange(&self) -> Result<(), StoreError> {
-        let site = &*self.spots;
-        // What came to stand there meanwhile is nobody's to replace.
-        if !self.replaces || !site.node(Spot::Place).exists()? {
-            site.rename(Spot::Staging, Spot::Place)?;
-        } else if !site.exchange(Spot::Staging, Spot::Place)? {
-            site.node(Spot::Aside).remove_root()?;
-            site.rename(Spot::Place, Spot::Aside)?;
-            if let Err(error) = site.rename(Spot::Staging, Spot::Place) {
-                site.rename(Spot::Aside, Spot::Place)?;
-                return Err(error);
+            Err(_) if is_sound && self.keeps_unfinished() => with_next_step(error, &self.next_to_resume()),
+            Err(_) => {
+                let left = self.data().name();
+                with_next_step(error, &format!("`{left}` is left without metadata: remove it by hand"))
             }
         }
-        site.settle_spots()
-    }
-
-    /// Removes the old tree, if DEST was replaced, and then the journal.
-    fn clear(&self, journal: Arc<Journal>) -> Result<(), StoreError> {
-        if !self.spots.keeps_unfinished() {
-            self.spots.node(Spot::Staging).remove_root()?;
-        } else if self.replaces {
-            self.spots.node(Spot::Staging).remove_root()?;
-            self.spots.node(Spot::Aside).remove_root()?;
-        }
-        clear_folder(&self.spots.node(Spot::Place))?;
-        drop(journal);
-        self.spots.settle_names()
     }
 }
 

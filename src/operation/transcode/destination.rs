@@ -1,0 +1,304 @@
+//! DEST: what stands there, where it is written until it is whole, and how it takes its place.
+//!
+//! Without `--overwrite` objects are written where they will stay, and the metadata come last. With it all is written
+//! beside DEST, in the folder of the run, and then exchanged for DEST at once; so is every zip file. In an object store, where
+//! nothing is exchanged, what stood there goes first. The folder of the run goes last of all: as long as it stands, `--resume`
+//! knows what is left to do.
+
+mod claim;
+mod existing;
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+pub(super) use claim::Claim;
+use claim::with_next_step;
+use existing::{
+    Existing, check_apart, existing, no_destination, refuse_existing, refuse_file_above, refuse_inside_zip,
+    refuse_others, refuse_unreplaceable, unreadable,
+};
+
+use crate::array::interrupt::Clearing;
+use crate::engine::journal::{Assignment, Fingerprint, Journal, JournalError};
+use crate::operation::document::NODE_KEYS;
+use crate::operation::error::OperationError;
+use crate::operation::options::TranscodeOptions;
+use crate::store::{
+    Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder,
+};
+
+/// A process that is to end waits no longer than this for its last notes.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// DEST, before a run has it.
+#[derive(Debug)]
+pub(super) struct Output {
+    /// As the user named it.
+    shown: String,
+    destination: Destination,
+    existing: Existing,
+    overwrites: bool,
+    /// Whether it goes on after a run that has left something.
+    resumes: bool,
+    /// Whether what an earlier run has written beside the place has taken it: it has but to be cleared up.
+    has_taken_place: bool,
+}
+
+impl Output {
+    /// Finds out what a run would do. Nothing is touched.
+    pub(super) fn find(source: &Node, options: &TranscodeOptions) -> Result<Self, OperationError> {
+        let (shown, run) = (options.destination.display().to_string(), &options.run);
+        refuse_inside_zip(&options.destination)?;
+        let node = options.destination.node();
+        // Behind a network each look takes its time, and no link takes a name.
+        let is_remote = node.abilities().is_remote;
+        if !is_remote {
+            refuse_file_above(Some(&node), false, &shown)?;
+        }
+        let destination = node.destination(run.overwrite).map_err(|error| no_destination(error, &shown))?;
+        let targets = if run.overwrite { source.targets().map_err(unreadable)? } else { Vec::new() };
+        for other in std::iter::once(source).chain(&targets) {
+            check_apart(destination.place(), other, &shown)?;
+        }
+        let mut existing = existing(&destination)?;
+        if existing == Existing::Nothing {
+            // A name may be taken by what is not to be found behind it.
+            if is_remote {
+                refuse_file_above(node.parent().as_ref(), true, &shown)?;
+            } else if node.exists().map_err(unreadable)? {
+                existing = Existing::Other;
+            }
+        }
+        let mut resumes = run.resume && destination.keeps_unfinished();
+        if run.overwrite {
+            refuse_unreplaceable(existing, (destination.place(), source), &shown)?;
+        } else if run.partitions.is_some() {
+            let folder = destination.run();
+            let has = |key| matches!(folder.kind_of(key), Ok(Some(_)));
+            if existing == Existing::Unfinished && !has(PLAN) && !has(JOURNAL.as_str()) {
+                // Of a plan that was not sealed yet, or of parts that came late: nothing is there.
+                existing = Existing::EmptyFolder;
+            }
+            resumes |= existing == Existing::EmptyFolder;
+            refuse_existing(existing, resumes, &shown).map_err(|error| {
+                error.with_help("name a place where nothing is, or remove first what is there")
+            })?;
+        } else {
+            if existing == Existing::Unfinished && is_in_parts(destination.place()) {
+                return Err(OperationError::environment(format!(
+                    "`{shown}` is a job in parts, and not finished"
+                ))
+                .with_help(
+                    "`--status` says what is missing of it, `--finish` publishes it; `--overwrite` replaces it",
+                ));
+            }
+            refuse_existing(existing, run.resume, &shown)?;
+        }
+        if let Destination::Beside { run, .. } = &destination {
+            refuse_others(run, &shown)?;
+        }
+        let has_taken_place = resumes && destination.has_taken_place().map_err(unreadable)?;
+        let destination = if has_taken_place { destination.in_its_place() } else { destination };
+        let overwrites = run.overwrite;
+        Ok(Output { shown, destination, existing, overwrites, resumes, has_taken_place })
+    }
+
+    /// What is written gets the permissions that `cp` would give it.
+    pub(super) fn with_permissions_of(self, source: &Node, document: &str) -> Self {
+        Output { destination: self.destination.with_permissions_of(source, document), ..self }
+    }
+
+    /// As the user named it.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Where it is written.
+    pub(super) fn data(&self) -> &Node {
+        self.destination.data()
+    }
+
+    /// Whether another run can go on with what this one has written.
+    pub(super) fn keeps_unfinished(&self) -> bool {
+        self.destination.keeps_unfinished()
+    }
+
+    /// What is left where the run is stopped at once, and what to do about it.
+    pub(super) fn left_when_stopped(&self) -> String {
+        if self.keeps_unfinished() {
+            return self.next_to_resume();
+        }
+        format!("nothing of `{}` is kept; run the command again", self.shown)
+    }
+
+    fn next_to_resume(&self) -> String {
+        let overwrite = if self.overwrites { "--overwrite " } else { "" };
+        format!("`{}` is unfinished: the same command with `{overwrite}--resume` goes on with it", self.shown)
+    }
+
+    /// Where the process ends before the run does: notes what is done, and lets go of what nobody goes on with; where nothing
+    /// of an unfinished run is kept, removes it.
+    pub(super) fn clearing(&self, journal: Weak<Journal>) -> Clearing {
+        let destination = self.destination.clone();
+        Box::new(move || {
+            if !destination.keeps_unfinished() {
+                // Where that fails, the next run does it.
+                return drop(destination.remove());
+            }
+            if let Some(journal) = journal.upgrade() {
+                journal.flush_in_time(PATIENCE);
+            }
+            destination.data().let_go();
+        })
+    }
+
+    /// Takes the place: what is written from now on is this run's.
+    pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim, OperationError> {
+        let is_made = self.make_folder().map_err(cannot_write)?;
+        let failed = |error: JournalError| {
+            // What another run has begun meanwhile is not this one's to remove.
+            let is_others = matches!(error, JournalError::Locked | JournalError::Held(_));
+            // Nothing is in it; where that fails, too, it is an empty folder that `--resume` takes.
+            let _ = if is_made && !is_others { self.destination.remove() } else { Ok(()) };
+            self.refused(error)
+        };
+        let journal = self.open(fingerprint).map_err(failed)?;
+        let is_begun = journal.is_begun();
+        if matches!(self.destination, Destination::Beside { .. }) {
+            self.begin_beside(&journal).map_err(failed)?;
+            let is_published = self.has_taken_place;
+            return Ok(Claim {
+                output: self,
+                journal: Arc::new(journal),
+                is_resumed: is_begun,
+                is_published,
+            });
+        }
+        if journal.is_noted() && !is_begun && !self.overwrites && self.data().abilities().is_remote {
+            return Err(OperationError::environment(format!(
+                "`{}` was being replaced by a run that ended before it had removed the old one",
+                self.shown
+            ))
+            .with_help(
+                "the command of that run with `--overwrite --resume` goes on; `--overwrite` begins anew",
+            ));
+        }
+        let clears = self.overwrites && !is_begun && self.existing != Existing::Nothing;
+        journal.begin(!clears).map_err(failed)?;
+        if clears {
+            self.clear_place(&journal)?;
+        }
+        let is_left = matches!(self.existing, Existing::Unfinished | Existing::Node { .. });
+        let is_resumed = self.resumes && is_left && !clears;
+        let is_published = is_resumed && is_node(self.data()).map_err(cannot_write)?;
+        Ok(Claim { output: self, journal: Arc::new(journal), is_resumed, is_published })
+    }
+
+    /// Makes the folder that the journal lies in; false where one is there.
+    fn make_folder(&self) -> Result<bool, StoreError> {
+        let folder = match &self.destination {
+            Destination::InPlace(place) => (self.existing == Existing::Nothing).then_some(place),
+            Destination::Beside { run, .. } => (!run.exists()?).then_some(run),
+        };
+        folder.map(Node::create_root).transpose().map(|made| made.is_some())
+    }
+
+    fn open(&self, fingerprint: &Fingerprint) -> Result<Journal, JournalError> {
+        if let Destination::Beside { place, .. } = &self.destination
+            && self.keeps_unfinished()
+            && has_run_folder(place)
+        {
+            // Nobody else writes what is to be replaced.
+            Journal::check_free(&place.below(&RUN_FOLDER))?;
+        }
+        Journal::open((&self.destination.run(), self.data()), fingerprint, self.resumes)
+    }
+
+    fn begin_beside(&self, journal: &Journal) -> Result<(), JournalError> {
+        if self.has_taken_place && !journal.is_begun() {
+            return Err(JournalError::Lost);
+        }
+        self.destination.restore()?;
+        if !journal.is_begun() {
+            self.destination.begin()?;
+        }
+        journal.begin(true)
+    }
+
+    /// Makes the folder of a hierarchy that is to be written where it will stay.
+    pub(super) fn make_root(&self) -> Result<(), OperationError> {
+        if self.existing == Existing::Nothing {
+            self.data().create_root().map_err(cannot_write)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a part of the work, whose log lies in a folder of its own. Others may write what is not `assigned`.
+    pub(super) fn claim_part(
+        self,
+        folder: &str,
+        fingerprint: &Fingerprint,
+        assigned: Assignment,
+    ) -> Result<Claim, OperationError> {
+        let folder = self.data().below(&Key::new(folder).map_err(cannot_write)?.into_owned());
+        let is_resumed = matches!(folder.kind(), Ok(Some(EntryKind::Folder)));
+        let opened = Journal::open_part((&folder, self.data()), fingerprint, assigned);
+        let journal = opened.map_err(|error| self.refused(error))?;
+        Ok(Claim { output: self, journal: Arc::new(journal), is_resumed, is_published: false })
+    }
+
+    /// Removes what stands in the place, where nothing takes the place of another at once. The journal stays: it tells
+    /// whoever comes after this run what it has begun.
+    fn clear_place(&self, journal: &Journal) -> Result<(), OperationError> {
+        let shown = &self.shown;
+        let unfinished = |error: OperationError| {
+            let next = format!(
+                "of `{shown}` a part may be removed: `--overwrite --resume` goes on with it, `--overwrite` begins anew"
+            );
+            with_next_step(error, &next)
+        };
+        self.data().remove_others(&RUN_FOLDER).map_err(|error| unfinished(cannot_write(error)))?;
+        journal.checkpoint().map_err(|error| unfinished(self.refused(error)))
+    }
+
+    fn refused(&self, error: JournalError) -> OperationError {
+        let shown = &self.shown;
+        match error {
+            JournalError::Store(error) => cannot_write(error),
+            error @ JournalError::Lost => {
+                OperationError::environment(format!("`{shown}` is not this run's any more"))
+                    .because(error)
+                    .with_help("see which runs write there, and run one of them again")
+            }
+            error @ (JournalError::Locked | JournalError::Held(_)) => {
+                OperationError::environment(format!("`{shown}` is locked"))
+                    .because(error)
+                    .with_help("wait until the other run has ended, or name another place")
+            }
+            error @ JournalError::OtherPlan { .. } => {
+                OperationError::environment(format!("`{shown}` is the unfinished run of another plan"))
+                    .because(error)
+                    .with_help("give the options of that run; or replace it with `--overwrite` alone")
+            }
+        }
+    }
+}
+
+/// Whether a document makes a place a node.
+pub(super) fn is_node(place: &Node) -> Result<bool, StoreError> {
+    if place.abilities().is_remote {
+        // All are asked for at once, by a request each. One that is not answered may be the one that is there.
+        let sizes = place.sizes("", &NODE_KEYS)?;
+        return Ok(sizes.iter().any(Option::is_some));
+    }
+    Ok(NODE_KEYS.iter().any(|key| matches!(place.kind_of(key), Ok(Some(EntryKind::File)))))
+}
+
+/// Whether a job in parts is planned in a place.
+fn is_in_parts(place: &Node) -> bool {
+    matches!(place.below(&RUN_FOLDER).kind_of(PLAN), Ok(Some(EntryKind::File)))
+}
+
+pub(super) fn cannot_write(error: StoreError) -> OperationError {
+    OperationError::environment("the destination cannot be written").because(error)
+}

@@ -1,0 +1,181 @@
+//! Where a hierarchy is written until it is whole, and how it takes its place.
+
+use super::{EntryKind, Key, Node, StoreError};
+
+/// The folder in a node in which a run keeps what it needs to go on. It is removed at the end.
+pub const RUN_FOLDER: Key<'static> = Key::known(".zarrcast");
+
+/// The log of a run, in its folder.
+pub const JOURNAL: Key<'static> = Key::known("journal");
+
+/// Marks what is written beside its place, and goes with it: where it is tells whether that has its place.
+const MARK: &str = ".zarrcast/new";
+
+/// The old one in the folder of the run, where the store cannot exchange folders.
+const OLD: &str = "old";
+
+/// Where a hierarchy is written.
+#[derive(Debug, Clone)]
+pub enum Destination {
+    /// Where it will stay: it opens once its documents are there.
+    InPlace(Node),
+    /// In the folder of the run, which lies beside the place.
+    Beside {
+        /// The folder of the run.
+        run: Node,
+        /// What is written: a folder or a zip file in that of the run.
+        data: Node,
+        /// Where it will stay.
+        place: Node,
+    },
+}
+
+impl Destination {
+    /// Where it will stay.
+    pub fn place(&self) -> &Node {
+        match self {
+            Destination::InPlace(place) | Destination::Beside { place, .. } => place,
+        }
+    }
+
+    /// Where it is written.
+    pub fn data(&self) -> &Node {
+        match self {
+            Destination::InPlace(data) | Destination::Beside { data, .. } => data,
+        }
+    }
+
+    /// The folder of the run.
+    pub fn run(&self) -> Node {
+        match self {
+            Destination::InPlace(place) => place.below(&RUN_FOLDER),
+            Destination::Beside { run, .. } => run.clone(),
+        }
+    }
+
+    /// What is written gets the permissions that `cp` would give it: see [`Node::with_permissions_of`].
+    #[must_use]
+    pub fn with_permissions_of(self, source: &Node, document: &str) -> Self {
+        match self {
+            Destination::InPlace(node) => Destination::InPlace(node.with_permissions_of(source, document)),
+            Destination::Beside { run, data, place } => {
+                Destination::Beside { run, data: data.with_permissions_of(source, document), place }
+            }
+        }
+    }
+
+    /// Whether another run can go on with what this one leaves: not with half a zip file.
+    pub fn keeps_unfinished(&self) -> bool {
+        matches!(self, Destination::InPlace(_)) || self.data().is_local()
+    }
+
+    /// Whether what was written beside the place has taken it: then the run has but to clear what it needed.
+    pub fn has_taken_place(&self) -> Result<bool, StoreError> {
+        let Destination::Beside { run, data, place } = self else { return Ok(false) };
+        let is_marked = |node: &Node| Ok::<_, StoreError>(node.kind_of(MARK)?.is_some());
+        Ok(run.kind_of(JOURNAL.as_str())?.is_some() && is_marked(place)? && !is_marked(data)?)
+    }
+
+    /// The same, once it has its place.
+    #[must_use]
+    pub fn in_its_place(self) -> Self {
+        match self {
+            Destination::Beside { run, place, .. } => Destination::Beside { run, data: place.clone(), place },
+            in_place @ Destination::InPlace(_) => in_place,
+        }
+    }
+
+    /// Gives the old one its place back, where a run ended after it had moved it away.
+    pub fn restore(&self) -> Result<(), StoreError> {
+        let Destination::Beside { run, place, .. } = self else { return Ok(()) };
+        let old = run.child(OLD)?;
+        if old.exists()? && !place.exists()? {
+            old.rename(place, false)?;
+        }
+        Ok(())
+    }
+
+    /// Makes what is written beside the place anew, in the folder of a run that is locked.
+    pub fn begin(&self) -> Result<(), StoreError> {
+        let Destination::Beside { run, data, place } = self else { return Ok(()) };
+        run.remove_entries_but(JOURNAL.as_str())?;
+        data.create_root()?;
+        if self.keeps_unfinished() {
+            // As one may be left that has its place.
+            place.remove(MARK)?;
+            data.write(MARK, b"")?;
+        }
+        Ok(())
+    }
+
+    /// Gives what is whole its place, where nothing is unless it `replaces` that. The old one keeps its place until then.
+    pub fn take_place(&self, replaces: bool) -> Result<(), StoreError> {
+        let Destination::Beside { run, data, place } = self else { return Ok(()) };
+        // What came to stand there meanwhile is nobody's to replace.
+        if !replaces || !place.exists()? {
+            return data.rename(place, false).map(drop);
+        }
+        if data.rename(place, true)? {
+            return Ok(());
+        }
+        let old = run.child(OLD)?;
+        place.rename(&old, false)?;
+        if let Err(error) = data.rename(place, false) {
+            old.rename(place, false)?;
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Removes what the run needed, and the old one: what tells that it is not over goes last.
+    pub fn clear(&self) -> Result<(), StoreError> {
+        if let Destination::Beside { run, .. } = self {
+            run.remove_with_last(JOURNAL.as_str())?;
+        }
+        if self.keeps_unfinished() { clear_run_folder(self.place()) } else { Ok(()) }
+    }
+
+    /// Removes all that was written.
+    pub fn remove(&self) -> Result<(), StoreError> {
+        match self {
+            Destination::InPlace(place) => place.remove_root(),
+            Destination::Beside { run, .. } => run.remove_with_last(JOURNAL.as_str()),
+        }
+    }
+}
+
+/// The plan of a job in parts, in the folder of a run.
+pub const PLAN: &str = "plan.json";
+
+/// Removes the folder of a run in a node, the plan of one in parts last: as long as that is there it is known what is left
+/// to do.
+pub fn clear_run_folder(node: &Node) -> Result<(), StoreError> {
+    node.below(&RUN_FOLDER).remove_with_last(PLAN)
+}
+
+/// Whether a run has left its folder in a node.
+pub fn has_run_folder(node: &Node) -> bool {
+    matches!(node.below(&RUN_FOLDER).kind(), Ok(Some(EntryKind::Folder)))
+}
+
+/// How two nodes lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Relation {
+    /// Neither is in the other.
+    Apart,
+    /// They are the same.
+    Same,
+    /// One is in the other.
+    Nested,
+}
+
+impl Relation {
+    /// The relation of two nodes, from what lies in what.
+    pub(super) fn of(is_inside: bool, is_around: bool) -> Self {
+        match (is_inside, is_around) {
+            (true, true) => Relation::Same,
+            (false, false) => Relation::Apart,
+            _ => Relation::Nested,
+        }
+    }
+}
