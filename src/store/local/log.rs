@@ -95,8 +95,11 @@ impl Log for LogFile {
     }
 
     /// Another file takes its place. Whoever has the old one open, on a machine that knows nothing of the lock, appends to
-    /// what no one reads.
+    /// what no one reads. An empty one is taken as it is, and needs no file more.
     fn cut(&mut self, length: u64) -> Result<(), StoreError> {
+        if self.file.metadata().is_ok_and(|found| found.len() == 0) {
+            return Ok(());
+        }
         let beside = self.path.with_extension(machine::unique_name());
         let copied = self.copied_to(&beside, length).and_then(|copy| {
             tree::replace_file(&beside, &self.path)?;
