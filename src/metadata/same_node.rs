@@ -174,6 +174,32 @@ mod tests {
     }
 
     #[test]
+    fn chains_inside_codecs_and_grids_are_compared_by_meaning() {
+        let sharded = |members: &str, inner: &str| {
+            let codec = format!(
+                r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2],{members}"codecs":{inner}}}}}]"#
+            );
+            edited(&[("codecs", &codec)])
+        };
+        let plain = r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1}}]"#;
+        let spelt = plain.replace("\"level\":1", "\"level\":1,\"checksum\":false");
+        assert!(is_copy_of(&sharded(r#""index_location":"end","#, &spelt), &sharded("", plain)));
+        assert!(!is_copy_of(&sharded(r#""index_location":"start","#, plain), &sharded("", plain)));
+        assert!(!is_copy_of(&sharded("", &plain.replace("zstd", "gzip")), &sharded("", plain)));
+        let with_grid = |grid: &str| edited(&[("chunk_grid", grid), ("attributes", "{}")]);
+        let inline = |shapes: &str| {
+            with_grid(&format!(
+                r#"{{"name":"rectilinear","configuration":{{"kind":"inline","chunk_shapes":{shapes}}}}}"#
+            ))
+        };
+        let [one, same, other] = ["[[1,3]]", "[[[1,1],3]]", "[[3,1]]"].map(inline);
+        assert!(is_copy_of(&one, &same) && !is_copy_of(&one, &other));
+        let [mine, other] = ["mine", "other"].map(|name| with_grid(&format!(r#"{{"name":"{name}"}}"#)));
+        let without = edited(&[("chunk_grid", r#"{"name":"mine"}"#)]);
+        assert!(is_copy_of(&mine, &without) && !is_copy_of(&mine, &other));
+    }
+
+    #[test]
     fn documents_of_v2_and_groups_are_compared_by_meaning() {
         let json = |text: &str| Json::parse_str(text).unwrap();
         let array = r#"{"zarr_format":2,"shape":[4],"chunks":[4],"dtype":"<f4","fill_value":0.0,"order":"C","filters":null,"compressor":{"id":"zstd","level":1}}"#;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::entry::EntryKind;
 use super::sorted_keys::{SortedKeys, is_below, kind_in};
-use super::{Abilities, Depth, Entry, Found, Key, Node, ObjectReader, Part, Store, StoreError};
+use super::{Depth, Entry, Found, Key, Node, ObjectReader, Part, Store, StoreError};
 
 /// What of the copies counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,10 +64,6 @@ impl ConsolidatedView {
 impl Store for ConsolidatedView {
     fn name(&self) -> &str {
         self.inner.name()
-    }
-
-    fn abilities(&self) -> Abilities {
-        self.inner.abilities()
     }
 
     fn inner(&self) -> Option<&dyn Store> {

@@ -9,7 +9,7 @@ use super::log::NoLog;
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject, part};
 use super::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
-use super::{Abilities, Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Store, StoreError, Tree};
+use super::{Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Store, StoreError, Tree};
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
 #[derive(Debug, Clone)]
@@ -32,10 +32,6 @@ impl MemoryStore {
         held(&self.objects).get(key.as_str()).cloned()
     }
 
-    fn shown(&self, key: &Key<'_>) -> String {
-        object_name(&self.name, key)
-    }
-
     fn error(&self, action: &'static str, key: &Key<'_>, kind: std::io::ErrorKind) -> StoreError {
         StoreError::Io { action, object: self.shown(key), source: kind.into() }
     }
@@ -44,10 +40,6 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities { lists: true, is_remote: false }
     }
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {

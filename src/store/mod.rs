@@ -58,12 +58,19 @@ pub trait Store: Debug + Send + Sync {
     /// As messages name it; never a secret.
     fn name(&self) -> &str;
 
-    /// What it can do.
-    fn abilities(&self) -> Abilities;
-
     /// The store that it is wrapped around.
     fn inner(&self) -> Option<&dyn Store> {
         None
+    }
+
+    /// What it can do. Without more said, it tells its keys, and no network lies in between.
+    fn abilities(&self) -> Abilities {
+        self.inner().map_or(Abilities { lists: true, is_remote: false }, Store::abilities)
+    }
+
+    /// What stands at a key, as messages name it.
+    fn shown(&self, key: &Key<'_>) -> String {
+        node::object_name(self.name(), key)
     }
 
     /// Reads an object, or a part of it, into `into` (replaced); `None` where it is absent. More than `most` bytes are
@@ -81,7 +88,7 @@ pub trait Store: Debug + Send + Sync {
             return Ok(None);
         };
         let object_bytes = reader.length();
-        let (offset, length) = part.of(object_bytes, most, || node::object_name(self.name(), key))?;
+        let (offset, length) = part.of(object_bytes, most, || self.shown(key))?;
         reader.read_at(offset, length, into)?;
         Ok(Some(Found { object_bytes }))
     }
@@ -124,12 +131,12 @@ pub trait Store: Debug + Send + Sync {
 
     /// Writes a whole object; false where it was to be new, and another stands there.
     fn put(&self, key: &Key<'_>, _bytes: &[u8], _how: Put) -> Result<bool, StoreError> {
-        Err(StoreError::unsupported("write", node::object_name(self.name(), key)))
+        Err(StoreError::unsupported("write", self.shown(key)))
     }
 
     /// Begins an object that is written in order.
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
-        Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
+        Err(StoreError::unsupported("create", self.shown(key)))
     }
 
     /// Copies an object of another store, byte for byte; its size in bytes, `None` where it is absent. One of more than
@@ -146,7 +153,7 @@ pub trait Store: Debug + Send + Sync {
     /// Removes what stands at a key; false where it is known that nothing did. Links are not followed.
     fn remove(&self, key: &Key<'_>, _what: Tree<'_>) -> Result<bool, StoreError> {
         match self.kind(key)? {
-            Some(_) => Err(StoreError::unsupported("remove", node::object_name(self.name(), key))),
+            Some(_) => Err(StoreError::unsupported("remove", self.shown(key))),
             None => Ok(false),
         }
     }
@@ -158,33 +165,33 @@ pub trait Store: Debug + Send + Sync {
 
     /// Makes a folder, and those above it where they are missing; an error where something stands there.
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
+        Err(StoreError::unsupported("create", self.shown(key)))
     }
 
     /// Names what lies below a key in the same way whatever name the user gave it.
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         match self.inner() {
             Some(inner) => inner.identity(below),
-            None => node::object_name(self.name(), below).into_bytes(),
+            None => self.shown(below).into_bytes(),
         }
     }
 
     /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into. A link is not
     /// followed.
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
-        Err(StoreError::unsupported("create", node::object_name(self.name(), key)))
+        Err(StoreError::unsupported("create", self.shown(key)))
     }
 
     /// Where a hierarchy is written that is to lie below a key, and may replace what is there. What is written to it and
     /// removed from it is so through no link. Nothing is touched.
     fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination, StoreError> {
-        Err(StoreError::unsupported("write", node::object_name(self.name(), below)))
+        Err(StoreError::unsupported("write", self.shown(below)))
     }
 
     /// Moves what stands at a key to a local path where nothing is, or exchanges it for what is there; false where it cannot
     /// do that at once. What names there are is durable then.
     fn rename(&self, from: &Key<'_>, _to: &Path, _exchanges: bool) -> Result<bool, StoreError> {
-        Err(StoreError::unsupported("rename", node::object_name(self.name(), from)))
+        Err(StoreError::unsupported("rename", self.shown(from)))
     }
 
     /// How much can be written below a key.
@@ -403,7 +410,7 @@ fn copy_in_pieces<S: Store + ?Sized>(
         let written = found.map(|_| destination.put(to, &bytes, Put::Plain)).transpose()?;
         return Ok(written.map(|_| bytes.len() as u64));
     }
-    let object = || node::object_name(source.name(), from);
+    let object = || source.shown(from);
     let Some(mut reader) = source.open(from, most)? else { return Ok(None) };
     let length = reader.length();
     if length > most {

@@ -99,7 +99,7 @@ impl Node {
 
     /// As messages name it.
     pub fn name(&self) -> String {
-        object_name(self.store.name(), &self.prefix)
+        self.store.shown(&self.prefix)
     }
 
     /// Names the node in the same way whatever name the user gave it.
@@ -231,7 +231,7 @@ impl Node {
     /// The error of an object that was there, and was not when it was read.
     pub fn vanished(&self, key: &str) -> StoreError {
         match self.prefix.join(key) {
-            Ok(key) => StoreError::Vanished { object: object_name(self.store.name(), &key) },
+            Ok(key) => StoreError::Vanished { object: self.store.shown(&key) },
             Err(error) => error,
         }
     }

@@ -206,6 +206,33 @@ mod tests {
     }
 
     #[test]
+    fn elements_that_are_too_large_keep_their_size_and_order() {
+        let read = |text: &str| Dtype::read(&Json::from(text)).unwrap();
+        let text = read(">U300000");
+        assert!(
+            matches!(text.data_type, DataType::Other(_)) && text.data_type.name() == "fixed_length_utf32"
+        );
+        assert_eq!((text.size, text.order), (1_200_000, Some(V2ByteOrder::Big)));
+        assert_eq!((read("|S2000000").size, read("|S2000000").order), (2_000_000, None));
+        assert_eq!(Dtype::read(&Json::from("|V2000000")).ok(), None);
+    }
+
+    #[test]
+    fn single_bytes_are_taken_for_each_other_and_components_of_other_sizes_are_not() {
+        let view = |own: &str, stored: &str| {
+            let [own, stored] = [own, stored].map(|text| Dtype::read(&Json::from(text)).unwrap());
+            own.view_of(&stored)
+        };
+        assert_eq!(view("|i1", "|u1"), Some(View::AsStored));
+        assert_eq!(view("|b1", "|u1"), Some(View::AsStored));
+        assert_eq!(view(">i8", "<M8[s]"), Some(View::Swapped));
+        for (own, stored) in [("<c8", "<f8"), ("<i2", "<i2"), ("<i2", "<i4"), ("|u1", "|V1"), ("|S1", "|u1")]
+        {
+            assert_eq!(view(own, stored), None, "{own} {stored}");
+        }
+    }
+
+    #[test]
     fn type_strings_that_numpy_does_not_have_are_refused() {
         for text in [
             "\"f4\"",

@@ -154,10 +154,10 @@ pub(super) fn write(data_type: &DataType, is_big: bool) -> Result<String, NotInV
         DataType::String | DataType::Bytes { .. } => Some("O".to_owned()),
         number => numbers().find(|known| known.2 == *number).map(|(kind, size, _)| format!("{kind}{size}")),
     };
-    let order = match is_big {
-        _ if !has_order => '|',
-        true => '>',
-        false => '<',
+    let order = match (has_order, is_big) {
+        (false, _) => '|',
+        (true, true) => '>',
+        (true, false) => '<',
     };
     let help = "convert the values with --data-type";
     let unknown = || NotInV2::new(format!("the data type `{data_type}`")).with_help(help);

@@ -19,8 +19,7 @@ use super::publish::beside;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
-    Abilities, Depth, Destination, Entry, Key, Log, Node, ObjectReader, ObjectWriter, Put, Room, Store,
-    StoreError, Tree,
+    Depth, Destination, Entry, Key, Log, Node, ObjectReader, ObjectWriter, Put, Room, Store, StoreError, Tree,
 };
 
 /// A store in a local folder, which need not be there yet. Links are followed where it is read; nothing is created or removed
@@ -163,10 +162,6 @@ impl LocalStore {
 impl Store for LocalStore {
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities { lists: true, is_remote: false }
     }
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {

@@ -15,13 +15,10 @@ use target::Targets;
 
 use super::entry::EntryKind;
 use super::memory::MemoryReader;
-use super::node::object_name;
 use super::object::{PartReader, part as slice};
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
-use super::{
-    Abilities, Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, RemoteOptions, Store, StoreError,
-};
+use super::{Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, RemoteOptions, Store, StoreError};
 
 /// Bytes that a reference file holds at most: about ten million references.
 const MOST_BYTES: u64 = 1 << 30;
@@ -92,10 +89,6 @@ impl ReferenceStore {
         Ok(opened.and_then(Option::as_ref))
     }
 
-    fn shown(&self, key: &Key<'_>) -> String {
-        object_name(&self.name, key)
-    }
-
     /// The reference of a key, and what opens targets.
     fn find(&self, key: &Key<'_>) -> Result<Option<(&Reference, &Targets)>, StoreError> {
         let Some(opened) = self.opened()? else { return Ok(None) };
@@ -123,10 +116,6 @@ impl ReferenceStore {
 impl Store for ReferenceStore {
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities { lists: true, is_remote: false }
     }
 
     fn read(

@@ -12,10 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 
 use crate::store::entry::EntryKind;
-use crate::store::node::object_name;
 use crate::store::{
-    Abilities, Ahead, Depth, Destination, Entry, Found, Key, Log, Modes, Node, ObjectReader, ObjectWriter,
-    Part, Put, Room, Store, StoreError, Tree,
+    Ahead, Depth, Destination, Entry, Found, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, Put,
+    Room, Store, StoreError, Tree,
 };
 
 use part::FaultyPart;
@@ -198,7 +197,7 @@ impl Faulty {
         key: &Key<'_>,
         whole: impl FnOnce() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.faults.call(call, &object_name(self.inner.name(), key), whole, || ())
+        self.faults.call(call, &self.inner.shown(key), whole, || ())
     }
 
     /// Leaves what an interrupted replacement leaves: half a file under a temporary name, where there are files.
@@ -218,10 +217,6 @@ impl Store for Faulty {
         self.inner.name()
     }
 
-    fn abilities(&self) -> Abilities {
-        self.inner.abilities()
-    }
-
     fn inner(&self) -> Option<&dyn Store> {
         Some(&*self.inner)
     }
@@ -233,13 +228,13 @@ impl Store for Faulty {
         most: u64,
         into: &mut Vec<u8>,
     ) -> Result<Option<Found>, StoreError> {
-        self.faults.hear(Heard::Read(object_name(self.inner.name(), key), part));
+        self.faults.hear(Heard::Read(self.inner.shown(key), part));
         self.call(Call::Read, key, || self.inner.read(key, part, most, into))
     }
 
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         let opened = self.call(Call::Open, key, || self.inner.open(key, most))?;
-        let name = object_name(self.inner.name(), key);
+        let name = self.inner.shown(key);
         Ok(opened
             .map(|inner| Box::new(FaultyPart { inner, name, faults: self.faults.clone() }) as ObjectReader))
     }
@@ -271,14 +266,14 @@ impl Store for Faulty {
 
     fn expect(&self, soon: &[(Key<'_>, Part)]) {
         for (key, part) in soon {
-            self.faults.hear(Heard::Expected(object_name(self.inner.name(), key), *part));
+            self.faults.hear(Heard::Expected(self.inner.shown(key), *part));
         }
         self.inner.expect(soon);
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
         let inner = self.call(Call::Create, key, || self.inner.writer(key))?;
-        let name = object_name(self.inner.name(), key);
+        let name = self.inner.shown(key);
         Ok(Box::new(FaultyPart { inner: Some(inner), name, faults: self.faults.clone() }))
     }
 
@@ -294,7 +289,7 @@ impl Store for Faulty {
                 let _ = self.inner.put(to, first_half(&bytes), Put::Plain);
             }
         };
-        let name = object_name(self.inner.name(), to);
+        let name = self.inner.shown(to);
         self.faults.call(Call::Copy, &name, || self.inner.copy_from(source, (from, to), most), half)
     }
 
@@ -305,7 +300,7 @@ impl Store for Faulty {
             Put::Whole | Put::Durable => self.leave_half(key, bytes),
             Put::New => {}
         };
-        let name = object_name(self.inner.name(), key);
+        let name = self.inner.shown(key);
         self.faults.call(call, &name, || self.inner.put(key, bytes, how), half)
     }
 
@@ -323,7 +318,7 @@ impl Store for Faulty {
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
         let inner = self.call(Call::Create, key, || self.inner.begin_log(key))?;
-        let name = object_name(self.inner.name(), key);
+        let name = self.inner.shown(key);
         Ok(Box::new(FaultyPart { inner, name, faults: self.faults.clone() }))
     }
 

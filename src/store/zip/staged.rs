@@ -9,7 +9,6 @@ use super::node_of_file;
 use super::writer::{MemberEntry, MemberWriter, ZipWriter};
 use crate::store::entry::EntryKind;
 use crate::store::local;
-use crate::store::node::object_name;
 use crate::store::object::PartReader;
 use crate::store::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
 use crate::store::{
@@ -115,7 +114,7 @@ impl Store for StagedZip {
         most: u64,
     ) -> Result<Option<u64>, StoreError> {
         let Some(reader) = source.open(from, most)? else { return Ok(None) };
-        let (found, object) = (reader.length(), object_name(source.name(), from));
+        let (found, object) = (reader.length(), source.shown(from));
         if found > most {
             return Err(StoreError::TooLarge { object, found, bound: most });
         }
