@@ -34,7 +34,10 @@ pub struct Location {
 /// The node of a location once it was asked for, as long as somebody has it: a zip file is read once, and is not held
 /// open by its name.
 #[derive(Debug, Clone, Default)]
-struct NodeCache(Arc<Mutex<Option<(Weak<dyn Store>, Key<'static>)>>>);
+struct NodeCache(Arc<Mutex<Option<CachedNode>>>);
+
+/// A node of a store that others have.
+type CachedNode = (Weak<dyn Store>, Key<'static>);
 
 /// It follows from the rest.
 impl PartialEq for NodeCache {
