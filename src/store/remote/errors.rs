@@ -213,8 +213,10 @@ fn known(code: &str) -> Option<&'static str> {
         "InvalidResourceName" => {
             "that is no name of a container: 3 to 63 small letters, digits and single `-`"
         }
-        "AuthenticationFailed" | "AuthenticationRequired" | "AuthorizationFailure" => CREDENTIALS,
-        "InvalidAuthenticationInfo" => CREDENTIALS,
+        "AuthenticationFailed"
+        | "AuthenticationRequired"
+        | "AuthorizationFailure"
+        | "InvalidAuthenticationInfo" => CREDENTIALS,
         _ => return None,
     })
 }

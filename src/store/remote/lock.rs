@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
 use super::answer::header;
-use super::client::{Client, PutOutcome};
+use super::change::PutOutcome;
+use super::client::Client;
 use super::runtime::held;
 use super::service::seconds;
 use crate::store::{Asker, Holding, StoreError, machine};

@@ -6,6 +6,7 @@
 mod address;
 mod answer;
 mod aws_files;
+mod change;
 mod client;
 mod configuration;
 mod copy;
@@ -29,7 +30,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 pub(super) use address::Address;
 use address::Kind;
-use client::{Client, GetRequest, GetResult, ListRequest, PutOutcome};
+use change::PutOutcome;
+use client::{Client, GetRequest, GetResult, ListRequest};
 pub(super) use configuration::{has_effect, is_setting};
 use copy::Sizes;
 use futures_util::future::{join, try_join_all};

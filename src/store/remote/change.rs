@@ -1,0 +1,159 @@
+//! What is changed in a bucket: objects that are written, copied and removed.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use futures_util::StreamExt;
+use object_store::multipart::PartId;
+use object_store::path::Path;
+use object_store::{ObjectStoreExt, PutMode};
+use reqwest::header::HeaderMap;
+
+use super::answer::Answer;
+use super::client::{Client, path};
+use super::errors::Failure;
+use super::service::Call;
+use crate::store::StoreError;
+
+/// The most bytes of an answer that is a document.
+const MOST_ANSWER: u64 = 1 << 20;
+
+/// What became of an object that is written under a condition.
+#[derive(Debug)]
+pub(super) enum PutOutcome {
+    Done(HeaderMap),
+    /// The condition does not hold.
+    Refused,
+    /// The server takes no conditions.
+    Unsupported,
+}
+
+impl Client {
+    /// Makes a request that changes an object.
+    async fn change<T>(
+        &self,
+        action: &'static str,
+        key: &str,
+        work: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<T, StoreError> {
+        let done = self.service.change(Call::of(Some(key), MOST_ANSWER), work).await;
+        done.map(|(made, _)| made).map_err(|failure| self.failed(action, key, failure))
+    }
+
+    /// Writes a whole object.
+    pub(super) async fn put(&self, key: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
+        let work = async { self.stores.objects.put(&path(key)?, bytes.into()).await };
+        self.change("write", key, work).await.map(drop)
+    }
+
+    /// Writes a whole object under a condition.
+    pub(super) async fn put_if(
+        &self,
+        action: &'static str,
+        key: &str,
+        bytes: Vec<u8>,
+        mode: PutMode,
+    ) -> Result<PutOutcome, StoreError> {
+        let is_update = matches!(mode, PutMode::Update(_));
+        let work = async { self.stores.objects.put_opts(&path(key)?, bytes.into(), mode.into()).await };
+        let failure = match self.service.change(Call::of(Some(key), MOST_ANSWER), work).await {
+            Ok((_, headers)) => return Ok(PutOutcome::Done(headers)),
+            Err(failure) => failure,
+        };
+        match failure.status() {
+            Some(404) if is_update => Ok(PutOutcome::Refused),
+            Some(304 | 409 | 412) => Ok(PutOutcome::Refused),
+            Some(400 | 405 | 501) => Ok(PutOutcome::Unsupported),
+            _ => Err(self.failed(action, key, failure)),
+        }
+    }
+
+    /// Has the server copy an object of so many bytes; its answer where it does not.
+    pub(super) async fn copy(
+        &self,
+        from: &str,
+        to: &str,
+        bytes: u64,
+    ) -> Result<Option<Box<Answer>>, StoreError> {
+        let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
+        match self.service.change(Call::of(Some(to), MOST_ANSWER).moving(bytes), work).await {
+            Ok(_) => Ok(None),
+            Err(Failure::Answered(answer)) => Ok(Some(answer)),
+            Err(failure) => Err(self.failed("copy", from, failure)),
+        }
+    }
+
+    /// Removes an object, if there is one.
+    pub(super) async fn delete(&self, key: &str) -> Result<(), StoreError> {
+        let work = async { self.stores.one_by_one.delete(&path(key)?).await };
+        match self.service.change(Call::of(Some(key), MOST_ANSWER), work).await {
+            Err(failure) if failure.status() != Some(404) => Err(self.failed("remove", key, failure)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes objects by one request; those that are left, which are all where the store has no such request. Why they are
+    /// left shows when each is removed by itself.
+    pub(super) async fn delete_together(&self, keys: &[String]) -> Vec<String> {
+        if !self.deletes_together.load(Ordering::Relaxed) {
+            return keys.to_vec();
+        }
+        let paths: Vec<_> = keys.iter().map(|key| path(key)).collect();
+        let removed = self.stores.objects.delete_stream(futures_util::stream::iter(paths).boxed());
+        let work =
+            async { Ok(removed.filter_map(|removed| std::future::ready(removed.ok())).collect().await) };
+        let done = self.service.change(Call::of(None, 16 * MOST_ANSWER), work).await;
+        let gone: BTreeSet<Path> = done.map(|(gone, _)| gone).unwrap_or_default();
+        if gone.is_empty() {
+            self.deletes_together.store(false, Ordering::Relaxed);
+        }
+        let (gone, left): (Vec<String>, Vec<String>) =
+            keys.iter().cloned().partition(|key| Path::parse(key).is_ok_and(|path| gone.contains(&path)));
+        for key in &gone {
+            self.service.open.forget(key);
+        }
+        left
+    }
+
+    /// Begins an upload in parts; what names it.
+    pub(super) async fn begin_upload(&self, key: &str) -> Result<String, StoreError> {
+        let id =
+            self.change("write", key, async { self.bucket()?.create_multipart(&path(key)?).await }).await?;
+        self.service.open.begin(key, &id);
+        Ok(id)
+    }
+
+    /// Uploads a part, which are counted from 0; what names it when the upload ends.
+    pub(super) async fn upload_part(
+        &self,
+        key: &str,
+        id: &String,
+        number: usize,
+        bytes: Vec<u8>,
+    ) -> Result<PartId, StoreError> {
+        self.change("write", key, async {
+            self.bucket()?.put_part(&path(key)?, id, number, bytes.into()).await
+        })
+        .await
+    }
+
+    /// Ends an upload: the object is there, whole.
+    pub(super) async fn end_upload(
+        &self,
+        key: &str,
+        id: &String,
+        parts: Vec<PartId>,
+    ) -> Result<(), StoreError> {
+        self.change("write", key, async { self.bucket()?.complete_multipart(&path(key)?, id, parts).await })
+            .await?;
+        self.service.open.end(key, id);
+        Ok(())
+    }
+
+    /// Gives an upload up: its parts take no room any more.
+    pub(super) async fn abort_upload(&self, key: &str, id: &String) -> Result<(), StoreError> {
+        self.change("remove", key, async { self.bucket()?.abort_multipart(&path(key)?, id).await }).await?;
+        self.service.open.end(key, id);
+        Ok(())
+    }
+}
