@@ -1,7 +1,7 @@
 //! Why the work on a chunk ended, and at which.
 
 use super::interrupt::Interrupted;
-use crate::codec::{ChainFault, ChainFaultKind};
+use crate::codec::ChainFault;
 use crate::diagnostic::quantity::bytes;
 use crate::store::StoreError;
 
@@ -56,7 +56,7 @@ impl Fault {
     /// Whether a value of an intact chunk cannot be written as it was asked for.
     pub fn is_of_value(&self) -> bool {
         match self {
-            Fault::Chain(fault) => matches!(fault.kind, ChainFaultKind::Element { .. }),
+            Fault::Chain(fault) => fault.element().is_some(),
             Fault::At { fault, .. } => fault.is_of_value(),
             _ => false,
         }

@@ -8,7 +8,7 @@ use super::stored::StoredArray;
 use super::subchunks::{OpenedObject, SubchunkSource};
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::{advance, as_index};
-use crate::codec::{BoundChain, ChainFault, ChainFaultKind, element_bits};
+use crate::codec::{BoundChain, ChainFault, CodecError, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel};
 use crate::kernel::ElementFault;
@@ -114,13 +114,13 @@ pub fn element_fault(
     let position = subchunk.position(fault.index as u64);
     let size = source.size();
     let bits = elements.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
-    let kind = ChainFaultKind::Element {
+    let kind = CodecError::Element {
         fault,
         position: Some(position.into_boxed_slice()),
         bits,
         types: Some((source, target)),
     };
-    Fault::Chain(ChainFault { place: "-".into(), codec: "cast_value".to_owned(), kind })
+    Fault::Chain(ChainFault { place: "-".into(), codec: "cast_value".to_owned(), kind: kind.into() })
 }
 
 impl StoredArray {

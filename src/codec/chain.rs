@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fault::{ChainFault, ChainFaultKind};
-use super::kinds::{ArrayCodec, BytesCodec, Contexts, Role};
+use super::kinds::{BytesCodec, Coder, Contexts, DecodedSize, Output, Role};
 use super::sharding::BoundSharding;
 use super::value_program::Tiles;
 use crate::metadata::extension::CodecMetadata;
@@ -26,7 +26,7 @@ pub(super) use bind::ElementSize;
 #[derive(Debug, Clone)]
 pub enum Codec {
     /// A codec that takes an array.
-    Array(Arc<dyn ArrayCodec>),
+    Array(Arc<dyn Coder>),
     /// `sharding_indexed`.
     Sharding(Box<BoundSharding>),
     /// A bytes->bytes codec.
@@ -96,6 +96,11 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// A buffer to write to, for a codec that takes an array.
+    fn output<'a>(&'a mut self, bytes: &'a mut Vec<u8>) -> Output<'a> {
+        Output { bytes, allowed: DecodedSize::AtMost(usize::MAX), contexts: &mut self.contexts }
+    }
+
     /// The workspace of the chain inside a shard.
     pub(super) fn inner(&mut self) -> &mut Workspace {
         self.inner.get_or_insert_default()

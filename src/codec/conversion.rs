@@ -5,7 +5,7 @@ mod fused;
 mod steps;
 
 use super::chain::{BindError, BoundChain, ByShape, Codec, OfShape, Workspace};
-use super::fault::{ChainFault, ChainFaultKind};
+use super::fault::{ChainFault, CodecError};
 use super::is_filled_with;
 use super::kinds::Role;
 use super::region::{RegionCopy, as_index};
@@ -366,13 +366,13 @@ impl Conversion {
             Some(order) => order.iter().map(|dimension| encoded[*dimension]).collect(),
             None => encoded,
         };
-        let kind = ChainFaultKind::Element {
+        let kind = CodecError::Element {
             fault: fault.fault,
             position: Some(position.into_boxed_slice()),
             bits: fault.bits,
             types: fault.types,
         };
-        ChainFault { place: place.into(), codec, kind }
+        ChainFault { place: place.into(), codec, kind: kind.into() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Elements of any length: a chunk of `vlen-utf8` and its like taken apart, and put together again.
 
 use super::chain::{BoundChain, Codec, Workspace};
-use super::fault::{ChainFault, ChainFaultKind};
+use super::fault::{ChainFault, CodecError};
 use super::kinds::Role;
 use super::kinds::vlen::framing::Vlen;
 use super::region::{advance, as_index};
@@ -97,7 +97,7 @@ impl VlenChain {
     /// Where the elements lie, in the order in which they are encoded.
     pub fn places(&self, framed: &[u8], places: &mut Vec<ElementPlace>) -> Result<(), ChainFault> {
         let found = self.vlen.each(framed, |offset, length| places.push((offset, length)));
-        found.map_err(|error| self.fault(error.to_string()))
+        found.map_err(|error| self.fault(error))
     }
 
     /// Elements of a chunk.
@@ -122,7 +122,7 @@ impl VlenChain {
         fill: &[u8],
         framed: &mut Vec<u8>,
     ) -> Result<(), ChainFault> {
-        let too_many = || self.fault("more elements than 32 bits can count".to_owned());
+        let too_many = || self.fault(CodecError::Bytes("more elements than 32 bits can count".to_owned()));
         let count = u32::try_from(self.vlen.num_elements).map_err(|_| too_many())?;
         framed.clear();
         framed.extend(count.to_le_bytes());
@@ -164,8 +164,8 @@ impl VlenChain {
         self.chain.context_bytes_of(self.place + 1, bytes)
     }
 
-    fn fault(&self, reason: String) -> ChainFault {
-        self.chain.codecs()[self.place].fault(self.place, ChainFaultKind::Bytes(reason))
+    fn fault(&self, error: CodecError) -> ChainFault {
+        self.chain.codecs()[self.place].fault(self.place, error.into())
     }
 }
 

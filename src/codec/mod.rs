@@ -17,7 +17,7 @@ pub mod value_program;
 
 pub use chain::{BindError, BoundChain, BoundCodec, Codec, Workspace};
 pub use conversion::Conversion;
-pub use fault::{ChainFault, ChainFaultKind};
+pub use fault::{ChainFault, ChainFaultKind, CodecError};
 pub use recoding::Recoding;
 pub use sharding::BoundSharding;
 

@@ -2,7 +2,7 @@
 //! to elements, whatever these are and whatever has encoded them.
 
 use super::chain::{BoundChain, BoundCodec, Codec, Workspace};
-use super::fault::{ChainFault, ChainFaultKind};
+use super::fault::ChainFault;
 use super::kinds::Role;
 use crate::pipeline::Representation;
 
@@ -56,9 +56,7 @@ impl Recoding {
         let place = self.keep - 1;
         let codec = &chain.codecs()[place];
         match codec.codec.role() {
-            Role::Vlen(vlen) => {
-                vlen.check(kept).map_err(|error| codec.fault(place, ChainFaultKind::Bytes(error.to_string())))
-            }
+            Role::Vlen(vlen) => vlen.check(kept).map_err(|error| codec.fault(place, error.into())),
             _ => Ok(()),
         }
     }

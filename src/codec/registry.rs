@@ -6,8 +6,7 @@
 //! The names of numcodecs are those that zarr-python writes; no registry has them.
 
 use super::kinds::{
-    self, ArrayKind, BytesCodec, BytesCodecError, BytesKind, CodecSource, InnerKind, Parsed, Shorthand,
-    V2Form,
+    self, ArrayKind, BytesCodec, BytesKind, CodecSource, InnerKind, Parsed, Shorthand, V2Form,
 };
 use crate::diagnostic::spelling;
 use crate::metadata::extension::CodecMetadata;
@@ -171,17 +170,17 @@ static ARRAY_TO_ARRAY: &[Entry] = &[
     to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE)
         .without_v2(V2_QUANTIZES)
         .with_defaults(&[("rounding", "\"nearest-even\"")]),
-    to_array("numcodecs.astype", V2Id::Filter("astype"), false, &kinds::astype::ASTYPE),
+    to_array("numcodecs.astype", V2Id::Filter("astype"), false, &kinds::filter::ASTYPE),
     to_array("numcodecs.bitround", V2Id::Filter("bitround"), false, &kinds::bitround::BITROUND),
-    to_array("numcodecs.delta", V2Id::Filter("delta"), false, &kinds::delta::DELTA),
+    to_array("numcodecs.delta", V2Id::Filter("delta"), false, &kinds::filter::DELTA),
     to_array(
         "numcodecs.fixedscaleoffset",
         V2Id::Filter("fixedscaleoffset"),
         false,
-        &kinds::fixedscaleoffset::FIXED_SCALE_OFFSET,
+        &kinds::filter::FIXED_SCALE_OFFSET,
     ),
     to_array("numcodecs.packbits", V2Id::Filter("packbits"), false, &kinds::pack_booleans::PACK_BOOLEANS),
-    to_array("numcodecs.quantize", V2Id::Filter("quantize"), false, &kinds::quantize::QUANTIZE),
+    to_array("numcodecs.quantize", V2Id::Filter("quantize"), false, &kinds::filter::QUANTIZE),
     to_array("reshape", V2Id::None, true, &kinds::reshape::RESHAPE),
     to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET)
         .without_v2(V2_QUANTIZES)
@@ -212,25 +211,25 @@ static ARRAY_TO_BYTES: &[Entry] = &[
 static BYTES_TO_BYTES: &[Entry] = &[
     bytes("blosc", V2Id::Compressor("blosc"), true, &kinds::blosc::BLOSC),
     bytes("conditional", V2Id::None, true, &kinds::conditional::CONDITIONAL),
-    bytes("crc32c", V2Id::Filter("crc32c"), true, &kinds::crc32c::CRC32C),
-    bytes("gzip", V2Id::Compressor("gzip"), true, &kinds::gzip::GZIP),
-    bytes("numcodecs.adler32", V2Id::Filter("adler32"), false, &kinds::adler32::ADLER32),
+    bytes("crc32c", V2Id::Filter("crc32c"), true, &kinds::checksum::CRC32C),
+    bytes("gzip", V2Id::Compressor("gzip"), true, &kinds::deflate::GZIP),
+    bytes("numcodecs.adler32", V2Id::Filter("adler32"), false, &kinds::checksum::ADLER32),
     bytes("numcodecs.blosc", V2Id::None, false, &kinds::blosc::NUMCODECS),
     bytes("numcodecs.bz2", V2Id::Compressor("bz2"), false, &kinds::bz2::BZ2),
-    bytes("numcodecs.crc32", V2Id::Filter("crc32"), false, &kinds::crc32::CRC32),
-    bytes("numcodecs.crc32c", V2Id::None, false, &kinds::crc32c::NUMCODECS),
-    bytes("numcodecs.fletcher32", V2Id::Filter("fletcher32"), false, &kinds::fletcher32::FLETCHER32),
-    bytes("numcodecs.gzip", V2Id::None, false, &kinds::gzip::NUMCODECS),
+    bytes("numcodecs.crc32", V2Id::Filter("crc32"), false, &kinds::checksum::CRC32),
+    bytes("numcodecs.crc32c", V2Id::None, false, &kinds::checksum::NUMCODECS_CRC32C),
+    bytes("numcodecs.fletcher32", V2Id::Filter("fletcher32"), false, &kinds::checksum::FLETCHER32),
+    bytes("numcodecs.gzip", V2Id::None, false, &kinds::deflate::NUMCODECS_GZIP),
     bytes(
         "numcodecs.jenkins_lookup3",
         V2Id::Filter("jenkins_lookup3"),
         false,
-        &kinds::jenkins_lookup3::JENKINS_LOOKUP3,
+        &kinds::checksum::JENKINS_LOOKUP3,
     ),
     bytes("numcodecs.lz4", V2Id::Compressor("lz4"), false, &kinds::lz4::LZ4),
     bytes("numcodecs.lzma", V2Id::Compressor("lzma"), false, &kinds::lzma::LZMA),
     bytes("numcodecs.shuffle", V2Id::Filter("shuffle"), false, &kinds::shuffle::SHUFFLE),
-    bytes("numcodecs.zlib", V2Id::Compressor("zlib"), false, &kinds::zlib::ZLIB),
+    bytes("numcodecs.zlib", V2Id::Compressor("zlib"), false, &kinds::deflate::ZLIB),
     bytes("numcodecs.zstd", V2Id::None, false, &kinds::zstd::NUMCODECS),
     Entry::new("zarrs.gdeflate", V2Id::None, CodecKind::BytesToBytes, false)
         .not_decoded()
@@ -297,15 +296,15 @@ pub fn parse_bytes_codec(codec: &CodecMetadata) -> Option<Parsed<BytesCodec>> {
 
 impl BytesCodec {
     /// Makes a codec from its metadata.
-    pub fn new(name: &str, configuration: Option<&Object>) -> Result<Self, BytesCodecError> {
+    pub fn new(name: &str, configuration: Option<&Object>) -> Result<Self, String> {
         match inner_kind(name) {
             InnerKind::Bytes(Some(kind)) => BytesCodec::checked(
                 name,
                 kind,
                 &CodecSource { configuration, pointer: "", inner: inner_kind },
             ),
-            InnerKind::Bytes(None) | InnerKind::Unknown => Err(BytesCodecError::not_run(name)),
-            InnerKind::Array => Err(BytesCodecError::not_bytes(name)),
+            InnerKind::Bytes(None) | InnerKind::Unknown => Err(kinds::not_run(name)),
+            InnerKind::Array => Err(kinds::not_bytes(name)),
         }
     }
 }

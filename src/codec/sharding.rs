@@ -3,9 +3,10 @@
 //! Whole shards in memory here; the engine streams them inner chunk by inner chunk with the same pieces.
 
 use super::chain::{BindError, BoundChain, ElementSize, Workspace};
-use super::fault::ChainFaultKind;
+use super::fault::{ChainFaultKind, CodecError};
 use super::is_filled_with;
 use super::kinds::array::zeroed;
+use super::kinds::error::reserve;
 use super::region::{RegionCopy, advance, as_index};
 use crate::memory::fallibly;
 use crate::metadata::array::num_elements;
@@ -183,7 +184,7 @@ impl BoundSharding {
         workspace: &mut Workspace,
     ) -> Result<(), ChainFaultKind> {
         let mut decoded = Vec::new();
-        room_for(&mut decoded, entries.len() * 16)?;
+        reserve(&mut decoded, entries.len() * 16)?;
         for entry in entries {
             let (offset, length) = entry.unwrap_or((ABSENT, ABSENT));
             decoded.extend_from_slice(&offset.to_ne_bytes());
@@ -207,7 +208,7 @@ impl BoundSharding {
         }
         let (mut chunk, mut chunk_encoded) = (self.new_inner_chunk()?, Vec::new());
         let mut entries = Vec::new();
-        room_for(&mut entries, as_index(self.num_inner_chunks()))?;
+        reserve(&mut entries, as_index(self.num_inner_chunks()))?;
         let mut position = vec![0; self.grid_shape.len()];
         // A shard without elements has no inner chunks.
         while self.num_inner_chunks() > 0 {
@@ -307,8 +308,10 @@ impl BoundSharding {
     /// A fault of a chain inside the shard as one of the shard; `context` says where.
     fn fault_inside(context: &str, fault: &super::fault::ChainFault) -> ChainFaultKind {
         match fault.kind {
-            ChainFaultKind::Memory { needed } => ChainFaultKind::Memory { needed },
-            ChainFaultKind::Checksum(_) => ChainFaultKind::Checksum(format!("{context}: {fault}")),
+            ChainFaultKind::Codec(CodecError::Memory { needed }) => CodecError::Memory { needed }.into(),
+            ChainFaultKind::Codec(CodecError::Checksum(_)) => {
+                CodecError::Checksum(format!("{context}: {fault}")).into()
+            }
             _ => ChainFaultKind::Shard(format!("{context}: {fault}")),
         }
     }
@@ -332,15 +335,11 @@ fn checked_entry(
         ))),
     }
 }
-/// Makes room for `more` items.
-fn room_for<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), ChainFaultKind> {
-    let needed = (more as u64).saturating_mul(size_of::<T>() as u64);
-    fallibly(|| buffer.try_reserve(more)).map_err(|_| ChainFaultKind::Memory { needed })
-}
 
-/// Appends bytes, if there is memory for them.
-fn append(buffer: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ChainFaultKind> {
-    room_for(buffer, bytes.len())?;
+/// Appends bytes, if there is memory for them; the buffer grows by more than it is asked for.
+fn append(buffer: &mut Vec<u8>, bytes: &[u8]) -> Result<(), CodecError> {
+    let needed = bytes.len() as u64;
+    fallibly(|| buffer.try_reserve(bytes.len())).map_err(|_| CodecError::Memory { needed })?;
     buffer.extend_from_slice(bytes);
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! it. What lies beyond the edge of the array is padding, which may hold anything.
 
 use super::chain::BoundChain;
-use super::fault::{ChainFault, ChainFaultKind};
+use super::fault::{ChainFault, CodecError};
 use crate::data_type::DataType;
 use crate::grid::unravel;
 use crate::kernel::{ElementFault, FaultKind};
@@ -39,13 +39,13 @@ impl ValueCheck {
             let Some(byte) = bytes.find(|byte| **byte > 1) else { continue };
             let position = unravel(index as u64, shape);
             if position.iter().zip(valid).all(|(index, end)| index < end) {
-                let kind = ChainFaultKind::Element {
+                let kind = CodecError::Element {
                     fault: ElementFault { kind: FaultKind::NotBool, index },
                     position: Some(position.into_boxed_slice()),
                     bits: u64::from(*byte),
                     types: None,
                 };
-                return Err(ChainFault { place: "-".into(), codec: "bool".to_owned(), kind });
+                return Err(ChainFault { place: "-".into(), codec: "bool".to_owned(), kind: kind.into() });
             }
         }
         Ok(())
@@ -86,6 +86,7 @@ fn gather(data_type: &DataType, start: usize, offsets: &mut Vec<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::fault::ChainFaultKind;
     use crate::metadata::json::Json;
 
     #[test]
@@ -93,7 +94,8 @@ mod tests {
         let check = ValueCheck::of(&DataType::Bool).unwrap();
         assert!(check.check(&[0, 1, 7, 7], &[2, 2], &[1, 2]).is_ok());
         let fault = check.check(&[0, 3, 7, 7], &[2, 2], &[1, 2]).unwrap_err();
-        let ChainFaultKind::Element { position: Some(position), bits, .. } = &fault.kind else {
+        let ChainFaultKind::Codec(CodecError::Element { position: Some(position), bits, .. }) = &fault.kind
+        else {
             panic!("{fault}")
         };
         assert_eq!((&**position, *bits), ([0, 1].as_slice(), 3));

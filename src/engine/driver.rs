@@ -285,7 +285,7 @@ pub(super) fn guarded<R>(work: impl FnOnce() -> Result<R, Fault>) -> Result<R, F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{ChainFault, ChainFaultKind};
+    use crate::codec::{ChainFault, CodecError};
 
     #[test]
     fn driver_folds_in_order_for_any_number_of_threads() {
@@ -302,11 +302,11 @@ mod tests {
     fn fault_of_the_program_or_the_machine_is_none_of_the_data() {
         let panic = guarded::<()>(|| panic!("a bug")).unwrap_err();
         let chain = |kind| Fault::Chain(ChainFault { place: "0".into(), codec: "zstd".to_owned(), kind });
-        let of_machine = [panic, Fault::Memory { needed: 1 }, chain(ChainFaultKind::Memory { needed: 1 })];
+        let of_machine = [panic, Fault::Memory { needed: 1 }, chain(CodecError::Memory { needed: 1 }.into())];
         for fault in of_machine {
             assert!(!fault.is_of_data() && !fault.of_source(3).is_of_data());
         }
-        assert!(chain(ChainFaultKind::Checksum("wrong".to_owned())).of_source(3).is_of_data());
+        assert!(chain(CodecError::Checksum("wrong".to_owned()).into()).of_source(3).is_of_data());
         assert!(Fault::Other("short".to_owned()).is_of_data());
     }
 

@@ -10,7 +10,7 @@ use super::budget::Budget;
 use super::error::OperationError;
 use super::options::{ApplyCodecOptions, Stream};
 use crate::array::interrupt::Interrupt;
-use crate::codec::fault::ChainFaultKind;
+use crate::codec::fault::{ChainFaultKind, CodecError};
 use crate::codec::{BoundChain, ChainFault};
 use crate::kernel::FaultKind;
 use crate::pipeline::Representation;
@@ -119,7 +119,7 @@ fn describe_fault(
     fault: ChainFault,
 ) -> OperationError {
     let element = match &fault.kind {
-        ChainFaultKind::Element { fault, position, .. } => {
+        ChainFaultKind::Codec(CodecError::Element { fault, position, .. }) => {
             let index = position.clone().unwrap_or_else(|| Box::from([fault.index as u64]));
             let of = if fault.kind == FaultKind::NotBool { "decoded array" } else { "codec's input" };
             format!(" at element {index:?} of the {of}")

@@ -4,7 +4,7 @@ use super::quantize::quantization::Quantization;
 use crate::array::chunk_set::position;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::codec::fault::element_help;
-use crate::codec::{ChainFault, ChainFaultKind};
+use crate::codec::{ChainFault, ChainFaultKind, CodecError};
 use crate::diagnostic::quantity::bytes;
 use crate::kernel::FaultKind;
 use crate::metadata::array::ArrayMetadata;
@@ -60,7 +60,7 @@ pub(super) fn explain(
 }
 
 fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) -> OperationError {
-    let ChainFaultKind::Element { fault, position, bits, types } = &error.kind else {
+    let ChainFaultKind::Codec(CodecError::Element { fault, position, bits, types }) = &error.kind else {
         let help = error
             .chunk_help()
             .unwrap_or("the chunk is damaged, or was not written by this chain; restore it and run again");

@@ -14,7 +14,7 @@ pub use sharding_indexed::IndexLocation;
 
 use std::sync::Arc;
 
-use crate::codec::kinds::{ArrayCodec, BytesCodec, Role};
+use crate::codec::kinds::{BytesCodec, Coder, Role};
 use crate::codec::registry;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
@@ -23,7 +23,7 @@ use crate::metadata::extension::CodecMetadata;
 #[derive(Debug, Clone)]
 pub enum BoundConfiguration {
     /// A codec that takes an array.
-    Array(Arc<dyn ArrayCodec>),
+    Array(Arc<dyn Coder>),
     /// `sharding_indexed`.
     Sharding(ShardingStage),
     /// A bytes->bytes codec.

@@ -2,7 +2,7 @@
 
 use super::{BoundCodec, Codec, Workspace};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
-use crate::codec::kinds::{BytesCodecError, DecodedSize};
+use crate::codec::kinds::{CodecError, DecodedSize};
 use crate::grid::unravel;
 use crate::pipeline::{BytesSize, Representation};
 
@@ -21,12 +21,10 @@ impl BoundCodec {
         Self::expect_fixed_size(&self.decoded, decoded)?;
         match &self.codec {
             Codec::Array(codec) => {
-                codec.encode(decoded, encoded).map_err(|fault| in_frame(fault.into(), &self.decoded))
+                codec.encode(decoded, &mut ws.output(encoded)).map_err(|error| in_frame(error, &self.decoded))
             }
             Codec::Sharding(codec) => codec.encode(decoded, encoded, ws),
-            Codec::BytesToBytes(codec) => {
-                codec.encode(decoded, encoded, &mut ws.contexts).map_err(|error| bytes_fault(&error))
-            }
+            Codec::BytesToBytes(codec) => Ok(codec.encode(decoded, encoded, &mut ws.contexts)?),
             Codec::Unread => Err(not_run()),
         }
     }
@@ -41,7 +39,7 @@ impl BoundCodec {
         match &self.codec {
             Codec::Array(codec) => {
                 let frame = if self.encoded.array().is_some() { &self.encoded } else { &self.decoded };
-                codec.decode(encoded, decoded).map_err(|fault| in_frame(fault.into(), frame))
+                codec.decode(encoded, &mut ws.output(decoded)).map_err(|error| in_frame(error, frame))
             }
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
             Codec::BytesToBytes(codec) => {
@@ -49,11 +47,12 @@ impl BoundCodec {
                 let room = ws.room.and_then(|room| usize::try_from(room).ok());
                 let room = room.filter(|room| size.limit() > *room);
                 let bound = room.map_or(size, DecodedSize::AtMost);
-                codec.decode(encoded, decoded, bound, &mut ws.contexts).map_err(|error| match room {
-                    Some(room) if error.is_wrong_length() => {
-                        ChainFaultKind::Room { room: room as u64, found: error.found_length() }
+                let result = codec.decode(encoded, decoded, bound, &mut ws.contexts);
+                result.map_err(|error| match (room, error) {
+                    (Some(room), CodecError::Length { found, .. }) => {
+                        ChainFaultKind::Room { room: room as u64, found }
                     }
-                    _ => bytes_fault(&error),
+                    (_, error) => error.into(),
                 })
             }
             Codec::Unread => Err(not_run()),
@@ -73,26 +72,13 @@ impl BoundCodec {
     }
 }
 
-/// What a bytes->bytes codec could not encode or decode.
-fn bytes_fault(error: &BytesCodecError) -> ChainFaultKind {
-    if let Some(needed) = error.missing_memory() {
-        ChainFaultKind::Memory { needed }
-    } else if error.is_wrong_checksum() {
-        ChainFaultKind::Checksum(error.to_string())
-    } else if error.is_wrong_length() {
-        ChainFaultKind::Length(error.to_string())
-    } else {
-        ChainFaultKind::Bytes(error.to_string())
-    }
-}
-
 pub(super) fn expect_size(representation: &Representation, found: usize) -> Result<(), ChainFaultKind> {
     let (expected, found) = (representation.max_bytes().unwrap_or(0), found as u64);
     if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
 }
 
 fn not_run() -> ChainFaultKind {
-    ChainFaultKind::Bytes("this program does not run the codec".to_owned())
+    CodecError::Bytes("this program does not run the codec".to_owned()).into()
 }
 
 /// The size that a bytes->bytes codec may decode to; `has_room` where something else bounds what the chain does not.
@@ -105,10 +91,10 @@ fn decoded_size(decoded: &Representation, has_room: bool) -> DecodedSize {
 }
 
 /// The fault with the place of its element in the chunk, where it is that of an element.
-fn in_frame(mut kind: ChainFaultKind, frame: &Representation) -> ChainFaultKind {
-    if let ChainFaultKind::Element { fault, position, .. } = &mut kind {
+fn in_frame(mut error: CodecError, frame: &Representation) -> ChainFaultKind {
+    if let CodecError::Element { fault, position, .. } = &mut error {
         let place = frame.array().map(|array| unravel(fault.index as u64, &array.shape));
         *position = place.map(Vec::into_boxed_slice);
     }
-    kind
+    error.into()
 }

@@ -3,7 +3,7 @@
 use super::steps::{apply, array_before, array_order, push_change, swapped, undo};
 use super::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, Way};
 use crate::codec::chain::{BindError, BoundChain, BoundCodec};
-use crate::codec::fault::{ChainFault, ChainFaultKind};
+use crate::codec::fault::{ChainFault, ChainFaultKind, CodecError};
 use crate::codec::is_filled_with;
 use crate::codec::kinds::Role;
 use crate::codec::region::as_index;
@@ -201,7 +201,7 @@ impl Conversion {
             transpose.encode(second, permuted).map_err(|error| ChainFault {
                 place: "0".into(),
                 codec: "transpose".to_owned(),
-                kind: ChainFaultKind::Bytes(error.to_string()),
+                kind: CodecError::Bytes(error.to_string()).into(),
             })?;
         }
         if !is_last {

@@ -1,21 +1,19 @@
 //! What every codec that takes an array is made with: how its configuration is read and bound to the chunk that reaches
 //! it, how it runs, and what the chain around it may know of it.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::error::{CodecError, reserve};
 use super::vlen::framing::Vlen;
-use super::{ArrayRepresentation, BytesSize, Parsed, Representation, V2Form};
+use super::{ArrayRepresentation, BytesSize, Coder, Parsed, Representation, V2Form};
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, Profile, code};
-use crate::element::{NumberType, element_bits};
-use crate::kernel::ElementFault;
+use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::{Delta, ElementFilter};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::swap::swap;
-use crate::memory::{fallibly, resize};
+use crate::memory::resize;
 use crate::metadata::extension::CodecMetadata;
 
 /// Everything that the program knows of a codec that takes an array.
@@ -80,12 +78,7 @@ pub(crate) trait ArrayConfiguration: Sized {
     fn parse(codec: &CodecMetadata) -> Parsed<Self>;
 
     /// Binds it to the array that reaches the codec; `None` after a fault.
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray>;
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray>;
 
     /// The array after the codec, where nothing is wrong but it was not bound: as far as its metadata tell.
     fn output_unbound(_: &CodecMetadata, _: &ArrayRepresentation) -> Option<ArrayRepresentation> {
@@ -93,23 +86,51 @@ pub(crate) trait ArrayConfiguration: Sized {
     }
 }
 
+/// What a codec is bound to.
+pub(crate) struct Binding<'a> {
+    /// The codec, as the document has it.
+    pub(crate) codec: &'a CodecMetadata,
+    /// The array that reaches it.
+    pub(crate) array: &'a ArrayRepresentation,
+    /// What is wrong.
+    pub(crate) found: &'a mut Vec<Diagnostic>,
+}
+
+impl Binding<'_> {
+    /// Keeps the diagnostics, and gives what was made.
+    pub(crate) fn keep<T>(&mut self, parsed: Parsed<T>) -> Option<T> {
+        keep(parsed, self.found)
+    }
+
+    /// Adds a fault of the codec.
+    pub(crate) fn report(&mut self, code: Code, message: impl Into<String>) {
+        self.found.push(Diagnostic::new(code, message).at_pointer(self.codec.pointer.as_str()));
+    }
+
+    /// Adds a fault of a member of the configuration.
+    pub(crate) fn report_member(&mut self, code: Code, name: &str, message: impl Into<String>) {
+        let pointer = format!("{}/configuration/{name}", self.codec.pointer);
+        self.found.push(Diagnostic::new(code, message).at_pointer(pointer));
+    }
+}
+
 /// A codec bound to the array that reaches it.
 #[derive(Debug, Clone, Default)]
 pub struct BoundArray {
     /// What it does; `None` after a fault, and where it does not run here.
-    pub codec: Option<Arc<dyn ArrayCodec>>,
+    pub codec: Option<Arc<dyn Coder>>,
     /// The chunk after it; `None` after a fault, and where only its kind tells.
     pub output: Option<Representation>,
 }
 
 impl BoundArray {
     /// A codec that gives an array.
-    pub(crate) fn to_array(codec: impl ArrayCodec + 'static, output: ArrayRepresentation) -> Self {
+    pub(crate) fn to_array(codec: impl Coder + 'static, output: ArrayRepresentation) -> Self {
         BoundArray { codec: Some(Arc::new(codec)), output: Some(Representation::Array(output)) }
     }
 
     /// A codec that gives bytes.
-    pub(crate) fn to_bytes(codec: impl ArrayCodec + 'static, size: BytesSize) -> Self {
+    pub(crate) fn to_bytes(codec: impl Coder + 'static, size: BytesSize) -> Self {
         BoundArray { codec: Some(Arc::new(codec)), output: Some(Representation::Bytes(size)) }
     }
 }
@@ -125,7 +146,8 @@ fn bind<C: ArrayConfiguration>(
     // A type that is not known has its own finding.
     let is_known = C::TAKES_ANY_TYPE || !matches!(array.data_type, DataType::Other(_));
     let configuration = configuration.filter(|_| is_known);
-    let bound = configuration.and_then(|configuration| configuration.bind(codec, array, found));
+    let bound =
+        configuration.and_then(|configuration| configuration.bind(&mut Binding { codec, array, found }));
     let mut bound = bound.unwrap_or_default();
     let is_faulty = found[reported..].iter().any(|found| Profile::Read.forbids(found));
     if bound.output.is_none() && !is_faulty {
@@ -144,46 +166,6 @@ pub(crate) fn keep<T>((made, diagnostics): Parsed<T>, found: &mut Vec<Diagnostic
 pub(super) fn unsupported(codec: &str, data_type: &DataType, pointer: &str) -> Diagnostic {
     let message = format!("`{codec}` of `{data_type}` is not decoded by this program");
     Diagnostic::new(code::CODEC_UNSUPPORTED, message).at_pointer(pointer)
-}
-
-/// A codec that takes an array, bound to a chunk: elements lie in C order, in the byte order of this machine.
-pub trait ArrayCodec: Debug + Send + Sync {
-    /// Encodes a chunk of the bound shape into `encoded`, whose contents are replaced.
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault>;
-
-    /// Decodes a chunk into `decoded`, whose contents are replaced, and gives it no more memory than the bound shape has.
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault>;
-
-    /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, a chunk of so many.
-    fn context_bytes(&self, _decoded: u64) -> u64 {
-        0
-    }
-
-    /// What the chain around it may know: neighbours are joined into one pass, dimensions followed.
-    fn role(&self) -> Role<'_> {
-        Role::Other
-    }
-
-    /// By how much a number that it encodes may come back changed at most: `None` where every bit comes back, infinity
-    /// where nothing bounds it.
-    fn max_loss(&self) -> Option<f64> {
-        None
-    }
-
-    /// Why it cannot run for this chunk, where it cannot.
-    fn refusal(&self) -> Option<String> {
-        None
-    }
-
-    /// Its metadata as they are written, without what says nothing; `None` where they stay as they are.
-    fn written(&self) -> Option<CodecMetadata> {
-        None
-    }
-
-    /// The codec that takes the nearest code for a value whatever its rounding says; `None` where it does anyway.
-    fn to_nearest(&self) -> Option<Arc<dyn ArrayCodec>> {
-        None
-    }
 }
 
 /// What a codec does to the elements of a chunk, as far as others make use of it.
@@ -230,51 +212,10 @@ pub enum Role<'a> {
     Other,
 }
 
-/// Why a chunk cannot be encoded or decoded.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ArrayFault {
-    /// An element cannot be converted.
-    Element {
-        /// Why, and where in the buffer.
-        fault: ElementFault,
-        /// The value's bits.
-        bits: u64,
-        /// The types on both sides.
-        types: Option<(NumberType, NumberType)>,
-    },
-    /// Bytes that are no encoded chunk.
-    Bytes(String),
-    /// Bytes that decode to another number of elements.
-    Length(String),
-    /// The machine has no memory for the outcome.
-    Memory {
-        /// Bytes that were asked for.
-        needed: u64,
-    },
-}
-
-impl ArrayFault {
-    /// Bytes that are no encoded chunk.
-    pub(super) fn bytes(error: &impl ToString) -> Self {
-        ArrayFault::Bytes(error.to_string())
-    }
-
-    /// The fault of an element of `source`.
-    pub(super) fn element(
-        fault: ElementFault,
-        types: Option<(NumberType, NumberType)>,
-        source: &[u8],
-    ) -> Self {
-        let size = types.map_or(1, |(source, _)| source.size());
-        let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
-        ArrayFault::Element { fault, bits, types }
-    }
-}
-
 /// Makes a buffer so many bytes long; those that are new are zeros. What a document claims may be more than the machine
 /// has: then that is an error.
-pub(crate) fn zeroed(buffer: &mut Vec<u8>, size: usize) -> Result<(), ArrayFault> {
-    resize(buffer, size).map_err(|needed| ArrayFault::Memory { needed })
+pub(crate) fn zeroed(buffer: &mut Vec<u8>, size: usize) -> Result<(), CodecError> {
+    resize(buffer, size).map_err(|needed| CodecError::Memory { needed })
 }
 
 /// Copies elements, the bytes of each component of `width` swapped where there is one.
@@ -282,7 +223,7 @@ pub(super) fn copy_swapped(
     source: &[u8],
     target: &mut Vec<u8>,
     width: Option<usize>,
-) -> Result<(), ArrayFault> {
+) -> Result<(), CodecError> {
     if let Some(width) = width {
         zeroed(target, source.len())?;
         swap(source, target, width);
@@ -294,13 +235,9 @@ pub(super) fn copy_swapped(
     Ok(())
 }
 
-fn reserve(buffer: &mut Vec<u8>, more: usize) -> Result<(), ArrayFault> {
-    fallibly(|| buffer.try_reserve_exact(more)).map_err(|_| ArrayFault::Memory { needed: more as u64 })
-}
-
 /// Casts every element.
-pub(super) fn cast(cast: &Cast, source: &[u8], target: &mut Vec<u8>) -> Result<(), ArrayFault> {
+pub(super) fn cast(cast: &Cast, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
     let (from, to) = (cast.options().source, cast.options().target);
     zeroed(target, source.len() / from.size() * to.size())?;
-    cast.convert(source, target).map_err(|fault| ArrayFault::element(fault, Some((from, to)), source))
+    cast.convert(source, target).map_err(|fault| CodecError::element(fault, Some((from, to)), source))
 }

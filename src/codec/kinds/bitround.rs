@@ -2,11 +2,10 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround>
 
-use super::array::{
-    ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, copy_swapped, keep,
-};
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
+use super::error::CodecError;
 use super::members::Members;
-use super::{ArrayRepresentation, Parsed};
+use super::{ArrayRepresentation, Coder, Output, Parsed};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType, SmallFloat};
@@ -38,58 +37,44 @@ impl ArrayConfiguration for BitRoundConfiguration {
         members.finish(keepbits.map(|keepbits| BitRoundConfiguration { keepbits }))
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let bound = keep(self.bind_type(&array.data_type, &codec.pointer), found)?;
-        let fill_value = array.fill_value.as_ref();
-        let fill_value = fill_value
-            .map(|fill_value| encoded_fill_value(bound, &array.data_type, fill_value, &codec.pointer, found));
-        Some(BoundArray::to_array(bound, ArrayRepresentation { fill_value, ..array.clone() }))
-    }
-}
-
-impl ArrayCodec for BitRound {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        copy_swapped(decoded, encoded, None)?;
-        BitRound::encode(*self, encoded);
-        Ok(())
-    }
-
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        copy_swapped(encoded, decoded, None)
-    }
-
-    fn role(&self) -> Role<'_> {
-        Role::BitRound(*self)
-    }
-}
-
-impl BitRoundConfiguration {
-    /// Binds the codec at `pointer` to the data type that reaches it.
-    fn bind_type(self, data_type: &DataType, pointer: &str) -> Parsed<BitRound> {
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let (array, data_type, keepbits) = (to.array, &to.array.data_type, self.keepbits);
         let Some((size, component)) = component_of(data_type) else {
             let message = format!("`bitround` takes integers and floats, but `{data_type}` reaches it");
-            let found = Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer);
-            return (None, vec![found]);
+            to.report(code::CODEC_DATA_TYPE, message);
+            return None;
         };
         let bits = match component {
             Component::Integer => u32::try_from(size * 8).unwrap_or(64),
             Component::Float { significand_bits } => significand_bits,
         };
-        if self.keepbits > bits {
+        if keepbits > bits {
             let message = format!(
-                "`keepbits` of `bitround`: expected at most the {bits} bits that `{data_type}` has, found {}",
-                self.keepbits
+                "`keepbits` of `bitround`: expected at most the {bits} bits that `{data_type}` has, found {keepbits}"
             );
-            let pointer = format!("{pointer}/configuration/keepbits");
-            let found = Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(pointer);
-            return (None, vec![found]);
+            to.report_member(code::CONFIGURATION_VALUE, "keepbits", message);
+            return None;
         }
-        (Some(BitRound { size, component, keepbits: self.keepbits }), Vec::new())
+        let bound = BitRound { size, component, keepbits };
+        let fill_value =
+            array.fill_value.as_ref().map(|fill_value| encoded_fill_value(bound, fill_value, to));
+        Some(BoundArray::to_array(bound, ArrayRepresentation { fill_value, ..array.clone() }))
+    }
+}
+
+impl Coder for BitRound {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        copy_swapped(decoded, out.bytes, None)?;
+        BitRound::encode(*self, out.bytes);
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        copy_swapped(encoded, out.bytes, None)
+    }
+
+    fn role(&self) -> Role<'_> {
+        Role::BitRound(*self)
     }
 }
 
@@ -116,30 +101,23 @@ fn component_of(data_type: &DataType) -> Option<(usize, Component)> {
 }
 
 /// The fill value after `bitround`, which decoding leaves as it is.
-fn encoded_fill_value(
-    codec: BitRound,
-    data_type: &DataType,
-    fill_value: &FillValue,
-    pointer: &str,
-    found: &mut Vec<Diagnostic>,
-) -> FillValue {
+fn encoded_fill_value(codec: BitRound, fill_value: &FillValue, to: &mut Binding<'_>) -> FillValue {
     let mut encoded = fill_value.clone();
     codec.encode(&mut encoded.0);
     if encoded != *fill_value {
         let text = |fill: &FillValue| {
-            data_type
-                .fill_value_to_json(fill)
-                .map_or_else(|_| "no value".to_owned(), |json| json.to_string_compact())
+            let json = to.array.data_type.fill_value_to_json(fill);
+            json.map_or_else(|_| "no value".to_owned(), |json| json.to_string_compact())
         };
         let message = format!(
             "the fill value {} does not survive `bitround`: it is rounded to {}",
             text(fill_value),
             text(&encoded)
         );
-        found.push(
+        to.found.push(
             Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message)
                 .with_help("a missing chunk reads differently from a stored one: keep more bits, or take another value")
-                .at_pointer(pointer),
+                .at_pointer(to.codec.pointer.as_str()),
         );
     }
     encoded

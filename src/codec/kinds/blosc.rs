@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use super::c_blosc::{self, Settings};
-use super::error::Fault;
+use super::c_blosc;
+use super::error::CodecError;
 use super::members::Members;
 use super::numcodecs::{self, Absent, Form, Member};
 use super::{
-    BytesKind, BytesTransform, CodecSource, Contexts, DecodedSize, InV3, ParsedTransform, Shorthand,
-    ShorthandRead, SizeRule, V2Form, shorthand_level,
+    BytesKind, CodecSource, Coder, InV3, Output, ParsedTransform, Shorthand, ShorthandRead, SizeRule, V2Form,
+    shorthand_level,
 };
 use crate::diagnostic::code;
 use crate::diagnostic::spelling::{alternatives, near};
@@ -36,84 +36,53 @@ fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(HEADER as u64)
 }
 
-/// The compressor inside of a blosc chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Compressor {
-    /// `blosclz`
-    BloscLz,
-    /// `lz4`
-    Lz4,
-    /// `lz4hc`
-    Lz4Hc,
-    /// `snappy`
-    Snappy,
-    /// `zlib`
-    Zlib,
-    /// `zstd`
-    Zstd,
-}
-
-/// What is done to the bytes before compression.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-enum Shuffle {
-    /// Nothing.
-    #[default]
-    None,
-    /// The bytes of the elements are grouped by significance.
-    Bytes,
-    /// The bits are.
-    Bits,
-}
-
 /// A configured `blosc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Blosc {
-    /// The compressor.
-    cname: Compressor,
+pub(super) struct Blosc {
+    /// The place of the compressor in [`COMPRESSORS`].
+    pub(super) compressor: usize,
     /// 0 (stored) to 9.
-    clevel: u8,
-    /// The filter before it.
-    shuffle: Shuffle,
-    /// Bytes of an element; only the shuffles need it.
-    typesize: Option<usize>,
-    /// Bytes of a block; 0 leaves the choice to blosc.
-    blocksize: usize,
+    pub(super) level: u8,
+    /// The place of the filter before it in [`SHUFFLES`], which is the library's number for it.
+    pub(super) shuffle: usize,
+    /// Bytes of an element, at least 1; only the shuffles need it.
+    pub(super) element_bytes: usize,
+    /// Bytes of a block; 0 leaves the choice to the library.
+    pub(super) block_bytes: usize,
 }
 
 const MEMBERS: &[&str] = &["cname", "clevel", "shuffle", "typesize", "blocksize"];
-const COMPRESSORS: &[(&str, Compressor)] = &[
-    ("blosclz", Compressor::BloscLz),
-    ("lz4", Compressor::Lz4),
-    ("lz4hc", Compressor::Lz4Hc),
-    ("snappy", Compressor::Snappy),
-    ("zlib", Compressor::Zlib),
-    ("zstd", Compressor::Zstd),
-];
-const SHUFFLES: &[(&str, Shuffle)] =
-    &[("noshuffle", Shuffle::None), ("shuffle", Shuffle::Bytes), ("bitshuffle", Shuffle::Bits)];
+const COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
+const LZ4: usize = 1;
+const ZSTD: usize = 5;
+/// The bytes of the elements are grouped by significance, or their bits are.
+const SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
 
 /// Of `numcodecs.blosc`: the shuffles are numbered, and -1 chooses by the size of an element.
 const NUMCODECS_MEMBERS: &[Member] = &[
-    Member::new(
-        "cname",
-        Form::Choice(&["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"]),
-        Absent::Text("lz4"),
-    ),
+    Member::new("cname", Form::Choice(&COMPRESSORS), Absent::Text("lz4")),
     Member::new("clevel", Form::Integer(0, 9), Absent::Integer(5)),
     Member::new("shuffle", Form::Integer(-1, 2), Absent::Integer(1)),
     Member::new("blocksize", Form::Integer(0, i32::MAX as i64), Absent::Integer(0)),
     Member::new("typesize", Form::Integer(1, i32::MAX as i64), Absent::Nothing),
 ];
 
-fn named<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
-    names.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+/// The place of a name.
+fn place(names: &[&str], name: &str) -> Option<usize> {
+    names.iter().position(|known| *known == name)
+}
+
+/// The place of a member's value among some names.
+fn choice(members: &mut Members<'_>, member: &str, names: &[&str]) -> Option<usize> {
+    let choices: Vec<_> = names.iter().enumerate().map(|(place, name)| (*name, place)).collect();
+    members.require(member).and_then(|json| members.choice(member, json, &choices))
 }
 
 fn parse(source: &CodecSource<'_>) -> ParsedTransform {
     let mut members = Members::of_codec("blosc", source.configuration, source.pointer, MEMBERS);
-    let cname = members.require("cname").and_then(|json| members.choice("cname", json, COMPRESSORS));
-    let clevel = members.require("clevel").and_then(|json| members.integer("clevel", json, 0..=9));
-    let shuffle = members.require("shuffle").and_then(|json| members.choice("shuffle", json, SHUFFLES));
+    let compressor = choice(&mut members, "cname", &COMPRESSORS);
+    let level = members.require("clevel").and_then(|json| members.integer("clevel", json, 0..=9));
+    let shuffle = choice(&mut members, "shuffle", &SHUFFLES);
     let typesize = match members.get("typesize") {
         Some(json) => members.integer("typesize", json, 1..=u32::MAX).map(Some),
         None => Some(None),
@@ -121,33 +90,28 @@ fn parse(source: &CodecSource<'_>) -> ParsedTransform {
     let blocksize = members
         .require("blocksize")
         .and_then(|json| members.integer("blocksize", json, 0..=i32::MAX.cast_unsigned()));
-    let is_shuffled = shuffle.is_some_and(|shuffle| shuffle != Shuffle::None);
-    if is_shuffled && typesize == Some(None) {
+    if shuffle.is_some_and(|shuffle| shuffle > 0) && typesize == Some(None) {
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
         members.report(code::CONFIGURATION_MISSING, "shuffle", message);
         return members.finish(None);
     }
     let configuration = (|| {
-        let typesize = typesize?.map(usize::try_from).transpose().ok()?;
-        let blocksize = usize::try_from(blocksize?).ok()?;
-        let (cname, clevel, shuffle) = (cname?, clevel?, shuffle?);
-        Some(Arc::new(Blosc { cname, clevel, shuffle, typesize, blocksize }) as _)
+        let element_bytes = usize::try_from(typesize?.unwrap_or(1)).ok()?;
+        let block_bytes = usize::try_from(blocksize?).ok()?;
+        let (compressor, level, shuffle) = (compressor?, level?, shuffle?);
+        Some(Arc::new(Blosc { compressor, level, shuffle, element_bytes, block_bytes }) as _)
     })();
     members.finish(configuration)
 }
 
 fn parse_numcodecs(source: &CodecSource<'_>) -> ParsedTransform {
     numcodecs::parse("numcodecs.blosc", source, NUMCODECS_MEMBERS, |values| Blosc {
-        cname: named(COMPRESSORS, values.text("cname")).unwrap_or(Compressor::Lz4),
-        clevel: u8::try_from(values.integer("clevel")).unwrap_or(5),
+        compressor: place(&COMPRESSORS, values.text("cname")).unwrap_or(LZ4),
+        level: u8::try_from(values.integer("clevel")).unwrap_or(5),
         // -1 chooses by the size of an element, which bytes do not have.
-        shuffle: match values.integer("shuffle") {
-            0 => Shuffle::None,
-            2 => Shuffle::Bits,
-            _ => Shuffle::Bytes,
-        },
-        typesize: Some(usize::try_from(values.integer("typesize")).unwrap_or(1).max(1)),
-        blocksize: usize::try_from(values.integer("blocksize")).unwrap_or(0),
+        shuffle: usize::try_from(values.integer("shuffle")).unwrap_or(1),
+        element_bytes: usize::try_from(values.integer("typesize")).unwrap_or(1).max(1),
+        block_bytes: usize::try_from(values.integer("blocksize")).unwrap_or(0),
     })
 }
 
@@ -155,12 +119,9 @@ fn parse_numcodecs(source: &CodecSource<'_>) -> ParsedTransform {
 fn read_v2(mut members: Object, item_size: u64) -> InV3 {
     numcodecs::fill(&mut members, NUMCODECS_MEMBERS);
     let shuffle = match members.get("shuffle").and_then(Json::as_i128) {
-        Some(0) => Some("noshuffle"),
-        Some(1) => Some("shuffle"),
-        Some(2) => Some("bitshuffle"),
         // Automatic: by the size of an element.
         Some(-1) => Some(if item_size == 1 { "bitshuffle" } else { "shuffle" }),
-        _ => None,
+        number => number.and_then(|number| SHUFFLES.get(usize::try_from(number).ok()?).copied()),
     };
     if let Some(shuffle) = shuffle {
         members.insert("shuffle", shuffle);
@@ -175,14 +136,9 @@ fn read_v2(mut members: Object, item_size: u64) -> InV3 {
 /// numcodecs numbers the shuffles, and takes the size of an element from the array.
 fn write_v2(mut configuration: Object) -> Object {
     configuration.remove("typesize");
-    let shuffle = match configuration.get("shuffle").and_then(Json::as_str) {
-        Some("noshuffle") => Some(0_u64),
-        Some("shuffle") => Some(1),
-        Some("bitshuffle") => Some(2),
-        _ => None,
-    };
-    if let Some(shuffle) = shuffle {
-        configuration.insert("shuffle", shuffle);
+    let shuffle = configuration.get("shuffle").and_then(Json::as_str);
+    if let Some(number) = shuffle.and_then(|shuffle| place(&SHUFFLES, shuffle)) {
+        configuration.insert("shuffle", number as u64);
     }
     configuration
 }
@@ -192,20 +148,19 @@ fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
         return Err(None);
     }
     let one_of = |what: &str, known: &[&'static str], text: &str| {
+        if place(known, text).is_some() {
+            return Ok(());
+        }
         let question = match near(text, known.iter().copied()).as_slice() {
             [] => String::new(),
             near => format!(" Did you mean {}?", alternatives(near)),
         };
-        format!("blosc has no {what} `{text}`.{question} Known are {}", known.join(", "))
+        Err(Some(format!("blosc has no {what} `{text}`.{question} Known are {}", known.join(", "))))
     };
     let compressor = parts.first().copied().unwrap_or("lz4");
     let shuffle = parts.get(2).copied().unwrap_or("shuffle");
-    if named(COMPRESSORS, compressor).is_none() {
-        return Err(Some(one_of("compressor", &names(COMPRESSORS), compressor)));
-    }
-    if named(SHUFFLES, shuffle).is_none() {
-        return Err(Some(one_of("shuffle", &names(SHUFFLES), shuffle)));
-    }
+    one_of("compressor", &COMPRESSORS, compressor)?;
+    one_of("shuffle", &SHUFFLES, shuffle)?;
     let level = parts.get(1).map_or(Ok(5), |text| shorthand_level(text, 0, 9))?;
     let configuration = Object::new()
         .with("cname", compressor)
@@ -215,77 +170,47 @@ fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
     Ok(Some(configuration))
 }
 
-fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
-    choices.iter().map(|choice| choice.0).collect()
-}
-
-impl BytesTransform for Blosc {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, _: &mut Contexts) -> Result<(), Fault> {
-        let settings = Settings {
-            compressor: match self.cname {
-                Compressor::BloscLz => c"blosclz",
-                Compressor::Lz4 => c"lz4",
-                Compressor::Lz4Hc => c"lz4hc",
-                Compressor::Snappy => c"snappy",
-                Compressor::Zlib => c"zlib",
-                Compressor::Zstd => c"zstd",
-            },
-            level: self.clevel,
-            shuffle: match self.shuffle {
-                Shuffle::None => 0,
-                Shuffle::Bytes => 1,
-                Shuffle::Bits => 2,
-            },
-            element_bytes: self.typesize.unwrap_or(1),
-            block_bytes: self.blocksize,
-        };
-        c_blosc::compress(settings, decoded, encoded)
+impl Coder for Blosc {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        c_blosc::compress(*self, decoded, out.bytes)
     }
 
-    fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-        _: &mut Contexts,
-    ) -> Result<(), Fault> {
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let Some(header) = encoded.first_chunk::<HEADER>() else {
-            return Err(Fault::Short { expected: HEADER as u64, found: encoded.len() as u64 });
+            return Err(CodecError::short(HEADER, encoded.len()));
         };
         let word =
             |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let (content, stored) = (word(4), word(12));
         let size = usize::try_from(content).unwrap_or(usize::MAX);
-        bound.check(size)?;
+        out.allowed.check(size)?;
         match usize::try_from(stored).ok().and_then(|stored| encoded.len().checked_sub(stored)) {
-            None => return Err(Fault::Short { expected: u64::from(stored), found: encoded.len() as u64 }),
+            None => {
+                return Err(CodecError::short(usize::try_from(stored).unwrap_or(usize::MAX), encoded.len()));
+            }
             Some(0) => {}
-            Some(count) => return Err(Fault::Trailing { count }),
+            Some(count) => return Err(CodecError::trailing(count)),
         }
         if size == 0 {
             return Ok(());
         }
-        c_blosc::decompress(encoded, size, decoded)
+        c_blosc::decompress(encoded, size, out.bytes)
     }
 
+    /// What the library holds: buffers of a block, and the context of the compressor inside. A block is at most the chunk,
+    /// and where the library chooses its size, at most 8 MiB.
     fn context_bytes(&self, decoded: u64) -> u64 {
-        context_bytes(*self, decoded)
+        const GREATEST_BLOCK: u64 = 8 << 20;
+        const SMALL_CONTEXT: u64 = 512 << 10;
+        let chosen = u64::try_from(self.block_bytes).unwrap_or(u64::MAX);
+        let block = decoded.min(if chosen == 0 { GREATEST_BLOCK } else { chosen });
+        let context = match (self.compressor, self.level) {
+            // Its levels, as blosc maps its own.
+            (ZSTD, 9..) => super::zstd::context_bytes(22, block),
+            (ZSTD, level) => super::zstd::context_bytes(i32::from(level) * 2 - 1, block),
+            _ => SMALL_CONTEXT,
+        };
+        // Encoding allocates the chunk anew, and three blocks.
+        decoded.saturating_add(block.saturating_mul(3)).saturating_add(context)
     }
-}
-
-/// What the library holds: buffers of a block, and the context of the compressor inside. A block is at most the
-/// chunk, and where the library chooses its size, at most 8 MiB.
-fn context_bytes(configuration: Blosc, decoded: u64) -> u64 {
-    const GREATEST_BLOCK: u64 = 8 << 20;
-    const SMALL_CONTEXT: u64 = 512 << 10;
-    let chosen = u64::try_from(configuration.blocksize).unwrap_or(u64::MAX);
-    let block = decoded.min(if chosen == 0 { GREATEST_BLOCK } else { chosen });
-    let context = match configuration.cname {
-        // Its levels, as blosc maps its own.
-        Compressor::Zstd if configuration.clevel >= 9 => super::zstd::context_bytes(22, block),
-        Compressor::Zstd => super::zstd::context_bytes(i32::from(configuration.clevel) * 2 - 1, block),
-        _ => SMALL_CONTEXT,
-    };
-    // Encoding allocates the chunk anew, and three blocks.
-    decoded.saturating_add(block.saturating_mul(3)).saturating_add(context)
 }

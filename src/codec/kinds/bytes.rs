@@ -4,11 +4,10 @@
 
 pub mod element_bytes;
 
-use super::array::{
-    ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, cast, copy_swapped,
-};
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, cast, copy_swapped};
+use super::error::CodecError;
 use super::members::Members;
-use super::{ArrayRepresentation, BytesSize, Parsed};
+use super::{BytesSize, Coder, Output, Parsed};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::kernel::cast::Cast;
@@ -95,22 +94,16 @@ impl ArrayConfiguration for BytesConfiguration {
         parse(codec.configuration.as_ref(), &codec.pointer)
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let data_type = &array.data_type;
-        let size = array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
-        if let Some(View::BigEndianFields(fields)) = &codec.view {
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let data_type = &to.array.data_type;
+        let size = to.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
+        if let Some(View::BigEndianFields(fields)) = &to.codec.view {
             let elements = Elements::Mixed(ElementBytes::of_fields(data_type, fields));
             return Some(BoundArray::to_bytes(Bytes { elements, written: None }, size));
         }
-        let (endian, faults) = self.bind_type(data_type, &codec.pointer);
-        let is_faulty = faults.iter().any(|found| Profile::Read.forbids(found));
-        found.extend(faults);
-        if is_faulty {
+        let reported = to.found.len();
+        let endian = to.keep(self.bind_type(data_type, &to.codec.pointer));
+        if to.found[reported..].iter().any(|found| Profile::Read.forbids(found)) {
             return None;
         }
         let is_big_endian = endian == Some(Endian::Big);
@@ -145,30 +138,30 @@ enum Elements {
     Mixed(ElementBytes),
 }
 
-impl ArrayCodec for Bytes {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
+impl Coder for Bytes {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         match &self.elements {
             Elements::Plain { swap, check } => {
                 if let Some(check) = check {
-                    cast(check, decoded, encoded)?;
+                    cast(check, decoded, out.bytes)?;
                 }
-                copy_swapped(decoded, encoded, *swap)
+                copy_swapped(decoded, out.bytes, *swap)
             }
-            Elements::Mixed(elements) => elements.encode(decoded, encoded),
+            Elements::Mixed(elements) => elements.encode(decoded, out),
         }
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         match &self.elements {
             Elements::Plain { swap, check } => {
-                copy_swapped(encoded, decoded, *swap)?;
+                copy_swapped(encoded, out.bytes, *swap)?;
                 let Some(check) = check else { return Ok(()) };
-                let elements = std::mem::take(decoded);
-                let checked = cast(check, &elements, decoded);
-                *decoded = elements;
+                let elements = std::mem::take(out.bytes);
+                let checked = cast(check, &elements, out.bytes);
+                *out.bytes = elements;
                 checked
             }
-            Elements::Mixed(elements) => elements.decode(encoded, decoded),
+            Elements::Mixed(elements) => elements.decode(encoded, out),
         }
     }
 

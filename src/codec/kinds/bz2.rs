@@ -4,9 +4,9 @@ use std::io::Read;
 
 use bzip2::{Compression, Decompress, Status};
 
-use super::error::{Fault, reserve};
+use super::error::{CodecError, reserve};
 use super::numcodecs::{self, Absent, Form, Member};
-use super::{BytesKind, BytesTransform, Contexts, DecodedSize, SizeRule, V2Form};
+use super::{BytesKind, Coder, Output, SizeRule, V2Form};
 
 const MEMBERS: &[Member] = &[Member::new("level", Form::Integer(1, 9), Absent::Integer(1))];
 
@@ -44,31 +44,31 @@ fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(decoded / 100)?.checked_add(600)
 }
 
-impl BytesTransform for Bz2 {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, _: &mut Contexts) -> Result<(), Fault> {
-        bzip2::read::BzEncoder::new(decoded, Compression::new(self.level))
-            .read_to_end(encoded)
-            .map(drop)
-            .map_err(|error| Fault::Encode { reason: error.to_string() })
+impl Coder for Bz2 {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut encoder = bzip2::read::BzEncoder::new(decoded, Compression::new(self.level));
+        encoder.read_to_end(out.bytes).map(drop).map_err(CodecError::encode)
     }
 
     /// Decodes every stream; the buffer grows with what they hold.
-    fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-        _: &mut Contexts,
-    ) -> Result<(), Fault> {
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let mut rest = encoded;
         while !rest.is_empty() {
             if rest.len() < encoded.len() && !rest.starts_with(b"BZh") {
-                return Err(Fault::Trailing { count: rest.len() });
+                return Err(CodecError::trailing(rest.len()));
             }
-            let consumed = decode_stream(rest, decoded, bound)?;
+            let mut stream = Decompress::new(false);
+            let consumed = decode_stream(rest, out, |encoded, decoded| {
+                let status = stream.decompress_vec(encoded, decoded).map_err(CodecError::corrupt)?;
+                if matches!(status, Status::MemNeeded) {
+                    return Err(CodecError::memory(0));
+                }
+                let total = usize::try_from(stream.total_in()).unwrap_or(usize::MAX);
+                Ok((total, matches!(status, Status::StreamEnd)))
+            })?;
             rest = &rest[consumed..];
         }
-        if encoded.is_empty() { Err(Fault::NoEnd { found: 0 }) } else { Ok(()) }
+        if encoded.is_empty() { Err(CodecError::no_end(0)) } else { Ok(()) }
     }
 
     fn context_bytes(&self, _: u64) -> u64 {
@@ -76,35 +76,33 @@ impl BytesTransform for Bz2 {
     }
 }
 
-/// Appends one stream; the bytes that it took.
-fn decode_stream(encoded: &[u8], decoded: &mut Vec<u8>, bound: DecodedSize) -> Result<usize, Fault> {
+/// Appends one stream; the bytes that it took. `step` decodes into the room that a buffer has, and gives the bytes that have
+/// been taken in all, and whether that was the end.
+pub(super) fn decode_stream(
+    encoded: &[u8],
+    out: &mut Output<'_>,
+    mut step: impl FnMut(&[u8], &mut Vec<u8>) -> Result<(usize, bool), CodecError>,
+) -> Result<usize, CodecError> {
     const LEAST: usize = 64 << 10;
-    let mut context = Decompress::new(false);
     let mut consumed = 0;
     loop {
-        if decoded.len() == decoded.capacity() {
-            if decoded.len() > bound.limit() {
-                return Err(Fault::TooLong { expected: bound });
-            }
+        let before = out.bytes.len();
+        if before > out.allowed.limit() {
+            return Err(CodecError::too_long(out.allowed));
+        }
+        if before == out.bytes.capacity() {
             // One byte more than the bound shows a stream that passes it.
-            let room = (bound.limit() - decoded.len()).saturating_add(1);
-            reserve(decoded, room.min(decoded.len().max(LEAST)))?;
+            let room = (out.allowed.limit() - before).saturating_add(1);
+            reserve(out.bytes, room.min(before.max(LEAST)))?;
         }
-        let before = decoded.len();
-        let status = context
-            .decompress_vec(&encoded[consumed..], decoded)
-            .map_err(|error| Fault::corrupt(error.to_string()))?;
-        let total = usize::try_from(context.total_in()).unwrap_or(usize::MAX);
-        let has_moved = total > consumed || decoded.len() > before;
+        let (total, is_end) = step(&encoded[consumed..], out.bytes)?;
+        if is_end {
+            return Ok(total);
+        }
+        // Neither more room nor more input is to come.
+        if total == consumed && out.bytes.len() == before && before < out.bytes.capacity() {
+            return Err(CodecError::no_end(encoded.len()));
+        }
         consumed = total;
-        match status {
-            Status::StreamEnd => return Ok(consumed),
-            Status::MemNeeded => return Err(Fault::Memory { size: 0 }),
-            _ if decoded.len() > bound.limit() => return Err(Fault::TooLong { expected: bound }),
-            _ if !has_moved && decoded.len() < decoded.capacity() => {
-                return Err(Fault::NoEnd { found: encoded.len() });
-            }
-            _ => {}
-        }
     }
 }

@@ -9,11 +9,12 @@ mod write;
 
 use std::sync::Arc;
 
-use super::array::{ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, cast, keep};
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, cast};
+use super::error::CodecError;
 use super::fill::Passage;
 use super::members::Members;
-use super::{ArrayRepresentation, Parsed};
-use crate::data_type::{DataType, FillValue, meant_types};
+use super::{ArrayRepresentation, Coder, Output, Parsed};
+use crate::data_type::{DataType, meant_types};
 use crate::diagnostic::spelling::alternatives;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -202,20 +203,19 @@ impl ArrayConfiguration for CastValueConfiguration {
         parse(codec.configuration.as_ref(), &codec.pointer)
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let bound = keep(self.bind_type(&array.data_type, &codec.pointer), found)?;
-        let casts = BothCasts::new(bound);
-        let fill_value = array.fill_value.as_ref();
-        let fill_value =
-            fill_value.and_then(|fill_value| casts.encoded_fill_value(fill_value, &codec.pointer, found));
-        let data_type = DataType::from(casts.bound.encoded);
-        let shape = array.shape.clone();
-        Some(BoundArray::to_array(casts, ArrayRepresentation { data_type, shape, fill_value }))
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let bound = to.keep(self.bind_type(&to.array.data_type, &to.codec.pointer))?;
+        let (encode, decode) = (Cast::new(bound.encode_options()), Cast::new(bound.decode_options()));
+        let passage = Passage {
+            name: "cast_value",
+            types: (bound.decoded, bound.encoded),
+            refused: code::CAST_VALUE_FILL_VALUE,
+            lost: code::CAST_VALUE_FILL_VALUE_LOST,
+        };
+        let fill_value = passage.run(to, |bits| encode.convert_one(bits), |bits| decode.convert_one(bits));
+        let data_type = DataType::from(bound.encoded);
+        let output = ArrayRepresentation { data_type, shape: to.array.shape.clone(), fill_value };
+        Some(BoundArray::to_array(BothCasts { bound, encode, decode }, output))
     }
 
     fn output_unbound(codec: &CodecMetadata, array: &ArrayRepresentation) -> Option<ArrayRepresentation> {
@@ -232,42 +232,13 @@ struct BothCasts {
     decode: Cast,
 }
 
-impl BothCasts {
-    fn new(bound: BoundCastValue) -> Self {
-        let (encode, decode) = (Cast::new(bound.encode_options()), Cast::new(bound.decode_options()));
-        BothCasts { bound, encode, decode }
+impl Coder for BothCasts {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        cast(&self.encode, decoded, out.bytes)
     }
 
-    /// The fill value after the codec.
-    fn encoded_fill_value(
-        &self,
-        fill_value: &FillValue,
-        pointer: &str,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<FillValue> {
-        Passage {
-            name: "cast_value",
-            types: (self.bound.decoded, self.bound.encoded),
-            refused: code::CAST_VALUE_FILL_VALUE,
-            lost: code::CAST_VALUE_FILL_VALUE_LOST,
-            pointer,
-        }
-        .run(
-            fill_value,
-            |bits| self.encode.convert_one(bits),
-            |bits| self.decode.convert_one(bits),
-            found,
-        )
-    }
-}
-
-impl ArrayCodec for BothCasts {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        cast(&self.encode, decoded, encoded)
-    }
-
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        cast(&self.decode, encoded, decoded)
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        cast(&self.decode, encoded, out.bytes)
     }
 
     /// Not a buffer, but it grows with the document: what an entry of a map takes in its table, and as it was read.
@@ -284,7 +255,7 @@ impl ArrayCodec for BothCasts {
         Some(self.bound.to_metadata())
     }
 
-    fn to_nearest(&self) -> Option<Arc<dyn ArrayCodec>> {
+    fn to_nearest(&self) -> Option<Arc<dyn Coder>> {
         if self.bound.rounding.is_to_nearest() {
             return None;
         }

@@ -1,103 +1,238 @@
-//! Checksums of 32 bits, before or behind the bytes; each has a file of its own.
+//! Checksums of 32 bits, before or behind the bytes: `crc32c`, and those of numcodecs.
+//!
+//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/crc32c/>
 
-use super::error::{Fault, reserve};
-use super::{BytesTransform, Contexts, DecodedSize, SizeRule};
+use super::error::{CodecError, reserve};
+use super::numcodecs::{self, Absent, Form, Member};
+use super::{BytesKind, CodecSource, Coder, InV3, Output, ParsedTransform, Shorthand, SizeRule, V2Form};
+use crate::metadata::json::{Json, Object};
+
+/// Where the checksum stands, before the bytes or behind them.
+const fn location(default: &'static str) -> Member {
+    Member::new("location", Form::Choice(&["start", "end"]), Absent::Text(default))
+}
+
+const AT_START: &[Member] = &[location("start")];
+const AT_END: &[Member] = &[location("end")];
+const OF_JENKINS: &[Member] = &[
+    Member::new("initval", Form::Integer(0, u32::MAX as i64), Absent::Integer(0)),
+    Member::new("prefix", Form::Any, Absent::Nothing),
+];
+
+/// `crc32c`, Castagnoli's, which has no members.
+pub(crate) static CRC32C: BytesKind = kind(|source| parse("crc32c", source, &[], crc32c))
+    .with_v2(V2Form { read: read_v2, write: |members| members })
+    .with_shorthand(Shorthand {
+        usage: "crc32c",
+        aliases: &[("crc32", "crc32c")],
+        read: |parts, _| if parts.is_empty() { Ok(None) } else { Err(None) },
+    });
+
+/// `numcodecs.crc32c`.
+pub(crate) static NUMCODECS_CRC32C: BytesKind =
+    kind(|source| parse("numcodecs.crc32c", source, AT_END, crc32c));
+
+/// `numcodecs.crc32`: the checksum of zlib and PNG.
+pub(crate) static CRC32: BytesKind = kind(|source| parse("numcodecs.crc32", source, AT_START, crc32));
+
+/// `numcodecs.adler32`: the checksum of zlib (RFC 1950, section 9).
+pub(crate) static ADLER32: BytesKind =
+    kind(|source| parse("numcodecs.adler32", source, AT_START, |bytes, _| adler2::adler32_slice(bytes)));
+
+/// `numcodecs.fletcher32`: the checksum that HDF5 has, of big-endian words of 16 bits, each sum modulo 65535.
+pub(crate) static FLETCHER32: BytesKind =
+    kind(|source| parse("numcodecs.fletcher32", source, &[], |bytes, _| fletcher32(bytes)));
+
+/// `numcodecs.jenkins_lookup3`: Bob Jenkins' lookup3 (`hashlittle`), as HDF5 has it.
+pub(crate) static JENKINS_LOOKUP3: BytesKind =
+    kind(|source| parse("numcodecs.jenkins_lookup3", source, OF_JENKINS, jenkins_lookup3));
 
 /// Bytes of a checksum.
 const SIZE: usize = 4;
 
-/// What a checksum adds.
-pub(super) const RULE: SizeRule = SizeRule::Plus(SIZE as u64);
-
-/// On which side of the bytes the checksum stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Location {
-    /// Before them.
-    Start,
-    /// Behind them.
-    End,
+const fn kind(parse: fn(&CodecSource<'_>) -> ParsedTransform) -> BytesKind {
+    BytesKind::new(parse, SizeRule::Plus(SIZE as u64)).with_checksum(|_| true)
 }
 
-impl Location {
-    /// By its name in metadata.
-    pub(super) fn of_name(name: &str) -> Self {
-        if name == "start" { Location::Start } else { Location::End }
+fn parse(
+    codec: &'static str,
+    source: &CodecSource<'_>,
+    members: &'static [Member],
+    sum: fn(&[u8], u32) -> u32,
+) -> ParsedTransform {
+    numcodecs::parse(codec, source, members, |values| Checksum {
+        sum,
+        seed: u32::try_from(values.integer("initval")).unwrap_or(0),
+        is_first: values.text("location") == "start",
+    })
+}
+
+/// numcodecs puts the checksum at the end, as v3 does, unless it is told otherwise.
+fn read_v2(members: Object, _: u64) -> InV3 {
+    match members.get("location") {
+        Some(location) if Json::as_str(location) != Some("end") => (Some("numcodecs.crc32c"), Some(members)),
+        _ => (None, None),
     }
 }
 
 /// A configured checksum.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Checksum {
+struct Checksum {
     /// The sum of bytes, from a seed.
-    pub(super) sum: fn(&[u8], u32) -> u32,
+    sum: fn(&[u8], u32) -> u32,
     /// The seed, where the sum has one; else 0.
-    pub(super) seed: u32,
-    /// Where it stands.
-    pub(super) location: Location,
+    seed: u32,
+    /// Whether it stands before the bytes.
+    is_first: bool,
 }
 
-impl Checksum {
-    fn of(&self, bytes: &[u8]) -> u32 {
-        (self.sum)(bytes, self.seed)
-    }
-}
-
-impl BytesTransform for Checksum {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, _: &mut Contexts) -> Result<(), Fault> {
-        let sum = self.of(decoded).to_le_bytes();
-        reserve(encoded, decoded.len() + SIZE)?;
-        if self.location == Location::Start {
-            encoded.extend_from_slice(&sum);
-        }
-        encoded.extend_from_slice(decoded);
-        if self.location == Location::End {
-            encoded.extend_from_slice(&sum);
-        }
+impl Coder for Checksum {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let sum = (self.sum)(decoded, self.seed).to_le_bytes();
+        reserve(out.bytes, decoded.len() + SIZE)?;
+        let (first, second) = if self.is_first { (&sum[..], decoded) } else { (decoded, &sum[..]) };
+        out.bytes.extend_from_slice(first);
+        out.bytes.extend_from_slice(second);
         Ok(())
     }
 
-    fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-        _: &mut Contexts,
-    ) -> Result<(), Fault> {
-        let split = match self.location {
-            Location::Start => encoded.split_first_chunk::<SIZE>().map(|(stored, bytes)| (bytes, stored)),
-            Location::End => encoded.split_last_chunk::<SIZE>(),
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let split = if self.is_first {
+            encoded.split_first_chunk::<SIZE>().map(|(stored, bytes)| (bytes, stored))
+        } else {
+            encoded.split_last_chunk::<SIZE>()
         };
-        let Some((bytes, stored)) = split else {
-            return Err(Fault::Short { expected: SIZE as u64, found: encoded.len() as u64 });
-        };
-        bound.check(bytes.len())?;
-        let (expected, found) = (u32::from_le_bytes(*stored), self.of(bytes));
+        let (bytes, stored) = split.ok_or(CodecError::short(SIZE, encoded.len()))?;
+        out.allowed.check(bytes.len())?;
+        let (expected, found) = (u32::from_le_bytes(*stored), (self.sum)(bytes, self.seed));
         if expected != found {
-            return Err(Fault::Checksum { expected, found });
+            return Err(CodecError::checksum(expected, found));
         }
-        reserve(decoded, bytes.len())?;
-        decoded.extend_from_slice(bytes);
+        reserve(out.bytes, bytes.len())?;
+        out.bytes.extend_from_slice(bytes);
         Ok(())
     }
+}
 
-    fn context_bytes(&self, _: u64) -> u64 {
-        0
+fn crc32c(bytes: &[u8], _: u32) -> u32 {
+    ::crc32c::crc32c(bytes)
+}
+
+fn crc32(bytes: &[u8], _: u32) -> u32 {
+    let mut sum = flate2::Crc::new();
+    sum.update(bytes);
+    sum.sum()
+}
+
+/// A byte that is left over counts as the upper one of a word. A sum of 65535 stays so where the words make it; only
+/// no words at all, or zeros alone, make 0.
+fn fletcher32(bytes: &[u8]) -> u32 {
+    /// So many words keep both sums within 32 bits.
+    const BLOCK: usize = 360;
+    let fold = |sum: u32| (sum & 0xffff) + (sum >> 16);
+    let (mut first, mut second) = (0_u32, 0_u32);
+    let (words, rest) = bytes.as_chunks::<2>();
+    for block in words.chunks(BLOCK) {
+        for word in block {
+            first += u32::from(u16::from_be_bytes(*word));
+            second += first;
+        }
+        (first, second) = (fold(first), fold(second));
     }
+    if let [byte] = rest {
+        first += u32::from(*byte) << 8;
+        second += first;
+        (first, second) = (fold(first), fold(second));
+    }
+    (fold(second) << 16) | fold(first)
+}
+
+/// Published by its author in the public domain: <https://www.burtleburtle.net/bob/c/lookup3.c>.
+fn jenkins_lookup3(bytes: &[u8], initval: u32) -> u32 {
+    const START: u32 = 0xdead_beef;
+    const BLOCK: usize = 12;
+    #[expect(clippy::cast_possible_truncation, reason = "the length counts modulo 2^32")]
+    let start = START.wrapping_add(bytes.len() as u32).wrapping_add(initval);
+    let mut state = [start; 3];
+    let mut rest = bytes;
+    // The last block is mixed in another way, be it whole or not.
+    while rest.len() > BLOCK {
+        let (block, following) = rest.split_at(BLOCK);
+        add_words(&mut state, block);
+        mix(&mut state);
+        rest = following;
+    }
+    if !rest.is_empty() {
+        add_words(&mut state, rest);
+        finish(&mut state);
+    }
+    state[2]
+}
+
+/// Adds up to 12 bytes as little-endian words.
+fn add_words(state: &mut [u32; 3], bytes: &[u8]) {
+    for (word, bytes) in state.iter_mut().zip(bytes.chunks(4)) {
+        let value = bytes.iter().rev().fold(0, |value, byte| (value << 8) | u32::from(*byte));
+        *word = word.wrapping_add(value);
+    }
+}
+
+fn mix(state: &mut [u32; 3]) {
+    let [mut a, mut b, mut c] = *state;
+    for rotations in [[4, 6, 8], [16, 19, 4]] {
+        a = a.wrapping_sub(c) ^ c.rotate_left(rotations[0]);
+        c = c.wrapping_add(b);
+        b = b.wrapping_sub(a) ^ a.rotate_left(rotations[1]);
+        a = a.wrapping_add(c);
+        c = c.wrapping_sub(b) ^ b.rotate_left(rotations[2]);
+        b = b.wrapping_add(a);
+    }
+    *state = [a, b, c];
+}
+
+fn finish(state: &mut [u32; 3]) {
+    let [mut a, mut b, mut c] = *state;
+    let step = |word: u32, by: u32, rotation: u32| (word ^ by).wrapping_sub(by.rotate_left(rotation));
+    c = step(c, b, 14);
+    a = step(a, c, 11);
+    b = step(b, a, 25);
+    c = step(c, b, 16);
+    a = step(a, c, 4);
+    b = step(b, a, 14);
+    c = step(c, b, 24);
+    *state = [a, b, c];
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::kinds::coding::encoded;
 
     #[test]
     fn checksum_stands_where_it_is_said_to() {
-        for (location, expected) in
-            [(Location::Start, [9, 0, 0, 0, b'1', b'2']), (Location::End, [b'1', b'2', 9, 0, 0, 0])]
-        {
-            let mut encoded = Vec::new();
-            let checksum = Checksum { sum: |_, seed| seed, seed: 9, location };
-            checksum.encode(b"12", &mut encoded, &mut Contexts::new()).unwrap();
-            assert_eq!(encoded, expected);
+        for (is_first, expected) in [(true, [9, 0, 0, 0, b'1', b'2']), (false, [b'1', b'2', 9, 0, 0, 0])] {
+            let checksum = Checksum { sum: |_, seed| seed, seed: 9, is_first };
+            assert_eq!(encoded(&checksum, b"12").unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_their_check_values() {
+        assert_eq!(crc32(b"123456789", 0), 0xcbf4_3926);
+        assert_eq!(crc32c(b"123456789", 0), 0xe306_9283);
+    }
+
+    #[test]
+    fn jenkins_lookup3_is_that_of_the_reference() {
+        // Those of the reference's own test.
+        let text = b"Four score and seven years ago";
+        for (bytes, initval, expected) in [
+            (&b""[..], 0, 0xdead_beef),
+            (b"", 0xdead_beef, 0xbd5b_7dde),
+            (text, 0, 0x1777_0551),
+            (text, 1, 0xcd62_8161),
+        ] {
+            assert_eq!(jenkins_lookup3(bytes, initval), expected, "{bytes:?}");
         }
     }
 }

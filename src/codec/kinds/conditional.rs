@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use super::error::{BytesCodecError, Fault, reserve};
+use super::error::{CodecError, reserve};
 use super::members::Members;
 use super::{
-    BytesCodec, BytesKind, BytesSize, BytesTransform, CodecSource, Contexts, DecodedSize, InnerKind,
-    ParsedTransform, SizeRule,
+    BytesCodec, BytesKind, BytesSize, CodecSource, Coder, DecodedSize, InnerKind, Output, ParsedTransform,
+    SizeRule, not_bytes, not_run,
 };
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
@@ -67,10 +67,10 @@ fn inside_of(source: &CodecSource<'_>, codec: &CodecMetadata) -> Result<BytesCod
     match (source.inner)(&codec.name) {
         InnerKind::Bytes(Some(kind)) => {
             let source = CodecSource { configuration, pointer: &codec.pointer, inner: source.inner };
-            BytesCodec::checked(&codec.name, kind, &source).map_err(|error| error.to_string())
+            BytesCodec::checked(&codec.name, kind, &source)
         }
-        InnerKind::Array => Err(BytesCodecError::not_bytes(&codec.name).to_string()),
-        InnerKind::Bytes(None) | InnerKind::Unknown => Err(BytesCodecError::not_run(&codec.name).to_string()),
+        InnerKind::Array => Err(not_bytes(&codec.name)),
+        InnerKind::Bytes(None) | InnerKind::Unknown => Err(not_run(&codec.name)),
     }
 }
 
@@ -80,15 +80,13 @@ impl Conditional {
     }
 }
 
-impl BytesTransform for Conditional {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, contexts: &mut Contexts) -> Result<(), Fault> {
+impl Coder for Conditional {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let mut header = vec![0_u8; self.header_bytes];
         let (mut current, mut next, mut is_first) = (Vec::new(), Vec::new(), true);
         for (place, codec) in self.codecs().iter().enumerate() {
             let source: &[u8] = if is_first { decoded } else { &current };
-            codec
-                .encode(source, &mut next, contexts)
-                .map_err(|error| Fault::Encode { reason: error.to_string() })?;
+            codec.encode(source, &mut next, out.contexts).map_err(|error| CodecError::encode(error))?;
             let is_compressor =
                 !matches!(codec.encoded_size(BytesSize::Fixed(source.len() as u64)), BytesSize::Fixed(_));
             if !is_compressor || next.len() < source.len() {
@@ -98,31 +96,24 @@ impl BytesTransform for Conditional {
             }
         }
         let body: &[u8] = if is_first { decoded } else { &current };
-        reserve(encoded, header.len() + body.len())?;
-        encoded.extend_from_slice(&header);
-        encoded.extend_from_slice(body);
+        reserve(out.bytes, header.len() + body.len())?;
+        out.bytes.extend_from_slice(&header);
+        out.bytes.extend_from_slice(body);
         Ok(())
     }
 
-    fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-        contexts: &mut Contexts,
-    ) -> Result<(), Fault> {
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let Some((header, body)) = encoded.split_at_checked(self.header_bytes) else {
-            let (expected, found) = (self.header_bytes as u64, encoded.len() as u64);
-            return Err(Fault::Short { expected, found });
+            return Err(CodecError::short(self.header_bytes, encoded.len()));
         };
         let is_set = |place: usize| header[place / 8] >> (place % 8) & 1 == 1;
         if let Some(place) = (self.codecs().len()..header.len() * 8).find(|place| is_set(*place)) {
             let reason = format!("bit {place} of its header is set, which stands for no codec");
-            return Err(Fault::corrupt(reason));
+            return Err(CodecError::corrupt(reason));
         }
         // What each codec that was applied decodes to, by those in front of it.
         let mut applied = Vec::new();
-        let mut size = bound;
+        let mut size = out.allowed;
         for (place, codec) in self.codecs().iter().enumerate().filter(|(place, _)| is_set(*place)) {
             applied.push((place, size));
             size = after(codec, size);
@@ -130,17 +121,19 @@ impl BytesTransform for Conditional {
         let (mut current, mut is_first) = (Vec::new(), true);
         for (place, size) in applied.into_iter().rev() {
             let source: &[u8] = if is_first { body } else { &current };
-            self.codecs()[place].decode(source, decoded, size, contexts).map_err(inside)?;
-            std::mem::swap(&mut current, decoded);
+            self.codecs()[place]
+                .decode(source, out.bytes, size, out.contexts)
+                .map_err(|error| inside(self.codecs()[place].name(), error))?;
+            std::mem::swap(&mut current, out.bytes);
             is_first = false;
         }
         if is_first {
-            bound.check(body.len())?;
-            decoded.clear();
-            reserve(decoded, body.len())?;
-            decoded.extend_from_slice(body);
+            out.allowed.check(body.len())?;
+            out.bytes.clear();
+            reserve(out.bytes, body.len())?;
+            out.bytes.extend_from_slice(body);
         } else {
-            std::mem::swap(&mut current, decoded);
+            std::mem::swap(&mut current, out.bytes);
         }
         Ok(())
     }
@@ -187,17 +180,22 @@ fn after(codec: &BytesCodec, size: DecodedSize) -> DecodedSize {
     })
 }
 
-/// The fault of a codec inside; that of a length stays one.
-fn inside(error: BytesCodecError) -> Fault {
+/// The fault of a codec inside; that of a length stays one, that of the machine too.
+fn inside(codec: &str, error: CodecError) -> CodecError {
     match error {
-        BytesCodecError::Data { fault: fault @ (Fault::Length { .. } | Fault::TooLong { .. }), .. } => fault,
-        error => Fault::corrupt(error.to_string()),
+        CodecError::Length { message, found } => {
+            let own = message.strip_prefix(&format!("`{codec}`: ")).map(str::to_owned);
+            CodecError::Length { message: own.unwrap_or(message), found }
+        }
+        CodecError::Memory { .. } => error,
+        error => CodecError::corrupt(error),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::kinds::Contexts;
     use crate::metadata::json::Json;
 
     fn codec(configuration: &str) -> BytesCodec {

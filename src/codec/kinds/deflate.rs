@@ -1,24 +1,235 @@
-//! Deflate streams (RFC 1951), bare or with the frame of zlib (RFC 1950), by contexts that are kept.
+//! `gzip`, `numcodecs.gzip` and `numcodecs.zlib`: deflate streams (RFC 1951) with a header and a trailer, by contexts that
+//! are kept.
+//!
+//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/>, RFC 1950, RFC 1952
 
-use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::DecodedSize;
-use super::error::{Fault, reserve};
+use super::error::{CodecError, reserve};
+use super::numcodecs::{self, Absent, Form, Member, Values};
+use super::{
+    BytesKind, Coder, DecodedSize, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
+};
+use crate::metadata::json::{Json, Object};
+
+const MEMBERS: &[Member] = &[Member::required("level", Form::Integer(0, 9))];
+
+/// Of numcodecs, where -1 is zlib's own default, 6.
+const ZLIB_LEVEL: &[Member] = &[Member::new("level", Form::Integer(-1, 9), Absent::Integer(1))];
+
+fn level(values: &Values<'_>) -> u32 {
+    u32::try_from(values.integer("level")).unwrap_or(6)
+}
+
+/// `gzip`.
+pub(crate) static GZIP: BytesKind = BytesKind::new(
+    |source| numcodecs::parse("gzip", source, MEMBERS, |values| Gzip { level: level(values) }),
+    SizeRule::AtMost(bound),
+)
+// gzip ends in a CRC-32 of what it has compressed.
+.with_checksum(|_| true)
+.with_v2(V2Form { read: read_v2, write: |members| members })
+.with_shorthand(Shorthand {
+    usage: "gzip[:LEVEL]",
+    aliases: &[("gz", "gzip"), ("zlib", "gzip"), ("deflate", "gzip")],
+    read: read_shorthand,
+});
+
+/// `numcodecs.gzip`.
+pub(crate) static NUMCODECS_GZIP: BytesKind = BytesKind {
+    parse: |source| {
+        numcodecs::parse("numcodecs.gzip", source, ZLIB_LEVEL, |values| Gzip { level: level(values) })
+    },
+    v2: V2Form::SAME,
+    shorthand: None,
+    ..GZIP
+};
+
+/// A configured `gzip`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Gzip {
+    /// 0 (stored) to 9.
+    level: u32,
+}
+
+fn read_v2(mut members: Object, _: u64) -> InV3 {
+    numcodecs::fill(&mut members, ZLIB_LEVEL);
+    // zlib's own default, which v3 has no word for.
+    if members.get("level").and_then(Json::as_i128) == Some(-1) {
+        members.insert("level", 6_u64);
+    }
+    (None, Some(members))
+}
+
+fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
+    let level = match parts {
+        [] => 6,
+        [text] => shorthand_level(text, 0, 9)?,
+        _ => return Err(None),
+    };
+    Ok(Some(Object::new().with("level", level)))
+}
+
+const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
+/// What the header says of the system that wrote it.
+const UNKNOWN_SYSTEM: u8 = 255;
+const HEADER: usize = 10;
+const TRAILER: usize = 8;
+
+impl Coder for Gzip {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let extra_flags = match self.level {
+            9.. => 2,
+            0 | 1 => 4,
+            _ => 0,
+        };
+        let size = bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok());
+        reserve(out.bytes, size.unwrap_or(usize::MAX))?;
+        out.bytes.extend_from_slice(&MAGIC);
+        out.bytes.extend_from_slice(&[0, 0, 0, 0, 0, extra_flags, UNKNOWN_SYSTEM]);
+        out.contexts
+            .with(|context: &mut DeflateContexts| context.deflate(self.level, false, decoded, out.bytes))?;
+        let mut crc = Crc::new();
+        crc.update(decoded);
+        out.bytes.extend_from_slice(&crc.sum().to_le_bytes());
+        out.bytes.extend_from_slice(&crc.amount().to_le_bytes());
+        Ok(())
+    }
+
+    /// Decodes every member.
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut rest = encoded;
+        loop {
+            let start = out.bytes.len();
+            let Some(body) = skip_header(rest)? else {
+                return Err(match rest.len() {
+                    count if count < encoded.len() => CodecError::trailing(count),
+                    count if count < HEADER + TRAILER => CodecError::short(HEADER + TRAILER, count),
+                    _ => CodecError::corrupt("there is no gzip header"),
+                });
+            };
+            let consumed = out
+                .contexts
+                .with(|inflate: &mut DeflateContexts| inflate.inflate(false, body, out.bytes, out.allowed))?;
+            let trailer = body[consumed..].first_chunk::<TRAILER>();
+            let Some(&[c0, c1, c2, c3, s0, s1, s2, s3]) = trailer else {
+                return Err(CodecError::no_end(encoded.len()));
+            };
+            let mut crc = Crc::new();
+            crc.update(&out.bytes[start..]);
+            let expected = u32::from_le_bytes([c0, c1, c2, c3]);
+            if expected != crc.sum() {
+                return Err(CodecError::checksum(expected, crc.sum()));
+            }
+            let size = u32::from_le_bytes([s0, s1, s2, s3]);
+            if size != crc.amount() {
+                return Err(CodecError::corrupt(format!(
+                    "expected {size} bytes as stored, found {}",
+                    crc.amount()
+                )));
+            }
+            rest = &body[consumed + TRAILER..];
+            if rest.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn context_bytes(&self, _: u64) -> u64 {
+        CONTEXT_BYTES
+    }
+}
+
+/// What follows the header of a member; `None` where there is none.
+fn skip_header(encoded: &[u8]) -> Result<Option<&[u8]>, CodecError> {
+    const HEADER_CRC: u8 = 2;
+    const EXTRA: u8 = 4;
+    const NAME: u8 = 8;
+    const COMMENT: u8 = 16;
+    let Some((header, mut rest)) = encoded.split_first_chunk::<HEADER>() else { return Ok(None) };
+    let flags = header[3];
+    if header[..3] != MAGIC || flags & 0xe0 != 0 {
+        return Ok(None);
+    }
+    let short = || CodecError::no_end(encoded.len());
+    if flags & EXTRA != 0 {
+        let (length, following) = rest.split_first_chunk::<2>().ok_or_else(short)?;
+        rest = following.get(usize::from(u16::from_le_bytes(*length))..).ok_or_else(short)?;
+    }
+    for text in [NAME, COMMENT] {
+        if flags & text != 0 {
+            let end = rest.iter().position(|&byte| byte == 0).ok_or_else(short)?;
+            rest = &rest[end + 1..];
+        }
+    }
+    if flags & HEADER_CRC != 0 {
+        let (stored, following) = rest.split_first_chunk::<2>().ok_or_else(short)?;
+        let mut crc = Crc::new();
+        crc.update(&encoded[..encoded.len() - rest.len()]);
+        let (expected, found) = (u32::from(u16::from_le_bytes(*stored)), crc.sum() & 0xffff);
+        if expected != found {
+            return Err(CodecError::checksum(expected, found));
+        }
+        rest = following;
+    }
+    Ok(Some(rest))
+}
+
+/// `numcodecs.zlib`.
+pub(crate) static ZLIB: BytesKind = BytesKind::new(
+    |source| numcodecs::parse("numcodecs.zlib", source, ZLIB_LEVEL, |values| Zlib { level: level(values) }),
+    SizeRule::AtMost(bound),
+)
+// zlib ends in an Adler-32 of what it has compressed.
+.with_checksum(|_| true)
+.with_v2(V2Form {
+    read: |mut members, _| {
+        numcodecs::fill(&mut members, ZLIB_LEVEL);
+        (None, Some(members))
+    },
+    write: |members| members,
+});
+
+/// A configured `numcodecs.zlib`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Zlib {
+    /// 0 (stored) to 9.
+    level: u32,
+}
+
+impl Coder for Zlib {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        out.contexts
+            .with(|context: &mut DeflateContexts| context.deflate(self.level, true, decoded, out.bytes))
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let inflate = |context: &mut DeflateContexts| context.inflate(true, encoded, out.bytes, out.allowed);
+        match encoded.len() - out.contexts.with(inflate)? {
+            0 => Ok(()),
+            count => Err(CodecError::trailing(count)),
+        }
+    }
+
+    fn context_bytes(&self, _: u64) -> u64 {
+        CONTEXT_BYTES
+    }
+}
 
 /// Compressors for one level, and decompressors, without and with a zlib header.
 #[derive(Debug, Default)]
-pub(super) struct DeflateContexts {
+struct DeflateContexts {
     encode: [Option<(u32, Compress)>; 2],
     decode: [Option<Decompress>; 2],
 }
 
 /// What a compressor and a decompressor hold, on the safe side.
-pub(super) const CONTEXT_BYTES: u64 = 512 << 10;
+const CONTEXT_BYTES: u64 = 512 << 10;
 
 /// The greatest encoded size: as `deflateBound` has it for any parameters, and the gzip header and trailer.
 ///
 /// Stored blocks alone would take less, but not every library falls back to them: level 1 of this one does not.
-pub(super) fn bound(decoded: u64) -> Option<u64> {
+fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(decoded.div_ceil(8))?.checked_add(decoded.div_ceil(64))?.checked_add(5 + 18)
 }
 
@@ -27,13 +238,13 @@ const GREATEST_RATIO: usize = 1032;
 
 impl DeflateContexts {
     /// Appends one stream to `encoded`.
-    pub(super) fn deflate(
+    fn deflate(
         &mut self,
         level: u32,
         has_header: bool,
         decoded: &[u8],
         encoded: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CodecError> {
         let slot = &mut self.encode[usize::from(has_header)];
         let context = match slot {
             Some((current, context)) if *current == level => {
@@ -49,7 +260,7 @@ impl DeflateContexts {
             let consumed = position(context.total_in());
             let status = context
                 .compress_vec(&decoded[consumed..], encoded, FlushCompress::Finish)
-                .map_err(|error| Fault::Encode { reason: error.to_string() })?;
+                .map_err(|error| CodecError::encode(error))?;
             if status == Status::StreamEnd {
                 return Ok(());
             }
@@ -58,13 +269,13 @@ impl DeflateContexts {
     }
 
     /// Appends one stream to `decoded`; the bytes of `encoded` that it took.
-    pub(super) fn inflate(
+    fn inflate(
         &mut self,
         has_header: bool,
         encoded: &[u8],
         decoded: &mut Vec<u8>,
         bound: DecodedSize,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, CodecError> {
         let slot = &mut self.decode[usize::from(has_header)];
         let context = match slot {
             Some(context) => {
@@ -79,16 +290,16 @@ impl DeflateContexts {
         // The stream is taken at once: what does not fit then passes the bound.
         let status = context
             .decompress_vec(encoded, decoded, FlushDecompress::Finish)
-            .map_err(|error| Fault::corrupt(error.message().unwrap_or("the stream is not valid")))?;
+            .map_err(|error| CodecError::corrupt(error.message().unwrap_or("the stream is not valid")))?;
         if status == Status::StreamEnd {
             return Ok(position(context.total_in()));
         }
         let is_full = decoded.len() == decoded.capacity() || decoded.len() - start >= most;
         let is_spent = position(context.total_in()) >= encoded.len();
         if is_full && !is_spent {
-            Err(Fault::TooLong { expected: bound })
+            Err(CodecError::too_long(bound))
         } else {
-            Err(Fault::NoEnd { found: encoded.len() })
+            Err(CodecError::no_end(encoded.len()))
         }
     }
 }

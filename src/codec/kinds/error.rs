@@ -1,171 +1,243 @@
-//! What can be wrong with encoded bytes.
+//! Why bytes or elements cannot be encoded or decoded.
 
 use thiserror::Error;
 
 use super::DecodedSize;
 use crate::diagnostic::quantity::bytes;
+use crate::element::{ElementType, NumberType, element_bits};
+use crate::kernel::{ElementFault, FaultKind};
 use crate::memory::fallibly;
 
-/// Why bytes cannot be encoded or decoded.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BytesCodecError {
-    /// The metadata make no codec.
-    #[error("`{codec}`: {reason}")]
-    Configuration {
-        /// The name of the codec.
-        codec: String,
-        /// What is wrong.
-        reason: String,
+/// Why a codec failed on a chunk.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum CodecError {
+    /// An element cannot be converted.
+    #[error("{}", describe_element(*.fault, *.bits, *.types))]
+    Element {
+        /// Why, and where in the buffer.
+        fault: ElementFault,
+        /// Position in the array's frame, where it is known.
+        position: Option<Box<[u64]>>,
+        /// The value's bits.
+        bits: u64,
+        /// The types on both sides.
+        types: Option<(NumberType, NumberType)>,
     },
-    /// The bytes do not decode, or do not decode to what is expected.
-    #[error("`{codec}`: {fault}")]
-    Data {
-        /// The name of the codec.
-        codec: String,
-        /// What is wrong.
-        fault: Fault,
-    },
-}
-
-impl BytesCodecError {
-    /// A configuration that makes no codec.
-    pub(super) fn configuration(codec: &str, reason: impl Into<String>) -> Self {
-        BytesCodecError::Configuration { codec: codec.to_owned(), reason: reason.into() }
-    }
-
-    /// A codec that this program does not know, or does not run.
-    pub(crate) fn not_run(codec: &str) -> Self {
-        Self::configuration(codec, "this program does not run it")
-    }
-
-    /// A codec that takes or gives an array.
-    pub(crate) fn not_bytes(codec: &str) -> Self {
-        Self::configuration(codec, "it does not turn bytes into bytes")
-    }
-
-    /// Whether the bytes decode, but to another length than the chain expects.
-    pub fn is_wrong_length(&self) -> bool {
-        matches!(self, BytesCodecError::Data { fault: Fault::Length { .. } | Fault::TooLong { .. }, .. })
-    }
-
-    /// Whether a checksum that is stored with the bytes is not theirs.
-    pub fn is_wrong_checksum(&self) -> bool {
-        matches!(
-            self,
-            BytesCodecError::Data { fault: Fault::Checksum { .. } | Fault::InnerChecksum { .. }, .. }
-        )
-    }
-
-    /// The bytes that there was no memory for, where that is the fault; 0 where the library does not tell.
-    pub fn missing_memory(&self) -> Option<u64> {
-        match self {
-            BytesCodecError::Data { fault: Fault::Memory { size }, .. } => Some(*size as u64),
-            _ => None,
-        }
-    }
-
-    /// The length that the bytes decode to, where that is wrong and known.
-    pub fn found_length(&self) -> Option<u64> {
-        match self {
-            BytesCodecError::Data { fault: Fault::Length { found, .. }, .. } => Some(*found),
-            _ => None,
-        }
-    }
-}
-
-/// What is wrong with the data of a codec.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Fault {
-    /// The decoded bytes have another length.
-    #[error("expected {expected} decoded bytes, found {found}")]
-    Length {
-        /// What the codec chain expects.
-        expected: DecodedSize,
-        /// What is there, or is claimed.
-        found: u64,
-    },
-    /// The decoded bytes pass the bound.
-    #[error("expected {expected} decoded bytes, found more")]
-    TooLong {
-        /// What the codec chain expects.
-        expected: DecodedSize,
-    },
-    /// The encoded bytes end too early.
-    #[error("the encoded bytes are truncated: expected at least {expected}, found {found}")]
-    Short {
-        /// The least number of bytes.
-        expected: u64,
-        /// What is there.
-        found: u64,
-    },
-    /// The encoded bytes end within the compressed stream.
-    #[error("the encoded bytes are truncated: the stream of {found} bytes has no end")]
-    NoEnd {
-        /// What is there.
-        found: usize,
-    },
-    /// There are bytes after the end of the encoded ones.
-    #[error("{count} bytes follow the end of the encoded bytes")]
-    Trailing {
-        /// How many.
-        count: usize,
-    },
+    /// Bytes that are no encoded chunk, or that cannot be encoded.
+    #[error("{0}")]
+    Bytes(String),
     /// A stored checksum is not that of the bytes.
-    #[error("wrong checksum: expected {expected:#010x} as stored, found {found:#010x}")]
-    Checksum {
-        /// What is stored.
-        expected: u32,
-        /// What the bytes have.
-        found: u32,
+    #[error("{0}")]
+    Checksum(String),
+    /// The bytes decode to another length than the chain expects.
+    #[error("{message}")]
+    Length {
+        /// What is expected, and what is found.
+        message: String,
+        /// What is found, where the codec tells that.
+        found: Option<u64>,
     },
-    /// A checksum inside a compressor's format is not that of the bytes; the library does not tell either.
-    #[error("wrong checksum: {reason}")]
-    InnerChecksum {
-        /// What the decoder says.
-        reason: String,
-    },
-    /// The compressor's format is violated.
-    #[error("the encoded bytes are corrupt: {reason}")]
-    Corrupt {
-        /// What the decoder says.
-        reason: String,
-    },
-    /// The bytes could not be encoded.
-    #[error("the bytes cannot be encoded: {reason}")]
-    Encode {
-        /// What the encoder says.
-        reason: String,
-    },
-    /// The memory for the outcome is not to be had.
-    #[error("there is no memory for {}", bytes(*.size as u64))]
+    /// The machine has no memory for the outcome; nothing is known of the chunk.
+    #[error("there is no memory for {}", bytes(*.needed))]
     Memory {
-        /// Bytes that were needed.
-        size: usize,
+        /// Bytes that were asked for; 0 where the library does not tell.
+        needed: u64,
     },
+}
+
+impl CodecError {
+    /// Bytes that are no encoded chunk.
+    pub(super) fn bytes(reason: impl ToString) -> Self {
+        CodecError::Bytes(reason.to_string())
+    }
+
+    /// The format of a compressor is violated.
+    pub(super) fn corrupt(reason: impl std::fmt::Display) -> Self {
+        CodecError::Bytes(format!("the encoded bytes are corrupt: {reason}"))
+    }
+
+    /// The bytes cannot be encoded.
+    pub(super) fn encode(reason: impl std::fmt::Display) -> Self {
+        CodecError::Bytes(format!("the bytes cannot be encoded: {reason}"))
+    }
+
+    /// The encoded bytes end too early.
+    pub(super) fn short(expected: usize, found: usize) -> Self {
+        let message = format!("the encoded bytes are truncated: expected at least {expected}, found {found}");
+        CodecError::Bytes(message)
+    }
+
+    /// The encoded bytes, so many, end within the compressed stream.
+    pub(super) fn no_end(found: usize) -> Self {
+        CodecError::Bytes(format!("the encoded bytes are truncated: the stream of {found} bytes has no end"))
+    }
+
+    /// So many bytes follow the end of the encoded ones.
+    pub(super) fn trailing(count: usize) -> Self {
+        CodecError::Bytes(format!("{count} bytes follow the end of the encoded bytes"))
+    }
+
+    /// The decoded bytes have another length, or are claimed to have.
+    pub(super) fn length(expected: DecodedSize, found: u64) -> Self {
+        let message = format!("expected {expected} decoded bytes, found {found}");
+        CodecError::Length { message, found: Some(found) }
+    }
+
+    /// The decoded bytes pass the bound.
+    pub(super) fn too_long(expected: DecodedSize) -> Self {
+        CodecError::Length { message: format!("expected {expected} decoded bytes, found more"), found: None }
+    }
+
+    /// A stored checksum is not that of the bytes.
+    pub(super) fn checksum(expected: u32, found: u32) -> Self {
+        let message = format!("wrong checksum: expected {expected:#010x} as stored, found {found:#010x}");
+        CodecError::Checksum(message)
+    }
+
+    /// There is no memory for so many bytes; 0 where the library does not tell.
+    pub(super) fn memory(needed: usize) -> Self {
+        CodecError::Memory { needed: needed as u64 }
+    }
+
+    /// The fault of an element of `source`.
+    pub(super) fn element(
+        fault: ElementFault,
+        types: Option<(NumberType, NumberType)>,
+        source: &[u8],
+    ) -> Self {
+        let size = types.map_or(1, |(source, _)| source.size());
+        let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
+        CodecError::Element { fault, position: None, bits, types }
+    }
+
+    /// The same with the name of the codec in front.
+    pub(super) fn of_codec(mut self, codec: &str) -> Self {
+        if let CodecError::Bytes(message)
+        | CodecError::Checksum(message)
+        | CodecError::Length { message, .. } = &mut self
+        {
+            message.insert_str(0, &format!("`{codec}`: "));
+        }
+        self
+    }
 }
 
 impl DecodedSize {
     /// Refuses a size that does not fit.
-    pub(super) const fn check(self, found: usize) -> Result<(), Fault> {
+    pub(super) fn check(self, found: usize) -> Result<(), CodecError> {
         let fits = match self {
             DecodedSize::Exact(size) => found == size,
             DecodedSize::AtMost(limit) => found <= limit,
         };
-        if fits { Ok(()) } else { Err(Fault::Length { expected: self, found: found as u64 }) }
+        if fits { Ok(()) } else { Err(CodecError::length(self, found as u64)) }
     }
 }
 
-impl Fault {
-    pub(super) fn of_codec(self, codec: &str) -> BytesCodecError {
-        BytesCodecError::Data { codec: codec.to_owned(), fault: self }
-    }
+/// Makes room for so many bytes more.
+pub(crate) fn reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), CodecError> {
+    fallibly(|| buffer.try_reserve_exact(more))
+        .map_err(|_| CodecError::memory(more.saturating_mul(size_of::<T>())))
+}
 
-    pub(super) fn corrupt(reason: impl Into<String>) -> Fault {
-        Fault::Corrupt { reason: reason.into() }
+/// A number's value as text: shortest decimal, or the words for what is not finite.
+pub fn number_text(number_type: NumberType, bits: u64) -> String {
+    use crate::element::Element;
+    if let Some(float) = number_type.small_float() {
+        return float.to_f64(bits).map_or_else(|| "NaN".to_owned(), |value| value.to_string());
+    }
+    match number_type.element() {
+        ElementType::Float16 => half::f16::from_bits64(bits).to_string(),
+        ElementType::Float32 => f32::from_bits64(bits).to_string(),
+        ElementType::Float64 => f64::from_bits64(bits).to_string(),
+        element if element.is_signed_integer() => {
+            let unused = 64 - u32::try_from(element.size() * 8).unwrap_or(64);
+            ((bits << unused).cast_signed() >> unused).to_string()
+        }
+        _ => bits.to_string(),
     }
 }
 
-/// Makes room for so many bytes in a cleared buffer.
-pub(super) fn reserve(buffer: &mut Vec<u8>, size: usize) -> Result<(), Fault> {
-    fallibly(|| buffer.try_reserve_exact(size)).map_err(|_| Fault::Memory { size })
+/// A number's value as a float64, for figures; integers beyond 2^53 are rounded.
+#[inline]
+#[expect(clippy::cast_precision_loss, reason = "figures need no more than 53 bits")]
+pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
+    use crate::element::Element;
+    if let Some(float) = number_type.small_float() {
+        return float.to_f64(bits).unwrap_or(f64::NAN);
+    }
+    match number_type.element() {
+        ElementType::Float16 => half::f16::from_bits64(bits).to_f64(),
+        ElementType::Float32 => f64::from(f32::from_bits64(bits)),
+        ElementType::Float64 => f64::from_bits64(bits),
+        element if element.is_signed_integer() => {
+            let unused = 64 - u32::try_from(element.size() * 8).unwrap_or(64);
+            ((bits << unused).cast_signed() >> unused) as f64
+        }
+        _ => bits as f64,
+    }
+}
+
+/// The bounds of a type as text.
+fn bounds_text(number_type: NumberType) -> String {
+    if let Some(float) = number_type.small_float() {
+        let format = float.format();
+        let least = if format.is_unsigned() { 0 } else { format.greatest() | format.sign() };
+        let text = |bits| {
+            let value = float.to_f64(bits).unwrap_or_default();
+            let is_far = value.abs() >= 1e6 || value.abs() < 1e-6;
+            if is_far { format!("{value:e}") } else { value.to_string() }
+        };
+        return format!("{} to {}", text(least), text(format.greatest()));
+    }
+    match (number_type.integer_bounds(), number_type.element()) {
+        (Some((least, greatest)), _) => format!("{least} to {greatest}"),
+        (None, ElementType::Float16) => "-65504 to 65504".to_owned(),
+        (None, ElementType::Float32) => format!("{:e} to {:e}", f32::MIN, f32::MAX),
+        (None, _) => format!("{:e} to {:e}", f64::MIN, f64::MAX),
+    }
+}
+
+fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, NumberType)>) -> String {
+    if fault.kind == FaultKind::NotBool {
+        return format!("the byte {bits} is found where a bool is 0 or 1");
+    }
+    let Some((source, target)) = types else { return "a value cannot be converted".to_owned() };
+    let value = number_text(source, bits);
+    match fault.kind {
+        FaultKind::OutOfRange => format!("{value} is out of the range of {target}, {}", bounds_text(target)),
+        FaultKind::NotANumber => format!("NaN cannot be held by {target}, {}", bounds_text(target)),
+        FaultKind::Infinite => format!("{value} cannot be held by {target}, {}", bounds_text(target)),
+        FaultKind::Overflow => {
+            format!("{value} leaves the range of {target}, {}, under the arithmetic", bounds_text(target))
+        }
+        FaultKind::Remainder => {
+            format!("{value} cannot be divided by the scale without a remainder in {target}")
+        }
+        FaultKind::NotOfType => format!("{value} is not a value of {source}, {}", bounds_text(source)),
+        FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN in {target}"),
+        FaultKind::NotBool => format!("{value} is not a bool"),
+    }
+}
+
+/// The option that would help against an element's fault, for a codec chain or a data type change.
+pub fn element_help(kind: FaultKind) -> Option<&'static str> {
+    match kind {
+        FaultKind::OutOfRange | FaultKind::ReservedCode => Some(
+            "`--out-of-range clamp` maps such values to the nearest bound (\"out_of_range\": \"clamp\" in cast_value)",
+        ),
+        FaultKind::NotANumber => Some(
+            "`--nan-value CODE` sets a code aside for NaN (an entry [\"NaN\", CODE] in cast_value's \"scalar_map\")",
+        ),
+        FaultKind::Infinite => Some(
+            "an entry [\"Infinity\", CODE] in cast_value's \"scalar_map\" maps infinities; no range holds them",
+        ),
+        FaultKind::Overflow => Some("choose a smaller scale or another offset, or a wider data type"),
+        FaultKind::Remainder => {
+            Some("the stored values were not made by this scale; check the codec's configuration")
+        }
+        FaultKind::NotBool => Some(
+            "the chunk is damaged, or was not written as bool: restore it from its source, or write it again",
+        ),
+        FaultKind::NotOfType => None,
+    }
 }

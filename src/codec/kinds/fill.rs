@@ -1,13 +1,14 @@
 //! The fill value through a codec that changes numbers: encoded like an element, and proved to come back bit for bit
 //! (SEMANTICS: A1.8, A2.11, B17, B18). A missing chunk would otherwise read differently from a stored one.
 
+use super::array::Binding;
 use crate::data_type::{FillValue, value_to_json};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::element::{NumberType, element_bits};
 use crate::kernel::FaultKind;
 
 /// One codec that a fill value passes.
-pub(super) struct Passage<'a> {
+pub(super) struct Passage {
     /// Its name.
     pub(super) name: &'static str,
     /// The types before and after it.
@@ -16,22 +17,19 @@ pub(super) struct Passage<'a> {
     pub(super) refused: Code,
     /// The code of a value that does not come back.
     pub(super) lost: Code,
-    /// The pointer to the codec.
-    pub(super) pointer: &'a str,
 }
 
-impl Passage<'_> {
-    /// The fill value after the codec; `None` where it cannot be encoded.
+impl Passage {
+    /// The fill value after the codec; `None` where there is none, and where it cannot be encoded.
     pub(super) fn run(
         &self,
-        fill_value: &FillValue,
+        to: &mut Binding<'_>,
         encode: impl Fn(u64) -> Result<u64, FaultKind>,
         decode: impl Fn(u64) -> Result<u64, FaultKind>,
-        diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<FillValue> {
         let (source, target) = self.types;
         let text = |number_type, bits| value_to_json(number_type, bits).to_string_compact();
-        let bits = element_bits(&fill_value.0);
+        let bits = element_bits(&to.array.fill_value.as_ref()?.0);
         let fill = text(source, bits);
         let encoded = match encode(bits) {
             Ok(encoded) => encoded,
@@ -45,13 +43,13 @@ impl Passage<'_> {
                     }
                     _ => format!("the result is not a value of {target}"),
                 };
-                diagnostics.push(
+                to.found.push(
                     Diagnostic::new(
                         self.refused,
                         format!("`{}` cannot encode the fill value {fill} ({source}): {reason}", self.name),
                     )
                     .with_help("choose a fill value that the codec can encode, or map it in `scalar_map`")
-                    .at_pointer(self.pointer),
+                    .at_pointer(to.codec.pointer.as_str()),
                 );
                 return None;
             }
@@ -59,7 +57,7 @@ impl Passage<'_> {
         let decoded = decode(encoded);
         if decoded != Ok(bits) {
             let back = decoded.map_or_else(|_| "an error".to_owned(), |bits| text(source, bits));
-            diagnostics.push(
+            to.found.push(
                 Diagnostic::new(
                     self.lost,
                     format!(
@@ -72,7 +70,7 @@ impl Passage<'_> {
                     "a missing chunk would read differently from a stored one; choose a fill value that comes back \
                      bit for bit, or accept it with --no-fill-check",
                 )
-                .at_pointer(self.pointer),
+                .at_pointer(to.codec.pointer.as_str()),
             );
         }
         Some(FillValue::from_bits(target, encoded))

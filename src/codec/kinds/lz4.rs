@@ -4,9 +4,9 @@
 
 use ::lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 
-use super::error::{Fault, reserve};
+use super::error::{CodecError, reserve};
 use super::numcodecs::{self, Absent, Form, Member};
-use super::{BytesKind, BytesTransform, Contexts, DecodedSize, SizeRule};
+use super::{BytesKind, Coder, Output, SizeRule};
 
 const MEMBERS: &[Member] =
     &[Member::new("acceleration", Form::Integer(i32::MIN as i64, i32::MAX as i64), Absent::Integer(1))];
@@ -45,52 +45,52 @@ fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(decoded / 255)?.checked_add(16 + HEADER as u64)
 }
 
-impl BytesTransform for Lz4 {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, _: &mut Contexts) -> Result<(), Fault> {
+impl Coder for Lz4 {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         if decoded.len() > GREATEST {
             let reason = format!("expected at most {GREATEST} bytes, found {}", decoded.len());
-            return Err(Fault::Encode { reason });
+            return Err(CodecError::encode(reason));
         }
         let size =
             bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
-        reserve(encoded, size)?;
-        encoded.resize(size, 0);
+        reserve(out.bytes, size)?;
+        out.bytes.resize(size, 0);
         let mode = CompressionMode::FAST(self.acceleration.max(1));
-        let written = compress_to_buffer(decoded, Some(mode), true, encoded)
-            .map_err(|error| Fault::Encode { reason: error.to_string() })?;
-        encoded.truncate(written);
+        let written = compress_to_buffer(decoded, Some(mode), true, out.bytes)
+            .map_err(|error| CodecError::encode(error))?;
+        out.bytes.truncate(written);
         Ok(())
     }
 
-    fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-        _: &mut Contexts,
-    ) -> Result<(), Fault> {
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let Some((header, block)) = encoded.split_first_chunk::<HEADER>() else {
-            return Err(Fault::Short { expected: HEADER as u64, found: encoded.len() as u64 });
+            return Err(CodecError::short(HEADER, encoded.len()));
         };
         let claimed = u32::from_le_bytes(*header);
         let size = usize::try_from(claimed).unwrap_or(usize::MAX);
-        bound.check(size)?;
+        out.allowed.check(size)?;
         // The library counts in 32 bits with a sign, and memory is given for what the block can hold alone.
         let Some(signed) =
             i32::try_from(claimed).ok().filter(|_| size <= GREATEST && block.len() <= GREATEST)
         else {
-            return Err(Fault::corrupt(format!("a block of {} bytes cannot hold {claimed}", block.len())));
+            return Err(CodecError::corrupt(format!(
+                "a block of {} bytes cannot hold {claimed}",
+                block.len()
+            )));
         };
         if size / GREATEST_RATIO > block.len() {
-            return Err(Fault::corrupt(format!("a block of {} bytes cannot hold {claimed}", block.len())));
+            return Err(CodecError::corrupt(format!(
+                "a block of {} bytes cannot hold {claimed}",
+                block.len()
+            )));
         }
-        reserve(decoded, size)?;
-        decoded.resize(size, 0);
-        let written = decompress_to_buffer(block, Some(signed), decoded)
-            .map_err(|_| Fault::corrupt("the LZ4 block is not valid"))?;
-        decoded.truncate(written);
+        reserve(out.bytes, size)?;
+        out.bytes.resize(size, 0);
+        let written = decompress_to_buffer(block, Some(signed), out.bytes)
+            .map_err(|_| CodecError::corrupt("the LZ4 block is not valid"))?;
+        out.bytes.truncate(written);
         // A block that ends before the size of its header is reached is truncated.
-        if written == size { Ok(()) } else { Err(Fault::Length { expected: bound, found: written as u64 }) }
+        if written == size { Ok(()) } else { Err(CodecError::length(out.allowed, written as u64)) }
     }
 
     fn context_bytes(&self, _: u64) -> u64 {

@@ -46,6 +46,11 @@ impl<'a> Members<'a> {
         members
     }
 
+    /// The name of the codec.
+    pub(crate) fn codec(&self) -> &'static str {
+        self.codec
+    }
+
     /// What was made, with everything that was found.
     pub(crate) fn finish<T>(self, configuration: Option<T>) -> Parsed<T> {
         (configuration, self.diagnostics)
@@ -83,14 +88,14 @@ impl<'a> Members<'a> {
     }
 
     /// One of some strings.
-    pub(crate) fn choice<T: Copy>(&mut self, name: &str, json: &Json, choices: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn choice<T: Clone>(&mut self, name: &str, json: &Json, choices: &[(&str, T)]) -> Option<T> {
         let found = json.as_str().and_then(|text| choices.iter().find(|choice| choice.0 == text));
         if found.is_none() {
             let names: Vec<String> = choices.iter().map(|choice| format!("{:?}", choice.0)).collect();
             let code = wrong(json.as_str().is_some());
             self.report_found(code, name, &format!("one of {}", names.join(", ")), json);
         }
-        found.map(|choice| choice.1)
+        found.map(|choice| choice.1.clone())
     }
 
     /// An integer of a range.

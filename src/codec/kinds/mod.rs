@@ -12,29 +12,23 @@
 // What every codec is made with.
 pub mod array;
 mod contexts;
-mod error;
+pub(crate) mod error;
 pub(crate) mod members;
 pub(crate) mod numcodecs;
 mod representation;
 mod size;
 // What several codecs share.
 mod c_blosc;
-mod checksum;
-mod deflate;
 mod fill;
-mod filter;
 mod scalar;
 // The codecs that take an array.
-pub mod astype;
 pub mod bitround;
 pub mod bytes;
 pub mod cast_value;
-pub mod delta;
-pub mod fixedscaleoffset;
+pub mod filter;
 pub mod pack_booleans;
 pub mod packbits;
 pub mod pcodec;
-pub mod quantize;
 pub mod reshape;
 pub mod scale_offset;
 pub mod transpose;
@@ -42,24 +36,19 @@ pub mod vlen;
 pub mod zfp;
 pub mod zfpy;
 // The codecs that turn bytes into bytes.
-pub mod adler32;
 pub mod blosc;
 pub mod bz2;
+pub mod checksum;
 pub mod conditional;
-pub mod crc32;
-pub mod crc32c;
-pub mod fletcher32;
-pub mod gzip;
-pub mod jenkins_lookup3;
+pub mod deflate;
 pub mod lz4;
 pub mod lzma;
 pub mod shuffle;
-pub mod zlib;
 pub mod zstd;
 
-pub use array::{ArrayCodec, ArrayKind, Role};
+pub use array::{ArrayKind, Role};
 pub use contexts::Contexts;
-pub use error::{BytesCodecError, Fault};
+pub use error::CodecError;
 pub use representation::{ArrayRepresentation, Representation};
 pub use size::{BytesSize, DecodedSize, SizeRule};
 
@@ -74,7 +63,7 @@ use crate::metadata::json::Object;
 pub type Parsed<T> = (Option<T>, Vec<Diagnostic>);
 
 /// A configured codec, as its kind parses it.
-pub type ParsedTransform = Parsed<Arc<dyn BytesTransform>>;
+pub type ParsedTransform = Parsed<Arc<dyn Coder>>;
 
 /// Everything that the program knows of a bytes->bytes codec.
 #[derive(Debug, Clone, Copy)]
@@ -138,22 +127,56 @@ pub enum InnerKind {
     Array,
 }
 
-/// A configured codec that turns bytes into bytes.
-pub trait BytesTransform: Debug + Send + Sync {
-    /// Encodes into `encoded`, which is empty.
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, contexts: &mut Contexts) -> Result<(), Fault>;
+/// Where a codec writes to, and what it may use for that.
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// Empty for codecs that turn bytes into bytes; what others find in it they replace.
+    pub bytes: &'a mut Vec<u8>,
+    /// The size of what is decoded: no more memory is given to `bytes`. The shape says it where an array is decoded.
+    pub allowed: DecodedSize,
+    /// Compressor contexts.
+    pub contexts: &'a mut Contexts,
+}
 
-    /// Decodes into `decoded`, which is empty, and gives no more memory to it than `bound` allows.
-    fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-        contexts: &mut Contexts,
-    ) -> Result<(), Fault>;
+/// A codec with its configuration, bound to a chunk where it takes an array: elements lie in C order, in the byte order of
+/// this machine.
+pub trait Coder: Debug + Send + Sync {
+    /// Encodes a chunk.
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError>;
+
+    /// Decodes a chunk.
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError>;
 
     /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, so many bytes.
-    fn context_bytes(&self, decoded: u64) -> u64;
+    fn context_bytes(&self, _decoded: u64) -> u64 {
+        0
+    }
+
+    /// What the chain around it may know: neighbours are joined into one pass, dimensions followed.
+    fn role(&self) -> Role<'_> {
+        Role::Other
+    }
+
+    /// By how much a number that it encodes may come back changed at most: `None` where every bit comes back, infinity
+    /// where nothing bounds it.
+    fn max_loss(&self) -> Option<f64> {
+        None
+    }
+
+    /// Why it cannot run, where it cannot.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
+    /// Its metadata as they are written, without what says nothing; `None` where they stay as they are.
+    fn written(&self) -> Option<CodecMetadata> {
+        None
+    }
+
+    /// The codec that takes the nearest code for a value whatever its rounding says; `None` where it does anyway.
+    fn to_nearest(&self) -> Option<Arc<dyn Coder>> {
+        None
+    }
 
     /// The size that bytes encode to, where the rule of the kind does not tell it for every configuration.
     fn encoded_size(&self, rule: SizeRule, decoded: BytesSize) -> BytesSize {
@@ -167,11 +190,6 @@ pub trait BytesTransform: Debug + Send + Sync {
 
     /// The codecs inside of this one, in encode order, with the bytes that it puts in front of what they make.
     fn inner(&self) -> Option<(&[CodecMetadata], u64)> {
-        None
-    }
-
-    /// Why it cannot run, where a codec inside of it cannot.
-    fn refusal(&self) -> Option<String> {
         None
     }
 }
@@ -216,13 +234,23 @@ pub(crate) fn shorthand_level(text: &str, least: i64, greatest: i64) -> Result<i
         .ok_or_else(|| format!("expected a level from {least} to {greatest}; found `{text}`"))
 }
 
+/// Why a codec does not run that this program does not know, or does not decode.
+pub(crate) fn not_run(codec: &str) -> String {
+    format!("`{codec}`: this program does not run it")
+}
+
+/// Why a codec does not run that takes or gives an array, where bytes are.
+pub(crate) fn not_bytes(codec: &str) -> String {
+    format!("`{codec}`: it does not turn bytes into bytes")
+}
+
 /// A bytes->bytes codec, ready to run.
 #[derive(Debug, Clone)]
 pub struct BytesCodec {
     name: String,
     configuration: Option<Object>,
     kind: &'static BytesKind,
-    transform: Arc<dyn BytesTransform>,
+    transform: Arc<dyn Coder>,
 }
 
 impl PartialEq for BytesCodec {
@@ -246,7 +274,7 @@ impl BytesCodec {
         name: &str,
         kind: &'static BytesKind,
         source: &CodecSource<'_>,
-    ) -> Result<Self, BytesCodecError> {
+    ) -> Result<Self, String> {
         let (codec, found) = Self::parse(name, kind, source);
         let reason = match (found.into_iter().find(|found| Profile::Read.forbids(found)), codec) {
             (Some(error), _) => error.message,
@@ -256,7 +284,7 @@ impl BytesCodec {
                 None => return Ok(codec),
             },
         };
-        Err(BytesCodecError::configuration(name, reason))
+        Err(format!("`{name}`: {reason}"))
     }
 
     /// The name in metadata.
@@ -270,9 +298,11 @@ impl BytesCodec {
         decoded: &[u8],
         encoded: &mut Vec<u8>,
         contexts: &mut Contexts,
-    ) -> Result<(), BytesCodecError> {
+    ) -> Result<(), CodecError> {
         encoded.clear();
-        self.transform.encode(decoded, encoded, contexts).map_err(|fault| fault.of_codec(&self.name))
+        let allowed = DecodedSize::Exact(decoded.len());
+        let result = self.transform.encode(decoded, &mut Output { bytes: encoded, allowed, contexts });
+        result.map_err(|error| error.of_codec(&self.name))
     }
 
     /// Decodes `encoded` into `decoded`, whose contents are replaced; the outcome has the size of `bound`.
@@ -282,10 +312,11 @@ impl BytesCodec {
         decoded: &mut Vec<u8>,
         bound: DecodedSize,
         contexts: &mut Contexts,
-    ) -> Result<(), BytesCodecError> {
+    ) -> Result<(), CodecError> {
         decoded.clear();
-        let result = self.transform.decode(encoded, decoded, bound, contexts);
-        result.and_then(|()| bound.check(decoded.len())).map_err(|fault| fault.of_codec(&self.name))
+        let mut out = Output { bytes: decoded, allowed: bound, contexts };
+        let result = self.transform.decode(encoded, &mut out);
+        result.and_then(|()| bound.check(decoded.len())).map_err(|error| error.of_codec(&self.name))
     }
 
     /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, so many bytes.
@@ -318,3 +349,37 @@ impl BytesCodec {
 #[cfg(test)]
 #[cfg(feature = "zarrs")]
 mod tests;
+
+/// A codec by itself, for tests.
+#[cfg(test)]
+pub(crate) mod coding {
+    use super::{CodecError, Coder, Contexts, DecodedSize, Output};
+
+    fn run(
+        work: impl Fn(&mut Output<'_>) -> Result<(), CodecError>,
+        allowed: DecodedSize,
+    ) -> Result<Vec<u8>, CodecError> {
+        let (mut bytes, mut contexts) = (Vec::new(), Contexts::new());
+        work(&mut Output { bytes: &mut bytes, allowed, contexts: &mut contexts })?;
+        Ok(bytes)
+    }
+
+    /// The bytes that a codec makes of these.
+    pub(crate) fn encoded(coder: &dyn Coder, bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
+        run(|out| coder.encode(bytes, out), DecodedSize::AtMost(usize::MAX))
+    }
+
+    /// The bytes that these were made of.
+    pub(crate) fn decoded(coder: &dyn Coder, bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
+        decoded_within(coder, bytes, DecodedSize::AtMost(usize::MAX))
+    }
+
+    /// The same, within a bound.
+    pub(crate) fn decoded_within(
+        coder: &dyn Coder,
+        bytes: &[u8],
+        allowed: DecodedSize,
+    ) -> Result<Vec<u8>, CodecError> {
+        run(|out| coder.decode(bytes, out), allowed)
+    }
+}

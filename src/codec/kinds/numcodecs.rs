@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::members::{Members, wrong};
-use super::{BytesTransform, CodecSource, ParsedTransform};
+use super::{CodecSource, Coder, ParsedTransform};
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
 use crate::metadata::json::{Json, Object};
@@ -66,22 +66,14 @@ impl Member {
     }
 }
 
-/// The level of zlib's compressors, where -1 is zlib's own default, 6.
-pub(super) const ZLIB_LEVEL: Member = Member::new("level", Form::Integer(-1, 9), Absent::Integer(1));
-
-/// Where a checksum stands: before the bytes, or behind them.
-pub(super) const fn location(default: &'static str) -> Member {
-    Member::new("location", Form::Choice(&["start", "end"]), Absent::Text(default))
-}
-
-/// Checks a configuration; false after a fault, which `members` has collected.
+/// Checks a configuration; false after a fault, which `members` has collected. Only numcodecs takes null for nothing.
 pub(crate) fn check(members: &mut Members<'_>, table: &[Member]) -> bool {
-    let mut is_valid = true;
+    let (mut is_valid, takes_null) = (true, members.codec().starts_with("numcodecs."));
     for member in table {
         let is_required = matches!(member.absent, Absent::Refused);
         let json = if is_required { members.require(member.name) } else { members.get(member.name) };
         match json {
-            Some(json) if json.is_null() && !is_required => {}
+            Some(json) if json.is_null() && !is_required && takes_null => {}
             Some(json) => is_valid &= member.form.check(members, member.name, json),
             None => is_valid &= !is_required,
         }
@@ -95,7 +87,7 @@ pub(crate) fn names(table: &[Member]) -> Vec<&'static str> {
 }
 
 /// Parses the configuration of a bytes->bytes codec, and makes it of the values.
-pub(super) fn parse<T: BytesTransform + 'static>(
+pub(super) fn parse<T: Coder + 'static>(
     codec: &'static str,
     source: &CodecSource<'_>,
     table: &'static [Member],
@@ -105,7 +97,7 @@ pub(super) fn parse<T: BytesTransform + 'static>(
     let mut members = Members::of_codec(codec, configuration, pointer, &names(table));
     let is_valid = check(&mut members, table);
     let values = Values { configuration, table };
-    members.finish(is_valid.then(|| Arc::new(make(&values)) as Arc<dyn BytesTransform>))
+    members.finish(is_valid.then(|| Arc::new(make(&values)) as Arc<dyn Coder>))
 }
 
 /// The values of a configuration that has been checked, with numcodecs' defaults.
@@ -144,11 +136,6 @@ impl Values<'_> {
             Absent::Text(text) => text,
             _ => "",
         })
-    }
-
-    /// The level of zlib's compressors.
-    pub(super) fn zlib_level(&self) -> u32 {
-        u32::try_from(self.integer("level")).unwrap_or(6)
     }
 }
 

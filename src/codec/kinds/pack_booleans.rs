@@ -2,11 +2,12 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/packbits.html>
 
-use super::array::{ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, zeroed};
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::error::CodecError;
 use super::members::Members;
-use super::{ArrayRepresentation, Parsed};
+use super::{ArrayRepresentation, Coder, Output, Parsed};
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
 use crate::grid::num_elements;
 use crate::kernel::numcodecs::pack_bits;
@@ -26,20 +27,15 @@ impl ArrayConfiguration for PackBooleansConfiguration {
             .finish(Some(PackBooleansConfiguration))
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let data_type = &array.data_type;
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let data_type = &to.array.data_type;
         // numcodecs views bytes as booleans.
-        if *data_type != DataType::Bool && !(codec.view.is_some() && data_type.size() == Some(1)) {
+        if *data_type != DataType::Bool && !(to.codec.view.is_some() && data_type.size() == Some(1)) {
             let message = format!("`numcodecs.packbits` takes bool, but `{data_type}` reaches it");
-            found.push(Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(codec.pointer.as_str()));
+            to.report(code::CODEC_DATA_TYPE, message);
             return None;
         }
-        let count = num_elements(&array.shape)?;
+        let count = num_elements(&to.array.shape)?;
         let output = ArrayRepresentation {
             data_type: DataType::Number(NumberType::of(ElementType::UInt8)),
             shape: vec![count.div_ceil(8) + 1],
@@ -56,17 +52,17 @@ struct PackBooleans {
     count: usize,
 }
 
-impl ArrayCodec for PackBooleans {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        zeroed(encoded, pack_bits::encoded_size(decoded.len()))?;
-        pack_bits::encode(decoded, encoded);
+impl Coder for PackBooleans {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        zeroed(out.bytes, pack_bits::encoded_size(decoded.len()))?;
+        pack_bits::encode(decoded, out.bytes);
         Ok(())
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        zeroed(decoded, self.count)?;
-        pack_bits::decode(encoded, decoded).map_err(|(expected, found)| {
-            ArrayFault::Bytes(format!(
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        zeroed(out.bytes, self.count)?;
+        pack_bits::decode(encoded, out.bytes).map_err(|(expected, found)| {
+            CodecError::Bytes(format!(
                 "expected a first byte of {expected}, the bits of padding, found {found}"
             ))
         })

@@ -2,17 +2,15 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits>
 
-pub mod bits;
-
-use super::array::{ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, keep};
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::error::{CodecError, reserve};
 use super::members::Members;
-use super::{ArrayRepresentation, BytesSize, Parsed};
+use super::{BytesSize, Coder, Output, Parsed};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
-use bits::PackBits;
 
 /// `packbits`, which v2 has not: what numcodecs calls so is `numcodecs.packbits`.
 pub(crate) static PACKBITS: ArrayKind = ArrayKind::new::<PackBitsConfiguration>();
@@ -40,9 +38,10 @@ pub struct PackBitsConfiguration {
     pub last_bit: Option<u32>,
 }
 
-/// `packbits` for one data type.
+/// `packbits` for one data type. Bits go from the least significant up, element after element; what is left of the last
+/// byte is zero. Where a padding byte is configured it is written for types of whole bytes as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BoundPackBits {
+pub struct PackBits {
     /// Bytes of a component in memory.
     pub component_size: usize,
     /// Components of an element: 2 for complex types.
@@ -57,19 +56,8 @@ pub struct BoundPackBits {
     pub last_bit: u32,
     /// Where the number of padding bits is written.
     pub padding_encoding: PaddingEncoding,
-}
-
-/// What an element is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Components {
-    /// Bytes of a component in memory.
-    pub component_size: usize,
-    /// Components of an element.
-    pub num_components: usize,
-    /// Whether a component has a sign that is extended.
-    pub is_signed: bool,
-    /// Bits of a component that count.
-    pub bits: u32,
+    /// Elements of a chunk.
+    pub num_elements: u64,
 }
 
 /// Parses the configuration of the codec at `pointer`.
@@ -111,37 +99,24 @@ impl PackBitsConfiguration {
     /// Binds the codec at `pointer` to a data type.
     ///
     /// A type that this program does not decode gives nothing, not even a finding: the type has its own.
-    pub fn bind_type(self, data_type: &DataType, pointer: &str) -> Parsed<BoundPackBits> {
-        let of = |component_size, num_components, is_signed, bits| {
-            Some(Components { component_size, num_components, is_signed, bits })
-        };
+    pub fn bind_type(self, data_type: &DataType, pointer: &str) -> Parsed<PackBits> {
         let number = |number: &NumberType, num_components| {
-            of(number.size(), num_components, number.element().is_signed_integer(), number.bits())
+            Some((number.size(), num_components, number.element().is_signed_integer(), number.bits()))
         };
         let components = match data_type {
-            DataType::Bool => of(1, 1, false, 1),
+            DataType::Bool => Some((1, 1, false, 1)),
             DataType::Number(number_type) => number(number_type, 1),
             DataType::Complex(component) => number(component, 2),
-            DataType::SmallFloat(float) => of(float.size(), 1, false, float.bits()),
-            DataType::ComplexSmallFloat(float) => of(float.size(), 2, false, float.bits()),
-            DataType::Time(_) => of(8, 1, true, 64),
+            DataType::SmallFloat(float) => Some((float.size(), 1, false, float.bits())),
+            DataType::ComplexSmallFloat(float) => Some((float.size(), 2, false, float.bits())),
+            DataType::Time(_) => Some((8, 1, true, 64)),
             DataType::Other(_) => return (None, Vec::new()),
             _ => None,
         };
-        let Some(components) = components else {
+        let Some((component_size, num_components, is_signed, bits)) = components else {
             let message = format!("`packbits` does not encode `{data_type}`");
             return (None, vec![Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer)]);
         };
-        self.bind_components(components, data_type, pointer)
-    }
-
-    /// Binds the codec at `pointer` to elements of such components; `data_type` is for messages.
-    pub fn bind_components(
-        self,
-        Components { component_size, num_components, is_signed, bits }: Components,
-        data_type: &DataType,
-        pointer: &str,
-    ) -> Parsed<BoundPackBits> {
         let first_bit = self.first_bit.unwrap_or(0);
         let last_bit = self.last_bit.unwrap_or(bits - 1);
         if last_bit >= bits || first_bit > last_bit {
@@ -153,26 +128,17 @@ impl PackBitsConfiguration {
             let pointer = format!("{pointer}/configuration");
             return (None, vec![Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(pointer)]);
         }
-        let padding_encoding = self.padding_encoding;
-        let bound = BoundPackBits {
+        let bound = PackBits {
             component_size,
             num_components,
             is_signed,
             bits,
             first_bit,
             last_bit,
-            padding_encoding,
+            padding_encoding: self.padding_encoding,
+            num_elements: 0,
         };
         (Some(bound), Vec::new())
-    }
-}
-
-impl BoundPackBits {
-    /// Bytes of so many encoded elements, the padding byte included; `None` where that overflows.
-    fn encoded_size(&self, num_elements: u64) -> Option<u64> {
-        let bits = u64::from(self.last_bit - self.first_bit + 1) * self.num_components as u64;
-        let padding_byte = u64::from(self.padding_encoding != PaddingEncoding::None);
-        num_elements.checked_mul(bits)?.div_ceil(8).checked_add(padding_byte)
     }
 }
 
@@ -181,38 +147,216 @@ impl ArrayConfiguration for PackBitsConfiguration {
         parse(codec.configuration.as_ref(), &codec.pointer)
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let bound = keep(self.bind_type(&array.data_type, &codec.pointer), found)?;
-        let num_elements = array.num_elements();
-        let size = num_elements.and_then(|count| bound.encoded_size(count));
-        let size = size.map_or(BytesSize::Unbounded, BytesSize::Fixed);
-        let num_elements = num_elements.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
-        Some(BoundArray::to_bytes(Packed { codec: PackBits::new(bound), num_elements }, size))
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let mut bound = to.keep(self.bind_type(&to.array.data_type, &to.codec.pointer))?;
+        bound.num_elements = to.array.num_elements().unwrap_or(u64::MAX);
+        let size = bound.layout().map(|(packed, _)| packed as u64 + bound.num_padding_bytes() as u64);
+        Some(BoundArray::to_bytes(bound, size.map_or(BytesSize::Unbounded, BytesSize::Fixed)))
     }
 }
 
-/// `packbits` of a chunk.
-#[derive(Debug)]
-struct Packed {
-    codec: PackBits,
-    num_elements: usize,
-}
-
-impl ArrayCodec for Packed {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        self.codec.encode(decoded, encoded).map_err(|error| ArrayFault::bytes(&error))
+impl PackBits {
+    /// Bits of a component that are stored.
+    const fn stored_bits(&self) -> u32 {
+        self.last_bit - self.first_bit + 1
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        self.codec.decode(encoded, self.num_elements, decoded).map_err(|error| ArrayFault::bytes(&error))
+    fn num_padding_bytes(&self) -> usize {
+        usize::from(self.padding_encoding != PaddingEncoding::None)
+    }
+
+    /// Packed bytes of a chunk, and bits of padding in the last; `None` where they do not fit in memory.
+    fn layout(&self) -> Option<(usize, u8)> {
+        let num_components = self.num_elements.checked_mul(self.num_components as u64)?;
+        let bits = u128::from(num_components) * u128::from(self.stored_bits());
+        let packed = usize::try_from(bits.div_ceil(8)).ok().filter(|&size| isize::try_from(size).is_ok())?;
+        Some((packed, u8::try_from(packed as u128 * 8 - bits).ok()?))
+    }
+
+    /// The same, and bytes of a decoded chunk.
+    fn sizes(&self) -> Result<(usize, u8, usize), CodecError> {
+        let element = self.component_size * self.num_components;
+        let decoded = usize::try_from(self.num_elements).ok().and_then(|count| count.checked_mul(element));
+        let sizes = self.layout().zip(decoded).map(|((packed, padding), decoded)| (packed, padding, decoded));
+        sizes.ok_or_else(|| {
+            CodecError::Bytes(format!("`packbits`: {} elements do not fit in memory", self.num_elements))
+        })
+    }
+
+    fn wrong_length(side: &str, expected: usize, found: usize) -> CodecError {
+        CodecError::Bytes(format!("`packbits`: expected {expected} {side} bytes, found {found}"))
+    }
+
+    fn pack<const SIZE: usize>(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
+        let Self { num_components, bits, first_bit, .. } = *self;
+        let width = self.stored_bits();
+        let mask = low_bits(width);
+        let (mut word, mut filled) = (0_u128, 0_u32);
+        for (index, component) in decoded.as_chunks::<SIZE>().0.iter().enumerate() {
+            let pattern = read(component);
+            if !self.holds(pattern) {
+                let index = index / num_components;
+                return Err(CodecError::Bytes(format!(
+                    "`packbits`: element {index} has bits outside of the {bits} of its data type"
+                )));
+            }
+            word |= u128::from((pattern >> first_bit) & mask) << filled;
+            filled += width;
+            while filled >= 64 {
+                encoded.extend_from_slice(&low_word(word).to_le_bytes());
+                word >>= 64;
+                filled -= 64;
+            }
+        }
+        let rest = low_word(word).to_le_bytes();
+        encoded.extend(rest.iter().take(filled.div_ceil(8) as usize));
+        Ok(())
+    }
+
+    /// Checks length and padding; the packed bytes alone.
+    fn check<'a>(&self, encoded: &'a [u8], packed: usize, padding: u8) -> Result<&'a [u8], CodecError> {
+        let expected = packed + self.num_padding_bytes();
+        let split = match self.padding_encoding {
+            _ if encoded.len() != expected => None,
+            PaddingEncoding::None => Some((padding, encoded)),
+            PaddingEncoding::FirstByte => encoded.split_first().map(|(&byte, packed)| (byte, packed)),
+            PaddingEncoding::LastByte => encoded.split_last().map(|(&byte, packed)| (byte, packed)),
+        };
+        let Some((found, packed)) = split else {
+            return Err(Self::wrong_length("encoded", expected, encoded.len()));
+        };
+        if found != padding {
+            let message = format!("`packbits`: expected a padding byte of {padding}, found {found}");
+            return Err(CodecError::Bytes(message));
+        }
+        if let Some(&last) = packed.last()
+            && u16::from(last) >> (8 - padding) != 0
+        {
+            return Err(CodecError::Bytes(format!(
+                "`packbits`: expected {padding} zero bits of padding, found {last:#010b} as the last byte"
+            )));
+        }
+        Ok(packed)
+    }
+
+    fn unpack<const SIZE: usize>(&self, packed: &[u8], decoded: &mut [u8]) {
+        let Self { first_bit, is_signed, .. } = *self;
+        let width = self.stored_bits();
+        let mask = low_bits(width);
+        // The shift that puts the highest stored bit on top, so that the way back extends the sign.
+        let sign = 64 - width;
+        let (mut word, mut filled) = (0_u128, 0_u32);
+        let mut rest = packed;
+        for component in decoded.as_chunks_mut::<SIZE>().0 {
+            while filled < width {
+                let (next, size);
+                (next, size, rest) = match (rest.split_first_chunk::<8>(), rest.split_first()) {
+                    (Some((word, following)), _) => (u64::from_le_bytes(*word), 64, following),
+                    (None, Some((&byte, following))) => (u64::from(byte), 8, following),
+                    // The length has been checked: there is always a byte left.
+                    (None, None) => (0, 8, rest),
+                };
+                word |= u128::from(next) << filled;
+                filled += size;
+            }
+            let stored = low_word(word) & mask;
+            word >>= width;
+            filled -= width;
+            let value =
+                if is_signed { ((stored << sign).cast_signed() >> sign).cast_unsigned() } else { stored };
+            write(component, value << first_bit);
+        }
+    }
+
+    /// Whether a zero-extended pattern is a value of the type. A component of fewer bits than its primitive must be one, or
+    /// it would come back as another, unless bits are cut off on purpose.
+    const fn holds(&self, pattern: u64) -> bool {
+        let Self { component_size, bits, is_signed, .. } = *self;
+        if bits as usize == component_size * 8 || self.first_bit > 0 || self.last_bit < bits - 1 {
+            return true;
+        }
+        if is_signed {
+            let unused = 64 - component_size * 8;
+            let above = ((pattern << unused).cast_signed() >> unused) >> (bits - 1);
+            above == 0 || above == -1
+        } else {
+            pattern >> bits == 0
+        }
+    }
+}
+
+impl Coder for PackBits {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let (packed, padding, expected) = self.sizes()?;
+        if expected != decoded.len() {
+            return Err(Self::wrong_length("decoded", expected, decoded.len()));
+        }
+        out.bytes.clear();
+        reserve(out.bytes, packed + 1)?;
+        if self.padding_encoding == PaddingEncoding::FirstByte {
+            out.bytes.push(padding);
+        }
+        match self.component_size {
+            1 => self.pack::<1>(decoded, out.bytes)?,
+            2 => self.pack::<2>(decoded, out.bytes)?,
+            4 => self.pack::<4>(decoded, out.bytes)?,
+            _ => self.pack::<8>(decoded, out.bytes)?,
+        }
+        if self.padding_encoding == PaddingEncoding::LastByte {
+            out.bytes.push(padding);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let (packed, padding, size) = self.sizes()?;
+        let packed = self.check(encoded, packed, padding)?;
+        zeroed(out.bytes, size)?;
+        match self.component_size {
+            1 => self.unpack::<1>(packed, out.bytes),
+            2 => self.unpack::<2>(packed, out.bytes),
+            4 => self.unpack::<4>(packed, out.bytes),
+            _ => self.unpack::<8>(packed, out.bytes),
+        }
+        Ok(())
     }
 
     fn role(&self) -> Role<'_> {
         Role::Compress
     }
 }
+
+/// The low `count` (1 to 64) bits set.
+const fn low_bits(count: u32) -> u64 {
+    u64::MAX >> (64 - count)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low word is what is wanted")]
+const fn low_word(word: u128) -> u64 {
+    word as u64
+}
+
+/// A native-endian component, zero-extended.
+fn read<const SIZE: usize>(component: &[u8; SIZE]) -> u64 {
+    let mut bytes = [0; 8];
+    if cfg!(target_endian = "big") {
+        bytes[8 - SIZE..].copy_from_slice(component);
+    } else {
+        bytes[..SIZE].copy_from_slice(component);
+    }
+    u64::from_ne_bytes(bytes)
+}
+
+/// The low bytes of a value as a native-endian component.
+fn write<const SIZE: usize>(component: &mut [u8; SIZE], value: u64) {
+    let bytes = value.to_ne_bytes();
+    if cfg!(target_endian = "big") {
+        component.copy_from_slice(&bytes[8 - SIZE..]);
+    } else {
+        component.copy_from_slice(&bytes[..SIZE]);
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "zarrs")]
+mod tests;

@@ -1,57 +1,54 @@
-//! `numcodecs.pcodec`: how numbers are compressed. A chunk says all that its decoder needs.
+//! `numcodecs.pcodec`: numbers compressed by the library pco, a "standalone" file of chunks with one page each. A chunk says
+//! all that its decoder needs.
 //!
-//! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/pcodec.html>
+//! What is decoded is bounded by the numbers that are expected: a page that claims more is refused before it is read.
+//!
+//! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/pcodec.html>,
+//! <https://github.com/pcodec/pcodec/blob/main/docs/format.md>
 
-pub mod file;
+use std::borrow::Cow;
 
-use super::array::{ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, keep};
+use bytemuck::Pod;
+use half::f16;
+use pco::data_types::Number;
+use pco::errors::PcoError;
+use pco::standalone::{DecompressorItem, FileCompressor, FileDecompressor};
+use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
+
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role};
+use super::error::{CodecError, reserve};
 use super::members::Members;
-use super::{ArrayRepresentation, BytesSize, Parsed};
+use super::{BytesSize, Coder, Output, Parsed};
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
-use file::{Pcodec, PcodecError};
 
 /// `numcodecs.pcodec`.
 pub(crate) static PCODEC: ArrayKind = ArrayKind::new::<PcodecConfiguration>().little_endian_in_v2();
 
-/// How differences between numbers are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PcodecDelta {
-    /// As suits the numbers best.
-    Auto,
-    /// Not at all.
-    None,
-    /// So many times from one number to the next.
-    Consecutive(usize),
-    /// To a number further back.
-    Lookback,
-}
-
 /// The configuration of `numcodecs.pcodec`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PcodecConfiguration {
+#[derive(Debug, Clone)]
+struct PcodecConfiguration {
     /// 0 to 12.
-    pub level: usize,
-    /// Whether numbers are compressed as they are, and multiples of a common base are not looked for.
-    pub is_classic: bool,
+    level: usize,
+    /// Whether multiples of a common base are looked for.
+    mode: ModeSpec,
     /// How differences are taken.
-    pub delta: PcodecDelta,
+    delta: DeltaSpec,
     /// The most numbers that are compressed together.
-    pub page_size: usize,
+    page_size: usize,
 }
 
-/// `numcodecs.pcodec` for one data type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BoundPcodec {
+/// `numcodecs.pcodec` of a chunk.
+#[derive(Debug)]
+struct Pcodec {
     /// The type of the numbers.
-    pub element: ElementType,
-    /// Numbers of an element: 2 for complex types.
-    pub num_components: usize,
-    /// The configuration.
-    pub configuration: PcodecConfiguration,
+    element: ElementType,
+    /// How many there are: complex elements are two each. `None` for more than memory can hold.
+    num_numbers: Option<u64>,
+    configuration: PcodecConfiguration,
 }
 
 /// The name of the codec.
@@ -61,19 +58,20 @@ const NAME: &str = "numcodecs.pcodec";
 const MAX_PAGE_SIZE: usize = 1 << 24;
 
 /// Parses the configuration of the codec at `pointer`.
-pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<PcodecConfiguration> {
+fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<PcodecConfiguration> {
     let known =
         &["level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order", "equal_pages_up_to"];
     let mut members = Members::of_codec(NAME, configuration, pointer, known);
     let level = integer(&mut members, "level", 0..=12, 8);
-    let is_classic = choice(&mut members, "mode_spec", &[("auto", false), ("classic", true)]);
+    let modes = [("auto", ModeSpec::Auto), ("classic", ModeSpec::Classic)];
+    let mode = choice(&mut members, "mode_spec", &modes);
     let paging = choice(&mut members, "paging_spec", &[("equal_pages_up_to", ())]);
     let page_size = integer(&mut members, "equal_pages_up_to", 1..=usize::MAX >> 1, 1 << 18);
     let delta = delta(&mut members);
     let parsed = (|| {
         paging?;
         let page_size = page_size?.min(MAX_PAGE_SIZE);
-        Some(PcodecConfiguration { level: level?, is_classic: is_classic?, delta: delta?, page_size })
+        Some(PcodecConfiguration { level: level?, mode: mode?, delta: delta?, page_size })
     })();
     members.finish(parsed)
 }
@@ -96,34 +94,32 @@ fn integer(
 }
 
 /// One of some words, the first of which is the default.
-fn choice<T: Copy>(members: &mut Members<'_>, name: &str, choices: &[(&str, T)]) -> Option<T> {
+fn choice<T: Clone>(members: &mut Members<'_>, name: &str, choices: &[(&str, T)]) -> Option<T> {
     match present(members, name) {
         Some(json) => members.choice(name, json, choices),
-        None => choices.first().map(|choice| choice.1),
+        None => choices.first().map(|choice| choice.1.clone()),
     }
 }
 
 /// `delta_spec`, and the order that some of its words take.
-fn delta(members: &mut Members<'_>) -> Option<PcodecDelta> {
+fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
     let choices = [
-        ("auto", PcodecDelta::Auto),
-        ("no_op", PcodecDelta::None),
-        ("none", PcodecDelta::None),
-        ("try_consecutive", PcodecDelta::Consecutive(0)),
-        ("try_lookback", PcodecDelta::Lookback),
+        ("auto", DeltaSpec::Auto),
+        ("no_op", DeltaSpec::NoOp),
+        ("none", DeltaSpec::NoOp),
+        ("try_consecutive", DeltaSpec::TryConsecutive(0)),
+        ("try_lookback", DeltaSpec::TryLookback),
     ];
     let word = choice(members, "delta_spec", &choices);
     let order = present(members, "delta_encoding_order")
         .map(|json| members.integer("delta_encoding_order", json, 0..=7));
     let expected = match (word?, order) {
         // numcodecs took an order alone before it had a word for it.
-        (PcodecDelta::Auto | PcodecDelta::Consecutive(_), Some(order)) => {
-            return order.map(PcodecDelta::Consecutive);
+        (DeltaSpec::Auto | DeltaSpec::TryConsecutive(_), Some(order)) => {
+            return order.map(DeltaSpec::TryConsecutive);
         }
-        (PcodecDelta::Consecutive(_), None) => "is wanted for `delta_spec` \"try_consecutive\"",
-        (PcodecDelta::None | PcodecDelta::Lookback, Some(_)) => {
-            "is for `delta_spec` \"auto\" and \"try_consecutive\" alone"
-        }
+        (DeltaSpec::TryConsecutive(_), None) => "is wanted for `delta_spec` \"try_consecutive\"",
+        (_, Some(_)) => "is for `delta_spec` \"auto\" and \"try_consecutive\" alone",
         (delta, None) => return Some(delta),
     };
     let message = format!("`delta_encoding_order` of `{NAME}` {expected}");
@@ -131,38 +127,17 @@ fn delta(members: &mut Members<'_>) -> Option<PcodecDelta> {
     None
 }
 
-impl PcodecConfiguration {
-    /// Binds the codec at `pointer` to a data type.
-    pub fn bind_type(self, data_type: &DataType, pointer: &str) -> Parsed<BoundPcodec> {
-        let whole = |number: &NumberType| {
-            let is_taken = number.is_whole() && number.small_float().is_none() && number.size() > 1;
-            is_taken.then_some(number.element())
-        };
-        let element = match data_type {
-            DataType::Number(number) => whole(number).map(|element| (element, 1)),
-            DataType::Complex(component) => whole(component).map(|element| (element, 2)),
-            DataType::Time(_) => Some((ElementType::Int64, 1)),
-            _ => None,
-        };
-        if let Some((element, num_components)) = element {
-            return (Some(BoundPcodec { element, num_components, configuration: self }), Vec::new());
-        }
-        let message = format!("`{NAME}` takes numbers of 16, 32 and 64 bits, but `{data_type}` reaches it");
-        (None, vec![Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer)])
-    }
-}
-
-impl BoundPcodec {
-    /// The most bytes of so many elements, by the format: a header, and for each page its own and the numbers as
-    /// they are. `None` where that overflows.
-    pub fn max_encoded_bytes(&self, num_elements: u64) -> Option<u64> {
-        // Mode, differences and the one bin that holds any number, with what an encoder leaves free.
-        const PAGE: u64 = 256;
-        const HEADER: u64 = 32;
-        let count = num_elements.checked_mul(self.num_components as u64)?;
-        let pages = count.div_ceil(self.configuration.page_size as u64);
-        let numbers = count.checked_mul(self.element.size() as u64)?;
-        pages.checked_mul(PAGE)?.checked_add(numbers)?.checked_add(HEADER)
+/// The numbers of a data type that is taken, and how many an element has.
+fn element(data_type: &DataType) -> Option<(ElementType, u64)> {
+    let whole = |number: &NumberType| {
+        let is_taken = number.is_whole() && number.small_float().is_none() && number.size() > 1;
+        is_taken.then_some(number.element())
+    };
+    match data_type {
+        DataType::Number(number) => whole(number).map(|element| (element, 1)),
+        DataType::Complex(component) => whole(component).map(|element| (element, 2)),
+        DataType::Time(_) => Some((ElementType::Int64, 1)),
+        _ => None,
     }
 }
 
@@ -171,42 +146,84 @@ impl ArrayConfiguration for PcodecConfiguration {
         parse(codec.configuration.as_ref(), &codec.pointer)
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let bound = keep(self.bind_type(&array.data_type, &codec.pointer), found)?;
-        let num_elements = array.num_elements();
-        let size = BytesSize::at_most(num_elements.and_then(|count| bound.max_encoded_bytes(count)));
-        let num_elements = num_elements.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
-        Some(BoundArray::to_bytes(Compressed { codec: Pcodec::new(bound), num_elements }, size))
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let Some((element, of_element)) = element(&to.array.data_type) else {
+            let message = format!(
+                "`{NAME}` takes numbers of 16, 32 and 64 bits, but `{}` reaches it",
+                to.array.data_type
+            );
+            to.report(code::CODEC_DATA_TYPE, message);
+            return None;
+        };
+        let num_numbers = to.array.num_elements().and_then(|count| count.checked_mul(of_element));
+        let bound = Pcodec { element, num_numbers, configuration: self };
+        let size = BytesSize::at_most(bound.max_encoded_bytes());
+        Some(BoundArray::to_bytes(bound, size))
     }
 }
 
-/// `numcodecs.pcodec` of a chunk.
-#[derive(Debug)]
-struct Compressed {
-    codec: Pcodec,
-    num_elements: usize,
+impl Pcodec {
+    /// The most bytes of a chunk, by the format: a header, and for each page its own and the numbers as they are. `None`
+    /// where that overflows.
+    fn max_encoded_bytes(&self) -> Option<u64> {
+        // Mode, differences and the one bin that holds any number, with what an encoder leaves free.
+        const PAGE: u64 = 256;
+        const HEADER: u64 = 32;
+        let pages = self.num_numbers?.div_ceil(self.configuration.page_size as u64);
+        let numbers = self.num_numbers?.checked_mul(self.element.size() as u64)?;
+        pages.checked_mul(PAGE)?.checked_add(numbers)?.checked_add(HEADER)
+    }
 }
 
-impl ArrayCodec for Compressed {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        self.codec.encode(decoded, encoded).map_err(|error| ArrayFault::bytes(&error))
+/// Runs an expression with the Rust type of the numbers that the codec takes.
+macro_rules! with_number {
+    ($element:expr, $T:ident => $body:expr) => {
+        match $element {
+            ElementType::Int16 => with_number!(@ i16, $T => $body),
+            ElementType::Int32 => with_number!(@ i32, $T => $body),
+            ElementType::Int64 => with_number!(@ i64, $T => $body),
+            ElementType::UInt16 => with_number!(@ u16, $T => $body),
+            ElementType::UInt32 => with_number!(@ u32, $T => $body),
+            ElementType::UInt64 => with_number!(@ u64, $T => $body),
+            ElementType::Float16 => with_number!(@ f16, $T => $body),
+            ElementType::Float32 => with_number!(@ f32, $T => $body),
+            ElementType::Float64 => with_number!(@ f64, $T => $body),
+            ElementType::Int8 | ElementType::UInt8 => Err(CodecError::bytes("bytes are not numbers of its")),
+        }
+    };
+    (@ $own:ty, $T:ident => $body:expr) => {{
+        type $T = $own;
+        $body
+    }};
+}
+
+impl Coder for Pcodec {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let PcodecConfiguration { level, mode, delta, page_size } = self.configuration.clone();
+        let config =
+            ChunkConfig::default().with_compression_level(level).with_mode_spec(mode).with_delta_spec(delta);
+        out.bytes.clear();
+        // At once: a buffer that grows is copied, and takes three times its length meanwhile. Room that is not used takes no
+        // memory.
+        let size = self.max_encoded_bytes().and_then(|size| usize::try_from(size).ok());
+        reserve(out.bytes, size.unwrap_or(usize::MAX))?;
+        with_number!(self.element, T => encode::<T>(decoded, &config, page_size, out.bytes))
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        self.codec.decode(encoded, self.num_elements, decoded).map_err(|error| match error {
-            PcodecError::Count { .. } => ArrayFault::Length(error.to_string()),
-            PcodecError::Memory { size } => ArrayFault::Memory { needed: size as u64 },
-            error => ArrayFault::bytes(&error),
-        })
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        out.bytes.clear();
+        let expected = self.num_numbers.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
+        with_number!(self.element, T => decode::<T>(encoded, expected, out.bytes))
     }
 
+    /// Bytes that an encoder holds: for each number of a page what it is split into, its differences, a sorted copy and what
+    /// is looked up; a decoder holds less.
     fn context_bytes(&self, decoded: u64) -> u64 {
-        self.codec.context_bytes(decoded)
+        const OF_A_NUMBER: u64 = 128;
+        const TABLES: u64 = 4 << 20;
+        let numbers = decoded / self.element.size() as u64;
+        let page = numbers.min(self.configuration.page_size as u64);
+        page.saturating_mul(OF_A_NUMBER).saturating_add(TABLES)
     }
 
     fn role(&self) -> Role<'_> {
@@ -214,9 +231,82 @@ impl ArrayCodec for Compressed {
     }
 }
 
+impl From<PcoError> for CodecError {
+    fn from(error: PcoError) -> Self {
+        CodecError::Bytes(error.message)
+    }
+}
+
+/// Bytes as numbers; a copy where they do not lie as numbers do.
+pub(super) fn numbers<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
+    bytemuck::try_cast_slice(bytes)
+        .map_or_else(|_| Cow::Owned(bytemuck::pod_collect_to_vec(bytes)), Cow::Borrowed)
+}
+
+/// Writes the same bytes as `pco::standalone::simple_compress` with equal pages, page by page into a buffer that is
+/// there: the library's function would allocate one of its own, by a size that it guesses from the first page.
+fn encode<T: Number + Pod>(
+    decoded: &[u8],
+    config: &ChunkConfig,
+    page_size: usize,
+    encoded: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    let count = decoded.len() / size_of::<T>();
+    let file = FileCompressor::default().with_n_hint(count);
+    file.write_header(&mut *encoded)?;
+    let mut rest = decoded;
+    for page in PagingSpec::EqualPagesUpTo(page_size).n_per_page(count)? {
+        let (bytes, after) = rest.split_at(page * size_of::<T>());
+        rest = after;
+        file.chunk_compressor(&numbers::<T>(bytes), config)?.write(&mut *encoded)?;
+    }
+    file.write_footer(encoded)?;
+    Ok(())
+}
+
+fn decode<T: Number + Pod>(encoded: &[u8], expected: usize, decoded: &mut Vec<u8>) -> Result<(), CodecError> {
+    // The library takes whole batches of 256 numbers.
+    let mut buffer = vec![T::zeroed(); expected.next_multiple_of(256).min(4096)];
+    let (file, mut rest) = FileDecompressor::new(encoded)?;
+    let mut left = expected;
+    loop {
+        let mut page = match file.chunk_decompressor::<T, _>(rest)? {
+            DecompressorItem::Chunk(page) => page,
+            DecompressorItem::EndOfData(after) => {
+                rest = after;
+                break;
+            }
+        };
+        reserve(decoded, left.saturating_mul(size_of::<T>()))?;
+        left = left
+            .checked_sub(page.n())
+            .ok_or_else(|| wrong_count(expected, (expected - left).saturating_add(page.n())))?;
+        let mut is_finished = false;
+        while !is_finished {
+            let progress = page.read(&mut buffer)?;
+            let bytes: &[u8] = bytemuck::cast_slice(&buffer[..progress.n_processed]);
+            decoded.extend_from_slice(bytes);
+            is_finished = progress.finished;
+        }
+        rest = page.into_src();
+    }
+    if left > 0 {
+        return Err(wrong_count(expected, expected - left));
+    }
+    if rest.is_empty() {
+        return Ok(());
+    }
+    Err(CodecError::Bytes(format!("{} bytes follow the compressed numbers", rest.len())))
+}
+
+fn wrong_count(expected: usize, found: usize) -> CodecError {
+    CodecError::Length { message: format!("expected {expected} numbers, found {found}"), found: None }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::kinds::coding::{decoded as decompressed, encoded as compressed};
 
     fn parsed(text: &str) -> (Option<PcodecConfiguration>, Vec<&'static str>) {
         let json = Json::parse_str(text).unwrap();
@@ -224,22 +314,31 @@ mod tests {
         (parsed, found.iter().map(|found| found.code).collect())
     }
 
+    fn shown(parsed: Option<PcodecConfiguration>) -> String {
+        format!("{parsed:?}")
+    }
+
     #[test]
     fn configurations_of_numcodecs_are_read() {
-        let default =
-            PcodecConfiguration { level: 8, is_classic: false, delta: PcodecDelta::Auto, page_size: 1 << 18 };
+        let default = PcodecConfiguration {
+            level: 8,
+            mode: ModeSpec::Auto,
+            delta: DeltaSpec::Auto,
+            page_size: 1 << 18,
+        };
         let whole = r#"{"level":8,"mode_spec":"auto","delta_spec":"auto","paging_spec":"equal_pages_up_to",
             "delta_encoding_order":null,"equal_pages_up_to":262144}"#;
         for text in ["{}", whole] {
-            assert_eq!(parsed(text), (Some(default), vec![]), "{text}");
+            assert_eq!(shown(parsed(text).0), shown(Some(default.clone())), "{text}");
         }
         for (text, delta) in [
-            (r#"{"delta_encoding_order":2}"#, PcodecDelta::Consecutive(2)),
-            (r#"{"delta_spec":"try_consecutive","delta_encoding_order":0}"#, PcodecDelta::Consecutive(0)),
-            (r#"{"delta_spec":"none"}"#, PcodecDelta::None),
-            (r#"{"delta_spec":"try_lookback"}"#, PcodecDelta::Lookback),
+            (r#"{"delta_encoding_order":2}"#, DeltaSpec::TryConsecutive(2)),
+            (r#"{"delta_spec":"try_consecutive","delta_encoding_order":0}"#, DeltaSpec::TryConsecutive(0)),
+            (r#"{"delta_spec":"none"}"#, DeltaSpec::NoOp),
+            (r#"{"delta_spec":"try_lookback"}"#, DeltaSpec::TryLookback),
         ] {
-            assert_eq!(parsed(text), (Some(PcodecConfiguration { delta, ..default }), vec![]), "{text}");
+            let expected = Some(PcodecConfiguration { delta, ..default.clone() });
+            assert_eq!(shown(parsed(text).0), shown(expected), "{text}");
         }
     }
 
@@ -259,16 +358,133 @@ mod tests {
         }
     }
 
+    fn pcodec(data_type: &str, configuration: &str, num_elements: u64) -> Option<Pcodec> {
+        let (parsed, codes) = parsed(configuration);
+        assert!(codes.is_empty(), "{configuration}");
+        let (element, of_element) = element(&DataType::from_name(data_type).unwrap())?;
+        let num_numbers = num_elements.checked_mul(of_element);
+        Some(Pcodec { element, num_numbers, configuration: parsed.unwrap() })
+    }
+
     #[test]
     fn numbers_of_more_than_a_byte_are_taken() {
-        let configuration = parsed("{}").0.unwrap();
-        let bind = |name: &str| configuration.bind_type(&DataType::from_name(name).unwrap(), "").0;
         for name in ["int16", "uint64", "float16", "float64", "complex64"] {
-            assert!(bind(name).is_some(), "{name}");
+            assert!(pcodec(name, "{}", 1).is_some(), "{name}");
         }
         for name in ["bool", "int8", "uint8", "uint10", "bfloat16", "string", "r16"] {
-            assert_eq!(bind(name), None, "{name}");
+            assert!(pcodec(name, "{}", 1).is_none(), "{name}");
         }
-        assert!(bind("float32").unwrap().max_encoded_bytes(u64::MAX).is_none());
+        assert!(pcodec("float32", "{}", u64::MAX).unwrap().max_encoded_bytes().is_none());
+    }
+
+    /// Bytes of elements that look like measurements.
+    fn elements(size: usize, count: usize) -> Vec<u8> {
+        let value = |index: usize| (index * 37 % 1000 + index / 3).to_le_bytes();
+        (0..count).flat_map(|index| value(index).into_iter().chain([0x40; 8]).take(size)).collect()
+    }
+
+    #[test]
+    fn every_type_and_way_comes_back() {
+        let sizes = [
+            ("int16", 2),
+            ("uint32", 4),
+            ("int64", 8),
+            ("float16", 2),
+            ("float32", 4),
+            ("float64", 8),
+            ("complex64", 8),
+        ];
+        let configurations = [
+            "{}",
+            r#"{"level":0,"mode_spec":"classic","delta_spec":"no_op"}"#,
+            r#"{"level":12,"delta_spec":"try_lookback"}"#,
+            r#"{"delta_encoding_order":7,"equal_pages_up_to":100}"#,
+        ];
+        for (name, size) in sizes {
+            for configuration in configurations {
+                for count in [1, 255, 256, 5000] {
+                    let codec = pcodec(name, configuration, count as u64).unwrap();
+                    let elements = elements(size, count);
+                    let encoded = compressed(&codec, &elements).unwrap();
+                    let bound = codec.max_encoded_bytes().unwrap();
+                    assert!(encoded.len() as u64 <= bound, "{} > {bound}", encoded.len());
+                    let decoded = decompressed(&codec, &encoded).unwrap();
+                    assert_eq!(decoded, elements, "{name} {configuration} {count}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pages_are_those_of_the_simple_compressor() {
+        let configuration = r#"{"equal_pages_up_to":300,"mode_spec":"classic","delta_spec":"no_op"}"#;
+        let config = ChunkConfig::default()
+            .with_mode_spec(ModeSpec::Classic)
+            .with_delta_spec(DeltaSpec::NoOp)
+            .with_paging_spec(PagingSpec::EqualPagesUpTo(300));
+        for count in [0, 1, 300, 301, 1000] {
+            let elements = elements(4, count);
+            let codec = pcodec("uint32", configuration, count as u64).unwrap();
+            let encoded = compressed(&codec, &elements).unwrap();
+            let simple = pco::standalone::simple_compress(&numbers::<u32>(&elements), &config).unwrap();
+            assert_eq!(encoded, simple, "{count}");
+        }
+    }
+
+    #[test]
+    fn another_number_of_numbers_is_an_error() {
+        let of = |name: &str, count| pcodec(name, r#"{"equal_pages_up_to":300}"#, count).unwrap();
+        let encoded = compressed(&of("float32", 1000), &elements(4, 1000)).unwrap();
+        let decode =
+            |bytes: &[u8], count| decompressed(&of("float32", count), bytes).unwrap_err().to_string();
+        assert_eq!(decode(&encoded, 1001), "expected 1001 numbers, found 1000");
+        assert_eq!(decode(&encoded, 999), "expected 999 numbers, found 1000");
+        let longer = [&encoded[..], &[0]].concat();
+        assert_eq!(decode(&longer, 1000), "1 bytes follow the compressed numbers");
+        for end in 0..encoded.len() {
+            decode(&encoded[..end], 1000);
+        }
+        assert!(matches!(decompressed(&of("int32", 1000), &encoded), Err(CodecError::Bytes(_))));
+    }
+
+    #[test]
+    fn noise_takes_no_more_than_the_bound() {
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()
+        })
+        .take(3000)
+        .flatten()
+        .collect();
+        for (name, configuration) in
+            [("float64", "{}"), ("uint16", "{}"), ("float32", r#"{"equal_pages_up_to":1,"level":1}"#)]
+        {
+            let size = DataType::from_name(name).unwrap().size().unwrap();
+            let codec = pcodec(name, configuration, (noise.len() / size) as u64).unwrap();
+            let encoded = compressed(&codec, &noise).unwrap();
+            let bound = codec.max_encoded_bytes().unwrap();
+            assert!(encoded.len() as u64 <= bound, "{name}: {} > {bound}", encoded.len());
+        }
+    }
+
+    /// Any damage is an error or other numbers, never a panic.
+    #[test]
+    fn damaged_bytes_do_not_panic() {
+        for configuration in ["{}", r#"{"delta_spec":"try_lookback"}"#, r#"{"delta_encoding_order":3}"#] {
+            let codec = pcodec("float32", configuration, 700).unwrap();
+            let encoded = compressed(&codec, &elements(4, 700)).unwrap();
+            for place in 0..encoded.len() {
+                for bit in 0..8 {
+                    let mut damaged = encoded.clone();
+                    damaged[place] ^= 1 << bit;
+                    if let Ok(decoded) = decompressed(&codec, &damaged) {
+                        assert_eq!(decoded.len(), 2800, "{place} {bit}");
+                    }
+                }
+            }
+        }
     }
 }

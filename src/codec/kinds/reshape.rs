@@ -2,11 +2,10 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/reshape>
 
-use super::array::{
-    ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, copy_swapped, keep,
-};
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
+use super::error::CodecError;
 use super::members::{Members, shown};
-use super::{ArrayRepresentation, Parsed};
+use super::{ArrayRepresentation, Coder, Output, Parsed};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
@@ -161,14 +160,9 @@ impl ArrayConfiguration for ReshapeConfiguration {
         parse(codec.configuration.as_ref(), &codec.pointer)
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let shape = keep(self.bind_shape(&array.shape, &codec.pointer), found)?;
-        Some(BoundArray::to_array(Reshaped, ArrayRepresentation { shape, ..array.clone() }))
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let shape = to.keep(self.bind_shape(&to.array.shape, &to.codec.pointer))?;
+        Some(BoundArray::to_array(Reshaped, ArrayRepresentation { shape, ..to.array.clone() }))
     }
 }
 
@@ -176,13 +170,13 @@ impl ArrayConfiguration for ReshapeConfiguration {
 #[derive(Debug)]
 struct Reshaped;
 
-impl ArrayCodec for Reshaped {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        copy_swapped(decoded, encoded, None)
+impl Coder for Reshaped {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        copy_swapped(decoded, out.bytes, None)
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        copy_swapped(encoded, decoded, None)
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        copy_swapped(encoded, out.bytes, None)
     }
 
     fn role(&self) -> Role<'_> {

@@ -2,12 +2,13 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>
 
-use super::array::{ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, keep, zeroed};
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::error::CodecError;
 use super::fill::Passage;
 use super::members::{Members, shown};
 use super::scalar::scalar;
-use super::{ArrayRepresentation, Parsed};
-use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
+use super::{ArrayRepresentation, Coder, Output, Parsed};
+use crate::data_type::{DataType, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
@@ -138,21 +139,18 @@ impl ArrayConfiguration for ScaleOffsetConfiguration {
         parse(codec.configuration.as_ref(), &codec.pointer)
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let bound = keep(self.bind_type(&array.data_type, &codec.pointer), found)?;
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let bound = to.keep(self.bind_type(&to.array.data_type, &to.codec.pointer))?;
         let kernel = ScaleOffset::new(bound.number_type, bound.offset, bound.scale);
-        let fill_value = array.fill_value.as_ref();
-        let fill_value =
-            fill_value.and_then(|fill_value| encoded_fill_value(&kernel, fill_value, &codec.pointer, found));
-        Some(BoundArray::to_array(
-            Scaled { bound, kernel },
-            ArrayRepresentation { fill_value, ..array.clone() },
-        ))
+        let passage = Passage {
+            name: "scale_offset",
+            types: (bound.number_type, bound.number_type),
+            refused: code::SCALE_OFFSET_FILL_VALUE,
+            lost: code::SCALE_OFFSET_FILL_VALUE_LOST,
+        };
+        let fill_value = passage.run(to, |bits| kernel.encode_one(bits), |bits| kernel.decode_one(bits));
+        let output = ArrayRepresentation { fill_value, ..to.array.clone() };
+        Some(BoundArray::to_array(Scaled { bound, kernel }, output))
     }
 
     fn output_unbound(_: &CodecMetadata, array: &ArrayRepresentation) -> Option<ArrayRepresentation> {
@@ -168,20 +166,20 @@ struct Scaled {
 }
 
 impl Scaled {
-    fn fault(&self, fault: ElementFault, source: &[u8]) -> ArrayFault {
-        ArrayFault::element(fault, Some((self.bound.number_type, self.bound.number_type)), source)
+    fn fault(&self, fault: ElementFault, source: &[u8]) -> CodecError {
+        CodecError::element(fault, Some((self.bound.number_type, self.bound.number_type)), source)
     }
 }
 
-impl ArrayCodec for Scaled {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        zeroed(encoded, decoded.len())?;
-        self.kernel.encode(decoded, encoded).map_err(|fault| self.fault(fault, decoded))
+impl Coder for Scaled {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        zeroed(out.bytes, decoded.len())?;
+        self.kernel.encode(decoded, out.bytes).map_err(|fault| self.fault(fault, decoded))
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        zeroed(decoded, encoded.len())?;
-        self.kernel.decode(encoded, decoded).map_err(|fault| self.fault(fault, encoded))
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        zeroed(out.bytes, encoded.len())?;
+        self.kernel.decode(encoded, out.bytes).map_err(|fault| self.fault(fault, encoded))
     }
 
     fn role(&self) -> Role<'_> {
@@ -191,22 +189,4 @@ impl ArrayCodec for Scaled {
     fn written(&self) -> Option<CodecMetadata> {
         Some(self.bound.to_metadata())
     }
-}
-
-/// The fill value after `scale_offset`.
-fn encoded_fill_value(
-    codec: &ScaleOffset,
-    fill_value: &FillValue,
-    pointer: &str,
-    found: &mut Vec<Diagnostic>,
-) -> Option<FillValue> {
-    let number_type = codec.number_type();
-    Passage {
-        name: "scale_offset",
-        types: (number_type, number_type),
-        refused: code::SCALE_OFFSET_FILL_VALUE,
-        lost: code::SCALE_OFFSET_FILL_VALUE_LOST,
-        pointer,
-    }
-    .run(fill_value, |bits| codec.encode_one(bits), |bits| codec.decode_one(bits), found)
 }

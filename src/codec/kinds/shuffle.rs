@@ -1,8 +1,8 @@
 //! `numcodecs.shuffle`: the first byte of each element, then the second of each, and so on.
 
-use super::error::{Fault, reserve};
+use super::error::{CodecError, reserve};
 use super::numcodecs::{self, Absent, Form, Member};
-use super::{BytesKind, BytesTransform, Contexts, DecodedSize, SizeRule};
+use super::{BytesKind, Coder, Output, SizeRule};
 
 const MEMBERS: &[Member] =
     &[Member::new("elementsize", Form::Integer(1, i32::MAX as i64), Absent::Integer(4))];
@@ -25,44 +25,34 @@ struct Shuffle {
     element_size: usize,
 }
 
-impl BytesTransform for Shuffle {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, _: &mut Contexts) -> Result<(), Fault> {
+impl Coder for Shuffle {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let count = elements(self.element_size, decoded)?;
-        reserve(encoded, decoded.len())?;
+        reserve(out.bytes, decoded.len())?;
         for place in 0..self.element_size {
-            encoded.extend(decoded.iter().skip(place).step_by(self.element_size).take(count));
+            out.bytes.extend(decoded.iter().skip(place).step_by(self.element_size).take(count));
         }
         Ok(())
     }
 
-    fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-        _: &mut Contexts,
-    ) -> Result<(), Fault> {
-        bound.check(encoded.len())?;
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        out.allowed.check(encoded.len())?;
         let count = elements(self.element_size, encoded)?;
-        reserve(decoded, encoded.len())?;
-        decoded.resize(encoded.len(), 0);
+        reserve(out.bytes, encoded.len())?;
+        out.bytes.resize(encoded.len(), 0);
         for (place, plane) in encoded.chunks_exact(count.max(1)).enumerate() {
-            let targets = decoded.iter_mut().skip(place).step_by(self.element_size);
+            let targets = out.bytes.iter_mut().skip(place).step_by(self.element_size);
             plane.iter().zip(targets).for_each(|(byte, target)| *target = *byte);
         }
         Ok(())
     }
-
-    fn context_bytes(&self, _: u64) -> u64 {
-        0
-    }
 }
 
 /// How many elements; a part of one is refused, as numcodecs refuses it.
-fn elements(element_size: usize, bytes: &[u8]) -> Result<usize, Fault> {
+fn elements(element_size: usize, bytes: &[u8]) -> Result<usize, CodecError> {
     if !bytes.len().is_multiple_of(element_size) {
         let reason = format!("{} bytes are not a whole number of elements of {element_size}", bytes.len());
-        return Err(Fault::Corrupt { reason });
+        return Err(CodecError::corrupt(reason));
     }
     Ok(bytes.len() / element_size)
 }
@@ -70,17 +60,14 @@ fn elements(element_size: usize, bytes: &[u8]) -> Result<usize, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::kinds::coding::{decoded, encoded};
 
     #[test]
     fn shuffle_gathers_bytes_by_their_place() {
-        let (shuffle, mut contexts) = (|element_size| Shuffle { element_size }, Contexts::new());
-        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
-        shuffle(3).encode(&[1, 2, 3, 4, 5, 6], &mut encoded, &mut contexts).unwrap();
-        assert_eq!(encoded, [1, 4, 2, 5, 3, 6]);
-        shuffle(3).decode(&encoded, &mut decoded, DecodedSize::Exact(6), &mut contexts).unwrap();
-        assert_eq!(decoded, [1, 2, 3, 4, 5, 6]);
-        let size = DecodedSize::AtMost(6);
-        assert!(shuffle(4).decode(&encoded, &mut Vec::new(), size, &mut contexts).is_err());
-        assert!(shuffle(4).decode(&[], &mut Vec::new(), size, &mut contexts).is_ok());
+        let shuffle = |element_size| Shuffle { element_size };
+        assert_eq!(encoded(&shuffle(3), &[1, 2, 3, 4, 5, 6]).unwrap(), [1, 4, 2, 5, 3, 6]);
+        assert_eq!(decoded(&shuffle(3), &[1, 4, 2, 5, 3, 6]).unwrap(), [1, 2, 3, 4, 5, 6]);
+        assert!(decoded(&shuffle(4), &[1, 4, 2, 5, 3, 6]).is_err());
+        assert!(decoded(&shuffle(4), &[]).is_ok());
     }
 }

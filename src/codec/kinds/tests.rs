@@ -82,11 +82,10 @@ fn sample(length: usize) -> Vec<u8> {
     (0..length).map(|index| ((index / 7) as u8).wrapping_mul(37) ^ (index as u8 & 3)).collect()
 }
 
-fn data_fault(result: Result<(), BytesCodecError>) -> error::Fault {
-    match result.unwrap_err() {
-        BytesCodecError::Data { fault, .. } => fault,
-        other @ BytesCodecError::Configuration { .. } => panic!("{other}"),
-    }
+/// The sentence of a fault, behind the name of the codec.
+fn sentence(result: Result<(), CodecError>) -> String {
+    let sentence = result.unwrap_err().to_string();
+    sentence.split_once("`: ").map_or(sentence.clone(), |split| split.1.to_owned())
 }
 
 #[test]
@@ -131,9 +130,8 @@ fn decoding_past_the_bound_is_an_error() {
         ] {
             let mut fresh = Vec::new();
             for decoded in [&mut decoded, &mut fresh] {
-                let fault = data_fault(codec.decode(&encoded, decoded, bound, &mut contexts));
-                let is_size = matches!(fault, error::Fault::Length { .. } | error::Fault::TooLong { .. });
-                assert!(is_size, "{entry:?} {bound:?}: {fault}");
+                let fault = codec.decode(&encoded, decoded, bound, &mut contexts).unwrap_err();
+                assert!(matches!(fault, CodecError::Length { .. }), "{entry:?} {bound:?}: {fault}");
             }
         }
     }
@@ -200,8 +198,8 @@ fn lzma_dictionary_that_takes_much_memory_is_refused() {
     stream.extend_from_slice(&[0; 16]);
     let alone = codec(("numcodecs.lzma", r#"{"format": 2}"#));
     let bound = DecodedSize::Exact(64);
-    let fault = data_fault(alone.decode(&stream, &mut Vec::new(), bound, &mut Contexts::new()));
-    assert!(fault.to_string().contains("more than 128 MiB of memory"), "{fault}");
+    let fault = sentence(alone.decode(&stream, &mut Vec::new(), bound, &mut Contexts::new()));
+    assert!(fault.contains("more than 128 MiB of memory"), "{fault}");
 }
 
 #[test]
@@ -210,11 +208,8 @@ fn lz4_claim_beyond_what_the_block_can_hold_is_refused_before_allocation() {
     let mut decoded = Vec::new();
     let chunk = [&(1_u32 << 30).to_le_bytes()[..], &[0xff; 100]].concat();
     let bound = DecodedSize::AtMost(1 << 30);
-    let fault = data_fault(codec.decode(&chunk, &mut decoded, bound, &mut Contexts::new()));
-    assert_eq!(
-        fault.to_string(),
-        "the encoded bytes are corrupt: a block of 100 bytes cannot hold 1073741824"
-    );
+    let fault = sentence(codec.decode(&chunk, &mut decoded, bound, &mut Contexts::new()));
+    assert_eq!(fault, "the encoded bytes are corrupt: a block of 100 bytes cannot hold 1073741824");
     assert_eq!(decoded.capacity(), 0);
 }
 
@@ -226,9 +221,8 @@ fn zstd_claim_beyond_the_bound_is_refused_before_allocation() {
     frame.extend_from_slice(&[1, 0, 0]);
     let codec = codec(("zstd", r#"{"level": 1}"#));
     let mut decoded = Vec::new();
-    let fault = data_fault(codec.decode(&frame, &mut decoded, DecodedSize::Exact(64), &mut Contexts::new()));
-    assert_eq!(fault, error::Fault::Length { expected: DecodedSize::Exact(64), found: 1 << 40 });
-    assert_eq!(fault.to_string(), "expected 64 decoded bytes, found 1099511627776");
+    let fault = sentence(codec.decode(&frame, &mut decoded, DecodedSize::Exact(64), &mut Contexts::new()));
+    assert_eq!(fault, "expected 64 decoded bytes, found 1099511627776");
     assert_eq!(decoded.capacity(), 0);
 }
 
@@ -261,7 +255,7 @@ fn wrong_checksum_is_told_by_its_type_wherever_the_library_tells_it() {
         encoded[place] ^= 1;
         let result = codec.decode(&encoded, &mut Vec::new(), DecodedSize::Exact(8000), &mut contexts);
         let error = result.unwrap_err();
-        assert!(error.is_wrong_checksum() && error.missing_memory().is_none(), "{error}");
+        assert!(matches!(error, CodecError::Checksum(_)), "{error}");
     }
 }
 

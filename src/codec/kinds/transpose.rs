@@ -5,9 +5,10 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>
 
-use super::array::{ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, keep, zeroed};
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::error::CodecError;
 use super::members::{Members, shown};
-use super::{ArrayRepresentation, Parsed};
+use super::{ArrayRepresentation, Coder, Output, Parsed};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::MAX_RANK;
 use crate::kernel::transpose::{Transpose, TransposeError};
@@ -132,18 +133,16 @@ impl ArrayConfiguration for TransposeConfiguration {
         parse(codec.configuration.as_ref(), &codec.pointer)
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let order = keep(self.bind_rank(array.shape.len(), &codec.pointer), found)?;
-        let shape = order.iter().map(|dimension| array.shape[*dimension]).collect();
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let order = to.keep(self.bind_rank(to.array.shape.len(), &to.codec.pointer))?;
+        let shape = order.iter().map(|dimension| to.array.shape[*dimension]).collect();
         // Of elements that are not looked at, or lie in no fixed places, only the order counts.
-        let size = array.data_type.size().unwrap_or(1);
-        let plan = Transpose::new(&array.shape, &order, size);
-        Some(BoundArray::to_array(Permuted { order, plan }, ArrayRepresentation { shape, ..array.clone() }))
+        let size = to.array.data_type.size().unwrap_or(1);
+        let plan = Transpose::new(&to.array.shape, &order, size);
+        Some(BoundArray::to_array(
+            Permuted { order, plan },
+            ArrayRepresentation { shape, ..to.array.clone() },
+        ))
     }
 }
 
@@ -156,20 +155,20 @@ struct Permuted {
 }
 
 impl Permuted {
-    fn plan(&self) -> Result<&Transpose, ArrayFault> {
-        self.plan.as_ref().map_err(ArrayFault::bytes)
+    fn plan(&self) -> Result<&Transpose, CodecError> {
+        self.plan.as_ref().map_err(CodecError::bytes)
     }
 }
 
-impl ArrayCodec for Permuted {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        zeroed(encoded, decoded.len())?;
-        self.plan()?.encode(decoded, encoded).map_err(|error| ArrayFault::bytes(&error))
+impl Coder for Permuted {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        zeroed(out.bytes, decoded.len())?;
+        self.plan()?.encode(decoded, out.bytes).map_err(|error| CodecError::bytes(error))
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        zeroed(decoded, encoded.len())?;
-        self.plan()?.decode(encoded, decoded).map_err(|error| ArrayFault::bytes(&error))
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        zeroed(out.bytes, encoded.len())?;
+        self.plan()?.decode(encoded, out.bytes).map_err(|error| CodecError::bytes(error))
     }
 
     fn role(&self) -> Role<'_> {

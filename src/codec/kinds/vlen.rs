@@ -5,13 +5,12 @@
 
 pub mod framing;
 
-use super::array::{
-    ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, copy_swapped, keep,
-};
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
+use super::error::CodecError;
 use super::members::Members;
-use super::{ArrayRepresentation, BytesSize, Parsed, V2Form};
+use super::{BytesSize, Coder, Output, Parsed, V2Form};
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::code;
 use crate::metadata::extension::CodecMetadata;
 use framing::Vlen;
 
@@ -19,73 +18,45 @@ use framing::Vlen;
 pub(crate) static VLEN: ArrayKind = ArrayKind::new::<VlenConfiguration>()
     .with_v2(V2Form { read: |_, _| (None, None), write: |members| members });
 
-/// Which of the three it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum VlenConfiguration {
-    /// `vlen-utf8`: elements of `string`.
-    Utf8,
-    /// `vlen-bytes`: elements of `bytes`.
-    Bytes,
-    /// `zarrs.vlen_v2`: elements of either.
-    Zarrs,
-}
-
-impl VlenConfiguration {
-    /// The codec's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            VlenConfiguration::Utf8 => "vlen-utf8",
-            VlenConfiguration::Bytes => "vlen-bytes",
-            VlenConfiguration::Zarrs => "zarrs.vlen_v2",
-        }
-    }
-
-    /// Holds the codec at `pointer` to the data types that it encodes.
-    fn bind_type(self, data_type: &DataType, pointer: &str) -> Parsed<VlenConfiguration> {
-        let (is_text, is_bytes) =
-            (*data_type == DataType::String, matches!(data_type, DataType::Bytes { .. }));
-        let (is_encoded, expected) = match self {
-            VlenConfiguration::Utf8 => (is_text, "`string`"),
-            VlenConfiguration::Bytes => (is_bytes, "`bytes`"),
-            VlenConfiguration::Zarrs => (is_text || is_bytes, "`string` and `bytes`"),
-        };
-        if is_encoded {
-            return (Some(self), Vec::new());
-        }
-        let message = format!("`{}` encodes {expected} alone, but `{data_type}` reaches it", self.name());
-        (None, vec![Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer)])
-    }
-}
+/// The name of one of the three, and what it takes.
+struct VlenConfiguration(&'static str);
 
 impl ArrayConfiguration for VlenConfiguration {
     fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        let all = [VlenConfiguration::Utf8, VlenConfiguration::Bytes, VlenConfiguration::Zarrs];
-        let own = all.into_iter().find(|own| own.name() == codec.name).unwrap_or(VlenConfiguration::Zarrs);
-        Members::of_codec(own.name(), codec.configuration.as_ref(), &codec.pointer, &[]).finish(Some(own))
+        let all = ["vlen-utf8", "vlen-bytes", "zarrs.vlen_v2"];
+        let name = all.into_iter().find(|name| *name == codec.name).unwrap_or("zarrs.vlen_v2");
+        let members = Members::of_codec(name, codec.configuration.as_ref(), &codec.pointer, &[]);
+        members.finish(Some(VlenConfiguration(name)))
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        keep(self.bind_type(&array.data_type, &codec.pointer), found)?;
-        let num_elements = array.num_elements().unwrap_or(u64::MAX);
-        let framing = Vlen { num_elements, is_text: array.data_type == DataType::String };
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let data_type = &to.array.data_type;
+        let is_text = *data_type == DataType::String;
+        let is_bytes = matches!(data_type, DataType::Bytes { .. });
+        let (is_encoded, expected) = match self.0 {
+            "vlen-utf8" => (is_text, "`string`"),
+            "vlen-bytes" => (is_bytes, "`bytes`"),
+            _ => (is_text || is_bytes, "`string` and `bytes`"),
+        };
+        if !is_encoded {
+            let message = format!("`{}` encodes {expected} alone, but `{data_type}` reaches it", self.0);
+            to.report(code::CODEC_DATA_TYPE, message);
+            return None;
+        }
+        let framing = Vlen { num_elements: to.array.num_elements().unwrap_or(u64::MAX), is_text };
         Some(BoundArray::to_bytes(framing, BytesSize::Unbounded))
     }
 }
 
 /// Elements of any length have no other form: they pass as they are encoded, once that is proved right.
-impl ArrayCodec for Vlen {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        self.check(decoded).map_err(|error| ArrayFault::bytes(&error))?;
-        copy_swapped(decoded, encoded, None)
+impl Coder for Vlen {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        self.check(decoded)?;
+        copy_swapped(decoded, out.bytes, None)
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        self.encode(encoded, decoded)
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        self.encode(encoded, out)
     }
 
     fn role(&self) -> Role<'_> {

@@ -1,64 +1,63 @@
-//! `zfp`: a mode, and the parameters that it needs.
+//! `zfp`: blocks of up to four dimensions, of which each keeps its most significant bits, or all.
+//!
+//! Through `zfp-rs`, which is written in Rust: it reads nothing beyond the end of a stream. A chunk is a stream in words of
+//! 64 bits, little endian: of `zfp` without a header, of `numcodecs.zfpy` with zfp's own. Integers of 8 and 16 bits lie in
+//! the upper bits of 32, as zfp's own functions put them there.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zfp>
 
-pub mod stream;
-
-use zfp_rs::{ZfpConfig, ZfpConfigError, ZfpDimensionality, ZfpMode, ZfpScalarType, ZfpStreamAlignment};
-
-use super::array::{
-    ArrayCodec, ArrayConfiguration, ArrayFault, ArrayKind, BoundArray, Role, keep, unsupported,
+use bytemuck::Pod;
+use half::f16;
+use zfp_rs::{
+    ZfpBitStream, ZfpConfig, ZfpConfigError, ZfpDimensionality, ZfpField, ZfpFieldMut, ZfpHeaderMask,
+    ZfpMode, ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
 };
+
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, unsupported};
+use super::error::{CodecError, reserve};
 use super::members::Members;
-use super::{ArrayRepresentation, BytesSize, Parsed};
+use super::pcodec::numbers;
+use super::{BytesSize, Coder, Output, Parsed};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType};
+use crate::element::{ElementType, NumberType, element_bits};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
-use stream::{Zfp, ZfpError};
 
 /// `zfp`, which v2 has not.
-pub(crate) static ZFP: ArrayKind = ArrayKind::new::<ZfpConfiguration>();
+pub(crate) static ZFP: ArrayKind = ArrayKind::new::<Settings>();
 
-/// The configuration of `zfp`: what it gives up of the numbers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ZfpConfiguration {
-    /// Nothing.
-    Reversible,
-    /// By the parameters of the library.
-    Expert {
-        /// The least bits of a block.
-        minbits: u32,
-        /// The most bits of a block.
-        maxbits: u32,
-        /// The most bit planes of a block.
-        maxprec: u32,
-        /// The exponent of the least bit plane.
-        minexp: i32,
-    },
-    /// No more than an absolute error.
-    FixedAccuracy(f64),
-    /// So much that each number takes so many bits.
-    FixedRate(f64),
-    /// All but so many bit planes.
-    FixedPrecision(u32),
+/// What is given up of the numbers.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    /// The parameters of the library, but for a rate.
+    config: Result<ZfpConfig, ZfpConfigError>,
+    /// Bits of a number, which make parameters only with the type and the rank.
+    rate: Option<f64>,
+    /// The greatest absolute error.
+    tolerance: Option<f64>,
 }
 
 /// `zfp` for one type and shape.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BoundZfp {
+#[derive(Debug, Clone)]
+pub(super) struct Zfp {
     /// The primitive of an element.
-    pub element: ElementType,
+    element: ElementType,
     /// The length of each dimension, the fastest first; 0 for those that the chunk does not have.
-    pub lengths: [usize; 4],
+    lengths: [usize; MAX_DIMENSIONS],
     /// The parameters of the library.
-    pub config: ZfpConfig,
+    config: ZfpConfig,
     /// Whether a stream begins with the library's full header, which says all of this again.
-    pub has_header: bool,
-    /// By how much a number may change at most, as [`ArrayCodec::max_loss`] has it.
-    pub max_loss: Option<f64>,
+    has_header: bool,
+    /// By how much a number may change at most, as [`Coder::max_loss`] has it.
+    max_loss: Option<f64>,
 }
+
+/// Bytes of a word of a stream.
+const WORD: usize = 8;
+
+/// The most elements of a block, which takes a bit at least.
+const GREATEST_BLOCK: usize = 256;
 
 /// The most dimensions that zfp takes.
 pub(super) const MAX_DIMENSIONS: usize = 4;
@@ -76,7 +75,7 @@ const MODES: [(&str, &[&str]); 5] = [
 const ALL: &[&str] = &["mode", "minbits", "maxbits", "maxprec", "minexp", "tolerance", "rate", "precision"];
 
 /// Parses the configuration of the codec at `pointer`.
-pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<ZfpConfiguration> {
+fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<Settings> {
     let mode = configuration.and_then(|members| members.get("mode")).and_then(Json::as_str);
     let known = MODES.into_iter().find(|(name, _)| Some(*name) == mode).map(|(_, known)| known);
     let mut members = Members::of_codec("zfp", configuration, pointer, known.unwrap_or(ALL));
@@ -89,30 +88,9 @@ pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<ZfpConfigu
     };
     let parameters = known[1..].iter().map(|name| parameter(&mut members, name)).collect::<Vec<_>>();
     let parameters = parameters.into_iter().collect::<Option<Vec<_>>>();
-    let configuration =
-        parameters.and_then(|parameters| of_parameters(mode.unwrap_or_default(), &parameters));
-    members.finish(configuration)
-}
-
-/// The configuration of a mode and its parameters, in the order of the table.
-fn of_parameters(mode: &str, parameters: &[f64]) -> Option<ZfpConfiguration> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was read from 32 bits")]
-    let whole = |number: f64| number as u32;
-    #[expect(clippy::cast_possible_truncation, reason = "it was read from 32 bits")]
-    let signed = |number: f64| number as i32;
-    Some(match (mode, parameters) {
-        ("reversible", []) => ZfpConfiguration::Reversible,
-        ("expert", [minbits, maxbits, maxprec, minexp]) => ZfpConfiguration::Expert {
-            minbits: whole(*minbits),
-            maxbits: whole(*maxbits),
-            maxprec: whole(*maxprec),
-            minexp: signed(*minexp),
-        },
-        ("fixed_accuracy", [tolerance]) => ZfpConfiguration::FixedAccuracy(*tolerance),
-        ("fixed_rate", [rate]) => ZfpConfiguration::FixedRate(*rate),
-        ("fixed_precision", [precision]) => ZfpConfiguration::FixedPrecision(whole(*precision)),
-        _ => return None,
-    })
+    let settings =
+        parameters.and_then(|parameters| Settings::of_parameters(mode.unwrap_or_default(), &parameters));
+    members.finish(settings)
 }
 
 /// One parameter of a mode; a float holds every integer of 32 bits.
@@ -125,69 +103,71 @@ fn parameter(members: &mut Members<'_>, name: &'static str) -> Option<f64> {
     }
 }
 
-impl ZfpConfiguration {
-    /// Holds the codec at `pointer` to what reaches it: numbers, in at most four dimensions.
-    fn bind_array(self, data_type: &DataType, shape: &[u64], pointer: &str) -> Parsed<BoundZfp> {
-        let mut found = Vec::new();
-        if !matches!(data_type, DataType::Number(_) | DataType::SmallFloat(_) | DataType::Time(_)) {
-            let message = format!("`zfp` takes integers and real floats, but `{data_type}` reaches it");
-            found.push(Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer));
-        }
-        if shape.len() > MAX_DIMENSIONS {
-            let message = format!(
-                "`zfp` takes at most {MAX_DIMENSIONS} dimensions, but a chunk of {} reaches it",
-                shape.len()
-            );
-            found.push(
-                Diagnostic::new(code::CODEC_DIMENSIONS, message)
-                    .with_help("put `reshape` in front of it, or take another codec")
-                    .at_pointer(pointer),
-            );
-        }
-        if !found.is_empty() {
-            return (None, found);
-        }
-        match self.bound(data_type, shape) {
-            Ok(Some(bound)) => (Some(bound), found),
-            Ok(None) => {
-                let found = unsupported("zfp", data_type, pointer);
-                let number = data_type.number().filter(|number| number.is_whole() && number.bits() >= 32);
-                let is_wide = number.is_some_and(|number| !number.is_float());
-                (None, vec![if is_wide { found.with_help(UNSIGNED) } else { found }])
-            }
-            Err(error) => {
-                let message = format!("the parameters of `zfp` are not taken together: {error}");
-                (None, vec![Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(pointer)])
-            }
-        }
+impl Settings {
+    pub(super) fn reversible() -> Self {
+        Settings { config: Ok(ZfpConfig::reversible()), rate: None, tolerance: None }
     }
 
-    /// The codec for this type and shape; `None` where it is not decoded here.
-    fn bound(self, data_type: &DataType, shape: &[u64]) -> Result<Option<BoundZfp>, ZfpConfigError> {
-        let number = data_type.number().filter(|number| number.is_whole() && number.small_float().is_none());
-        let element = match data_type {
-            DataType::Time(_) => Some(ElementType::Int64),
-            _ => number.map(NumberType::element),
-        };
-        let scalar = element.and_then(scalar_type);
-        let (Some(element), Some(scalar), Some(lengths)) = (element, scalar, lengths(shape)) else {
-            return Ok(None);
-        };
-        let config = match self {
-            ZfpConfiguration::Reversible => ZfpConfig::reversible(),
-            ZfpConfiguration::FixedPrecision(precision) => ZfpConfig::fixed_precision(precision),
-            ZfpConfiguration::FixedAccuracy(tolerance) => ZfpConfig::fixed_accuracy(tolerance),
-            ZfpConfiguration::FixedRate(rate) => fixed_rate(rate, scalar, shape.len())?,
-            ZfpConfiguration::Expert { minbits, maxbits, maxprec, minexp } => {
-                ZfpConfig::expert(minbits, maxbits, maxprec, minexp)?
+    pub(super) fn fixed_accuracy(tolerance: f64) -> Self {
+        let config = Ok(ZfpConfig::fixed_accuracy(tolerance));
+        Settings { config, tolerance: Some(tolerance), ..Self::reversible() }
+    }
+
+    pub(super) fn fixed_rate(rate: f64) -> Self {
+        Settings { rate: Some(rate), ..Self::reversible() }
+    }
+
+    /// It keeps so many bit planes, a number from 0 on; what is more than all bits is all of them.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    pub(super) fn fixed_precision(precision: f64) -> Self {
+        Settings { config: Ok(ZfpConfig::fixed_precision(precision as u32)), ..Self::reversible() }
+    }
+
+    /// A mode and its parameters, in the order of the table; they were read from 32 bits.
+    fn of_parameters(mode: &str, parameters: &[f64]) -> Option<Self> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it was read from 32 bits"
+        )]
+        let whole = |number: f64| number as u32;
+        #[expect(clippy::cast_possible_truncation, reason = "it was read from 32 bits")]
+        let signed = |number: f64| number as i32;
+        Some(match (mode, parameters) {
+            ("reversible", []) => Self::reversible(),
+            ("expert", [minbits, maxbits, maxprec, minexp]) => {
+                let config =
+                    ZfpConfig::expert(whole(*minbits), whole(*maxbits), whole(*maxprec), signed(*minexp));
+                Settings { config, ..Self::reversible() }
             }
+            ("fixed_accuracy", [tolerance]) => Self::fixed_accuracy(*tolerance),
+            ("fixed_rate", [rate]) => Self::fixed_rate(*rate),
+            ("fixed_precision", [precision]) => Self::fixed_precision(*precision),
+            _ => return None,
+        })
+    }
+
+    /// Binds them to the primitive and the shape of a chunk; `None` where the library does not take it, or after a fault.
+    pub(super) fn bound(&self, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let (scalar, lengths) = scalar_type(element).zip(lengths(&to.array.shape))?;
+        let config = match self.rate {
+            Some(rate) => fixed_rate(rate, scalar, to.array.shape.len()),
+            None => self.config.clone(),
         };
-        let tolerance = match self {
-            ZfpConfiguration::FixedAccuracy(tolerance) => Some(tolerance),
-            _ => None,
-        };
-        let max_loss = max_loss(&config, element, tolerance);
-        Ok(Some(BoundZfp { element, lengths, config, has_header: false, max_loss }))
+        let config = config.map_err(|error| {
+            let name = &to.codec.name;
+            let message = format!("the parameters of `{name}` are not taken together: {error}");
+            to.report(code::CONFIGURATION_VALUE, message);
+        });
+        let config = config.ok()?;
+        // Only floats that are not narrowed afterwards keep a tolerance.
+        let keeps = matches!(element, ElementType::Float32 | ElementType::Float64);
+        let tolerance = self.tolerance.filter(|tolerance| keeps && *tolerance > 0.0);
+        let max_loss = (config.mode() != ZfpMode::Reversible).then_some(tolerance.unwrap_or(f64::INFINITY));
+        let has_header = to.codec.name.starts_with("numcodecs.");
+        let bound = Zfp { element, lengths, config, has_header, max_loss };
+        let size = BytesSize::at_most(bound.max_encoded_bytes());
+        Some(BoundArray::to_bytes(bound, size))
     }
 }
 
@@ -197,7 +177,7 @@ const UNSIGNED: &str = "the library has signed integers alone, and the codec's p
 
 /// The lengths of a chunk as the library has them, the fastest dimension first: a chunk of no dimension has one of a
 /// single element. `None` for an empty chunk, and one that no memory holds.
-pub(super) fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
+fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
     let mut lengths = [0; MAX_DIMENSIONS];
     lengths[0] = 1;
     for (length, own) in shape.iter().rev().zip(&mut lengths) {
@@ -210,21 +190,8 @@ pub(super) fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
     Some(lengths)
 }
 
-/// By how much a number may change: only floats that are not narrowed afterwards keep a tolerance.
-pub(super) fn max_loss(config: &ZfpConfig, element: ElementType, tolerance: Option<f64>) -> Option<f64> {
-    if config.mode() == ZfpMode::Reversible {
-        return None;
-    }
-    let keeps = matches!(element, ElementType::Float32 | ElementType::Float64);
-    Some(tolerance.filter(|tolerance| keeps && *tolerance > 0.0).unwrap_or(f64::INFINITY))
-}
-
 /// So many bits for each number of a block, which has as many dimensions as the chunk.
-pub(super) fn fixed_rate(
-    rate: f64,
-    scalar: ZfpScalarType,
-    dimensions: usize,
-) -> Result<ZfpConfig, ZfpConfigError> {
+fn fixed_rate(rate: f64, scalar: ZfpScalarType, dimensions: usize) -> Result<ZfpConfig, ZfpConfigError> {
     let dimensions = match dimensions {
         0 | 1 => ZfpDimensionality::D1,
         2 => ZfpDimensionality::D2,
@@ -236,7 +203,7 @@ pub(super) fn fixed_rate(
 
 /// What the library takes elements for; integers of 8 and 16 bits lie in the upper bits of 32, a half float becomes one of
 /// 32 bits.
-pub(super) const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
+const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
     match element {
         ElementType::Int8
         | ElementType::Int16
@@ -250,42 +217,98 @@ pub(super) const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
     }
 }
 
-impl BoundZfp {
-    /// The most bytes of an encoded chunk; `None` where that overflows.
-    pub fn max_encoded_bytes(&self) -> Option<u64> {
-        let bytes = self.config.maximum_size(scalar_type(self.element)?, self.lengths)?;
-        u64::try_from(bytes).ok()
-    }
-}
-
-impl ArrayConfiguration for ZfpConfiguration {
+impl ArrayConfiguration for Settings {
     fn parse(codec: &CodecMetadata) -> Parsed<Self> {
         parse(codec.configuration.as_ref(), &codec.pointer)
     }
 
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let bound = keep(self.bind_array(&array.data_type, &array.shape, &codec.pointer), found)?;
-        let size = BytesSize::at_most(bound.max_encoded_bytes());
-        Some(BoundArray::to_bytes(Zfp::new(bound), size))
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let (array, reported) = (to.array, to.found.len());
+        let (data_type, rank) = (&array.data_type, array.shape.len());
+        if !matches!(data_type, DataType::Number(_) | DataType::SmallFloat(_) | DataType::Time(_)) {
+            let message = format!("`zfp` takes integers and real floats, but `{data_type}` reaches it");
+            to.report(code::CODEC_DATA_TYPE, message);
+        }
+        if rank > MAX_DIMENSIONS {
+            let message =
+                format!("`zfp` takes at most {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
+            let found = Diagnostic::new(code::CODEC_DIMENSIONS, message)
+                .with_help("put `reshape` in front of it, or take another codec");
+            to.found.push(found.at_pointer(to.codec.pointer.as_str()));
+        }
+        if to.found.len() > reported {
+            return None;
+        }
+        let number = data_type.number().filter(|number| number.is_whole());
+        let element = match data_type {
+            DataType::Time(_) => Some(ElementType::Int64),
+            _ => number.filter(|number| number.small_float().is_none()).map(NumberType::element),
+        };
+        let bound = element.and_then(|element| self.bound(element, to));
+        if bound.is_none() && to.found.len() == reported {
+            let unsupported = unsupported("zfp", data_type, &to.codec.pointer);
+            let is_wide = number.is_some_and(|number| number.bits() >= 32 && !number.is_float());
+            to.found.push(if is_wide { unsupported.with_help(UNSIGNED) } else { unsupported });
+        }
+        bound
     }
 }
 
-impl ArrayCodec for Zfp {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        Zfp::encode(self, decoded, encoded).map_err(fault)
+impl Coder for Zfp {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        out.bytes.clear();
+        if let Some((shift, middle)) = self.narrow() {
+            let wide = |element: &[u8]| {
+                #[expect(clippy::cast_possible_truncation, reason = "it has 16 bits at most")]
+                let pattern = element_bits(element) as u32 ^ middle;
+                (pattern << (shift + 1)).cast_signed() >> 1
+            };
+            let wide: Vec<i32> = decoded.chunks_exact(self.element.size()).map(wide).collect();
+            return self.encode_as(&wide, out.bytes);
+        }
+        match self.element {
+            ElementType::Int32 => self.encode_as::<i32>(&numbers(decoded), out.bytes),
+            ElementType::Int64 => self.encode_as::<i64>(&numbers(decoded), out.bytes),
+            ElementType::Float16 => {
+                let wide: Vec<f32> = numbers::<f16>(decoded).iter().map(|value| value.to_f32()).collect();
+                self.encode_as(&wide, out.bytes)
+            }
+            ElementType::Float32 => self.encode_as::<f32>(&numbers(decoded), out.bytes),
+            ElementType::Float64 => self.encode_as::<f64>(&numbers(decoded), out.bytes),
+            element => Err(CodecError::Bytes(format!("{element:?} is no type of its"))),
+        }
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        Zfp::decode(self, encoded, decoded).map_err(fault)
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        out.bytes.clear();
+        if let Some((shift, middle)) = self.narrow() {
+            let (wide, size) = (self.decode_as::<i32>(encoded)?, self.element.size());
+            reserve(out.bytes, wide.len().saturating_mul(size))?;
+            let half = 1 << (30 - shift);
+            for value in wide {
+                let bytes = ((value >> shift).clamp(-half, half - 1).cast_unsigned() ^ middle).to_ne_bytes();
+                let low = if cfg!(target_endian = "big") { &bytes[4 - size..] } else { &bytes[..size] };
+                out.bytes.extend_from_slice(low);
+            }
+            return Ok(());
+        }
+        match self.element {
+            ElementType::Int32 => append(&self.decode_as::<i32>(encoded)?, out.bytes),
+            ElementType::Int64 => append(&self.decode_as::<i64>(encoded)?, out.bytes),
+            ElementType::Float16 => {
+                let wide = self.decode_as::<f32>(encoded)?;
+                append(&wide.into_iter().map(f16::from_f32).collect::<Vec<_>>(), out.bytes)
+            }
+            ElementType::Float32 => append(&self.decode_as::<f32>(encoded)?, out.bytes),
+            ElementType::Float64 => append(&self.decode_as::<f64>(encoded)?, out.bytes),
+            element => Err(CodecError::Bytes(format!("{element:?} is no type of its"))),
+        }
     }
 
+    /// The elements in 32 bits where they are smaller, and the stream.
     fn context_bytes(&self, decoded: u64) -> u64 {
-        Zfp::context_bytes(self, decoded)
+        let stream = self.max_encoded_bytes().unwrap_or(u64::MAX);
+        decoded.saturating_mul(4).saturating_add(stream)
     }
 
     fn role(&self) -> Role<'_> {
@@ -293,63 +316,106 @@ impl ArrayCodec for Zfp {
     }
 
     fn max_loss(&self) -> Option<f64> {
-        self.bound().max_loss
+        self.max_loss
     }
 }
 
-fn fault(error: ZfpError) -> ArrayFault {
-    match error {
-        ZfpError::Memory { size } => ArrayFault::Memory { needed: size as u64 },
-        error => ArrayFault::bytes(&error),
+impl Zfp {
+    /// The most bytes of an encoded chunk; `None` where that overflows.
+    fn max_encoded_bytes(&self) -> Option<u64> {
+        let bytes = self.config.maximum_size(scalar_type(self.element)?, self.lengths)?;
+        u64::try_from(bytes).ok()
     }
+
+    /// Of an integer of fewer than 32 bits: how far a primitive of 32 is shifted for it, and the bit that makes the pattern of an
+    /// unsigned one that of the signed one in its middle.
+    const fn narrow(&self) -> Option<(u32, u32)> {
+        match self.element {
+            ElementType::Int8 => Some((23, 0)),
+            ElementType::UInt8 => Some((23, 0x80)),
+            ElementType::Int16 => Some((15, 0)),
+            ElementType::UInt16 => Some((15, 0x8000)),
+            _ => None,
+        }
+    }
+
+    fn encode_as<T: ZfpScalar>(&self, numbers: &[T], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
+        let size = self.max_encoded_bytes().and_then(|size| usize::try_from(size).ok());
+        let size = size.ok_or(CodecError::memory(usize::MAX))?;
+        let mut stream = ZfpBitStream::new(size).map_err(|error| CodecError::memory(error.bytes))?;
+        let field = ZfpField::new(numbers, self.lengths).map_err(CodecError::bytes)?;
+        if self.has_header {
+            stream
+                .write_header(&self.config, &field.metadata(), ZfpHeaderMask::FULL)
+                .map_err(CodecError::bytes)?;
+        }
+        let written = stream.compress(&self.config, &field).map_err(CodecError::bytes)?;
+        reserve(encoded, written)?;
+        encoded.extend_from_slice(stream.as_bytes().get(..written).unwrap_or_default());
+        Ok(())
+    }
+
+    fn decode_as<T: ZfpScalar + Pod>(&self, encoded: &[u8]) -> Result<Vec<T>, CodecError> {
+        let elements = self.lengths.iter().filter(|length| **length > 0).product::<usize>();
+        let found = encoded.len();
+        if !found.is_multiple_of(WORD) {
+            return Err(CodecError::Bytes(format!(
+                "{found} bytes are not a whole number of words of {WORD}"
+            )));
+        }
+        // Memory is given for what the stream can hold alone.
+        if elements / GREATEST_BLOCK > found.saturating_mul(8) {
+            return Err(CodecError::Bytes(format!("{found} bytes cannot hold {elements} elements")));
+        }
+        let mut stream =
+            ZfpBitStream::from_bytes(encoded).map_err(|error| CodecError::memory(error.bytes))?;
+        let (config, lengths) = if self.has_header {
+            read_header(&mut stream, T::SCALAR_TYPE, elements)?
+        } else {
+            (self.config, self.lengths)
+        };
+        let mut numbers = Vec::new();
+        reserve(&mut numbers, elements)?;
+        numbers.resize(elements, T::zeroed());
+        let mut field = ZfpFieldMut::new(&mut numbers, lengths).map_err(CodecError::bytes)?;
+        let read = stream.decompress(&config, &mut field).map_err(CodecError::bytes)?;
+        match found.checked_sub(read) {
+            Some(count) if count > 0 => {
+                Err(CodecError::Bytes(format!("{count} bytes follow the compressed numbers")))
+            }
+            _ => Ok(numbers),
+        }
+    }
+}
+
+/// The parameters that a stream says of itself, and its lengths: any that have as many elements as the chunk, which
+/// may have been flattened.
+fn read_header(
+    stream: &mut ZfpBitStream,
+    scalar: ZfpScalarType,
+    elements: usize,
+) -> Result<(ZfpConfig, [usize; 4]), CodecError> {
+    let header = stream.read_header(ZfpHeaderMask::FULL).map_err(CodecError::bytes)?;
+    let (Some(config), Some(metadata)) = (header.config, header.metadata) else {
+        return Err(CodecError::bytes("the header is not whole"));
+    };
+    let dims = metadata.dims.iter().filter(|length| **length > 0);
+    let found = dims.fold(1_usize, |count, length| count.saturating_mul(*length));
+    if metadata.scalar_type != scalar || found != elements {
+        return Err(CodecError::Bytes(format!(
+            "the header is of {found} elements of {:?}, expected {elements} of {scalar:?}",
+            metadata.scalar_type
+        )));
+    }
+    Ok((config, metadata.dims))
+}
+
+fn append<T: Pod>(numbers: &[T], decoded: &mut Vec<u8>) -> Result<(), CodecError> {
+    let bytes: &[u8] = bytemuck::cast_slice(numbers);
+    reserve(decoded, bytes.len())?;
+    decoded.extend_from_slice(bytes);
+    Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn is_valid(text: &str) -> bool {
-        let configuration = Json::parse_str(text).unwrap();
-        let (parsed, diagnostics) = parse(configuration.as_object(), "");
-        assert!(parsed.is_some() || !diagnostics.is_empty(), "{text}");
-        diagnostics.is_empty()
-    }
-
-    #[test]
-    fn zfp_has_the_members_of_its_mode() {
-        for text in [
-            r#"{"mode":"reversible"}"#,
-            r#"{"mode":"expert","minbits":1,"maxbits":13,"maxprec":19,"minexp":-2}"#,
-            r#"{"mode":"fixed_accuracy","tolerance":0.05}"#,
-            r#"{"mode":"fixed_rate","rate":10.5}"#,
-            r#"{"mode":"fixed_precision","precision":19}"#,
-        ] {
-            assert!(is_valid(text), "{text}");
-        }
-        for text in [
-            "{}",
-            r#"{"mode":3}"#,
-            r#"{"mode":"fast"}"#,
-            r#"{"mode":"reversible","rate":1}"#,
-            r#"{"mode":"expert","minbits":1,"maxbits":13,"maxprec":19}"#,
-            r#"{"mode":"fixed_precision","precision":1.5}"#,
-            r#"{"mode":"fixed_rate","rate":"1"}"#,
-        ] {
-            assert!(!is_valid(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn zfp_takes_numbers_in_four_dimensions() {
-        let bind = |name: &str, shape: &[u64]| {
-            let data_type = DataType::from_name(name).unwrap();
-            let found = ZfpConfiguration::Reversible.bind_array(&data_type, shape, "").1;
-            found.iter().map(|found| found.code).collect::<Vec<_>>()
-        };
-        assert!(bind("float32", &[1, 2, 3, 4]).is_empty());
-        assert!(bind("float16", &[]).is_empty());
-        assert_eq!(bind("uint32", &[4]), [code::CODEC_UNSUPPORTED.code]);
-        assert_eq!(bind("bfloat16", &[4]), [code::CODEC_UNSUPPORTED.code]);
-        assert_eq!(bind("complex64", &[1; 5]), [code::CODEC_DATA_TYPE.code, code::CODEC_DIMENSIONS.code]);
-    }
-}
+mod tests;

@@ -3,16 +3,13 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/zfpy.html>
 
-use zfp_rs::{ZfpConfig, ZfpConfigError, ZfpScalarType};
-
-use super::array::{ArrayConfiguration, ArrayKind, BoundArray};
+use super::Parsed;
+use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray};
 use super::members::Members;
 use super::numcodecs::{Absent, Form, Member, check, names};
-use super::zfp::stream::Zfp;
-use super::zfp::{BoundZfp, MAX_DIMENSIONS, fixed_rate, lengths, max_loss, scalar_type};
-use super::{ArrayRepresentation, BytesSize, Parsed};
+use super::zfp::{MAX_DIMENSIONS, Settings};
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::code;
 use crate::element::ElementType;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
@@ -32,110 +29,47 @@ const MEMBERS: &[Member] = &[
     Member::new("compression_kwargs", Form::Any, Absent::Nothing),
 ];
 
-/// What a chunk is written with.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum ZfpyConfiguration {
-    /// Nothing is lost: what zfpy does where no parameter says otherwise.
-    Reversible,
-    /// No more than an absolute error.
-    FixedAccuracy(f64),
-    /// So many bits for each number.
-    FixedRate(f64),
-    /// All but so many bit planes.
-    FixedPrecision(f64),
-}
+/// What a chunk is written with: nothing is lost where no parameter says otherwise.
+struct ZfpyConfiguration(Settings);
 
-impl ZfpyConfiguration {
+impl ArrayConfiguration for ZfpyConfiguration {
     /// By zfp's number of the mode, the default of which is numcodecs'. A parameter below 0 is none.
-    fn read(members: &Members<'_>) -> Self {
+    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
         const FIXED_RATE: i128 = 2;
         const FIXED_PRECISION: i128 = 3;
         const FIXED_ACCURACY: i128 = 4;
+        let configuration = codec.configuration.as_ref();
+        let mut members = Members::of_codec(NAME, configuration, &codec.pointer, &names(MEMBERS));
+        let is_valid = check(&mut members, MEMBERS);
         let parameter = |name: &str| {
             let given = members.get(name).and_then(Json::as_number).map(Number::as_f64);
             given.filter(|value| *value >= 0.0)
         };
-        let made = match members.get("mode").and_then(Json::as_i128).unwrap_or(FIXED_ACCURACY) {
-            FIXED_RATE => parameter("rate").map(ZfpyConfiguration::FixedRate),
-            FIXED_PRECISION => parameter("precision").map(ZfpyConfiguration::FixedPrecision),
-            FIXED_ACCURACY => parameter("tolerance").map(ZfpyConfiguration::FixedAccuracy),
+        let settings = match members.get("mode").and_then(Json::as_i128).unwrap_or(FIXED_ACCURACY) {
+            FIXED_RATE => parameter("rate").map(Settings::fixed_rate),
+            FIXED_PRECISION => parameter("precision").map(Settings::fixed_precision),
+            FIXED_ACCURACY => parameter("tolerance").map(Settings::fixed_accuracy),
             _ => None,
         };
-        made.unwrap_or(ZfpyConfiguration::Reversible)
+        let settings = settings.unwrap_or(Settings::reversible());
+        members.finish(is_valid.then_some(ZfpyConfiguration(settings)))
     }
 
-    fn config(self, scalar: ZfpScalarType, dimensions: usize) -> Result<ZfpConfig, ZfpConfigError> {
-        Ok(match self {
-            ZfpyConfiguration::Reversible => ZfpConfig::reversible(),
-            ZfpyConfiguration::FixedAccuracy(tolerance) => ZfpConfig::fixed_accuracy(tolerance),
-            ZfpyConfiguration::FixedRate(rate) => fixed_rate(rate, scalar, dimensions)?,
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "it is no less than 0, and what is more than all bits is all of them"
-            )]
-            ZfpyConfiguration::FixedPrecision(precision) => ZfpConfig::fixed_precision(precision as u32),
-        })
-    }
-}
-
-impl ArrayConfiguration for ZfpyConfiguration {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        let configuration = codec.configuration.as_ref();
-        let mut members = Members::of_codec(NAME, configuration, &codec.pointer, &names(MEMBERS));
-        let is_valid = check(&mut members, MEMBERS);
-        let read = is_valid.then(|| Self::read(&members));
-        members.finish(read)
-    }
-
-    fn bind(
-        self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<BoundArray> {
-        let reported = found.len();
-        let mut fault = |code, message: String| {
-            found.push(Diagnostic::new(code, message).at_pointer(codec.pointer.as_str()));
-        };
-        let element = element(&array.data_type);
+    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
+        let (data_type, rank) = (&to.array.data_type, to.array.shape.len());
+        let element = element(data_type);
         if element.is_none() {
-            let message = format!(
-                "`{NAME}` takes int32, int64, float32 and float64, but `{}` reaches it",
-                array.data_type
-            );
-            fault(code::CODEC_DATA_TYPE, message);
+            let message =
+                format!("`{NAME}` takes int32, int64, float32 and float64, but `{data_type}` reaches it");
+            to.report(code::CODEC_DATA_TYPE, message);
         }
-        let dimensions = array.shape.len();
-        if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
-            let message = format!(
-                "`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {dimensions} reaches it"
-            );
-            fault(code::CODEC_DIMENSIONS, message);
+        let takes = (1..=MAX_DIMENSIONS).contains(&rank);
+        if !takes {
+            let message =
+                format!("`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
+            to.report(code::CODEC_DIMENSIONS, message);
         }
-        if found.len() > reported {
-            return None;
-        }
-        let (element, lengths) = element.zip(lengths(&array.shape))?;
-        match self.config(scalar_type(element)?, dimensions) {
-            Ok(config) => {
-                let tolerance = match self {
-                    ZfpyConfiguration::FixedAccuracy(tolerance) => Some(tolerance),
-                    _ => None,
-                };
-                let max_loss = max_loss(&config, element, tolerance);
-                let bound = BoundZfp { element, lengths, config, has_header: true, max_loss };
-                let size = BytesSize::at_most(bound.max_encoded_bytes());
-                Some(BoundArray::to_bytes(Zfp::new(bound), size))
-            }
-            Err(error) => {
-                let message = format!("the parameters of `{NAME}` are not taken together: {error}");
-                found.push(
-                    Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(codec.pointer.as_str()),
-                );
-                None
-            }
-        }
+        self.0.bound(element.filter(|_| takes)?, to)
     }
 }
 
@@ -152,15 +86,13 @@ fn element(data_type: &DataType) -> Option<ElementType> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::kinds::array::{ArrayCodec, ArrayFault};
-    use crate::metadata::json::Json;
     use std::sync::Arc;
 
-    fn bound(
-        name: &str,
-        shape: &[u64],
-        configuration: &str,
-    ) -> (Option<Arc<dyn ArrayCodec>>, Vec<&'static str>) {
+    use crate::codec::kinds::coding::{decoded, encoded};
+    use crate::codec::kinds::{ArrayRepresentation, CodecError, Coder};
+    use crate::metadata::json::Json;
+
+    fn bound(name: &str, shape: &[u64], configuration: &str) -> (Option<Arc<dyn Coder>>, Vec<&'static str>) {
         let configuration = Json::parse_str(configuration).unwrap().as_object().cloned();
         let data_type = DataType::from_name(name).unwrap();
         let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
@@ -261,38 +193,35 @@ mod tests {
             ),
         ] {
             let codec = bound(name, shape, configuration).0.unwrap();
-            let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
-            codec.encode(elements, &mut encoded).unwrap();
-            assert_eq!(encoded, bytes(stream), "{name} {configuration}");
-            codec.decode(&encoded, &mut decoded).unwrap();
-            assert_eq!(decoded.len(), elements.len(), "{name} {configuration}");
+            let found = encoded(&*codec, elements).unwrap();
+            assert_eq!(found, bytes(stream), "{name} {configuration}");
+            assert_eq!(decoded(&*codec, &found).unwrap().len(), elements.len(), "{name} {configuration}");
         }
     }
 
     #[test]
     fn header_decides_how_a_chunk_is_read_but_not_what_it_holds() {
         let reversible = bound("float32", &[5, 6], "{}").0.unwrap();
-        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
-        reversible.encode(&squares(), &mut encoded).unwrap();
+        let stream = encoded(&*reversible, &squares()).unwrap();
         for (shape, configuration) in
             [(&[5_u64, 6][..], r#"{"mode":2,"rate":4}"#), (&[30], "{}"), (&[2, 3, 5], "{}")]
         {
-            bound("float32", shape, configuration).0.unwrap().decode(&encoded, &mut decoded).unwrap();
-            assert_eq!(decoded, squares(), "{shape:?}");
+            let codec = bound("float32", shape, configuration).0.unwrap();
+            assert_eq!(decoded(&*codec, &stream).unwrap(), squares(), "{shape:?}");
         }
         for (name, shape) in
             [("int32", &[5_u64, 6][..]), ("float64", &[5, 6]), ("float32", &[5, 7]), ("float32", &[1 << 40])]
         {
-            let found = bound(name, shape, "{}").0.unwrap().decode(&encoded, &mut decoded);
-            assert!(matches!(found, Err(ArrayFault::Bytes(_))), "{name} {shape:?}: {found:?}");
+            let found = decoded(&*bound(name, shape, "{}").0.unwrap(), &stream);
+            assert!(matches!(found, Err(CodecError::Bytes(_))), "{name} {shape:?}: {found:?}");
         }
-        for end in 0..encoded.len() {
-            assert!(reversible.decode(&encoded[..end], &mut decoded).is_err(), "{end}");
+        for end in 0..stream.len() {
+            assert!(decoded(&*reversible, &stream[..end]).is_err(), "{end}");
         }
-        for place in 0..encoded.len() {
-            let mut damaged = encoded.clone();
+        for place in 0..stream.len() {
+            let mut damaged = stream.clone();
             damaged[place] ^= 0x55;
-            if reversible.decode(&damaged, &mut decoded).is_ok() {
+            if let Ok(decoded) = decoded(&*reversible, &damaged) {
                 assert_eq!(decoded.len(), 120);
             }
         }

@@ -2,17 +2,14 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zstd>
 
-use std::sync::Arc;
-
 use ::zstd::zstd_safe::zstd_sys::{self, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
-use super::error::{Fault, reserve};
-use super::members::Members;
+use super::error::{CodecError, reserve};
 use super::numcodecs::{self, Absent, Form, Member};
 use super::{
-    BytesKind, BytesTransform, CodecSource, Contexts, DecodedSize, InV3, ParsedTransform, Shorthand,
-    ShorthandRead, SizeRule, V2Form, shorthand_level,
+    BytesKind, CodecSource, Coder, DecodedSize, InV3, Output, ParsedTransform, Shorthand, ShorthandRead,
+    SizeRule, V2Form, shorthand_level,
 };
 use crate::metadata::json::{Json, Object};
 
@@ -22,26 +19,28 @@ const MEMBERS: &[Member] = &[
     Member::new("checksum", Form::Boolean, Absent::Boolean(false)),
 ];
 
+/// Of `zstd`.
+const OF_V3: &[Member] = &[
+    Member::required("level", Form::Integer(-131_072, 22)),
+    Member::new("checksum", Form::Boolean, Absent::Boolean(false)),
+];
+
 /// `zstd`.
-pub(crate) static ZSTD: BytesKind = BytesKind::new(parse, SizeRule::AtMost(bound))
-    .with_checksum(|configuration| {
-        configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
-    })
-    .with_v2(V2Form { read: read_v2, write: write_v2 })
-    .with_shorthand(Shorthand {
-        usage: "zstd[:LEVEL][:checksum]",
-        aliases: &[("zst", "zstd")],
-        read: read_shorthand,
-    });
+pub(crate) static ZSTD: BytesKind =
+    BytesKind::new(|source| parse("zstd", source, OF_V3), SizeRule::AtMost(bound))
+        .with_checksum(|configuration| {
+            configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
+        })
+        .with_v2(V2Form { read: read_v2, write: write_v2 })
+        .with_shorthand(Shorthand {
+            usage: "zstd[:LEVEL][:checksum]",
+            aliases: &[("zst", "zstd")],
+            read: read_shorthand,
+        });
 
 /// `numcodecs.zstd`.
 pub(crate) static NUMCODECS: BytesKind = BytesKind {
-    parse: |source| {
-        numcodecs::parse("numcodecs.zstd", source, MEMBERS, |values| Zstd {
-            level: i32::try_from(values.integer("level")).unwrap_or(0),
-            checksum: values.boolean("checksum"),
-        })
-    },
+    parse: |source| parse("numcodecs.zstd", source, MEMBERS),
     v2: V2Form::SAME,
     shorthand: None,
     ..ZSTD
@@ -56,11 +55,11 @@ struct Zstd {
     checksum: bool,
 }
 
-fn parse(source: &CodecSource<'_>) -> ParsedTransform {
-    let mut members = Members::of_codec("zstd", source.configuration, source.pointer, &["level", "checksum"]);
-    let level = members.require("level").and_then(|json| members.integer("level", json, -131_072..=22));
-    let checksum = members.get("checksum").map_or(Some(false), |json| members.boolean("checksum", json));
-    members.finish(level.zip(checksum).map(|(level, checksum)| Arc::new(Zstd { level, checksum }) as _))
+fn parse(codec: &'static str, source: &CodecSource<'_>, members: &'static [Member]) -> ParsedTransform {
+    numcodecs::parse(codec, source, members, |values| Zstd {
+        level: i32::try_from(values.integer("level")).unwrap_or(0),
+        checksum: values.boolean("checksum"),
+    })
 }
 
 fn read_v2(mut members: Object, _: u64) -> InV3 {
@@ -92,19 +91,13 @@ fn read_shorthand(parts: &[&str], word: &str) -> ShorthandRead {
     Ok(Some(Object::new().with("level", level).with("checksum", checksum)))
 }
 
-impl BytesTransform for Zstd {
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, contexts: &mut Contexts) -> Result<(), Fault> {
-        contexts.with(|context: &mut ZstdContexts| context.encode(*self, decoded, encoded))
+impl Coder for Zstd {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        out.contexts.with(|context: &mut ZstdContexts| context.encode(*self, decoded, out.bytes))
     }
 
-    fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-        contexts: &mut Contexts,
-    ) -> Result<(), Fault> {
-        contexts.with(|context: &mut ZstdContexts| context.decode(encoded, decoded, bound))
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        out.contexts.with(|context: &mut ZstdContexts| context.decode(encoded, out.bytes, out.allowed))
     }
 
     fn context_bytes(&self, decoded: u64) -> u64 {
@@ -128,14 +121,6 @@ struct ZstdContexts {
     decode: Option<DCtx<'static>>,
 }
 
-impl std::fmt::Debug for ZstdContexts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ZstdContexts")
-            .field("encode", &self.encode.as_ref().map(|entry| entry.0))
-            .finish_non_exhaustive()
-    }
-}
-
 /// The greatest encoded size: `ZSTD_compressBound`, and a checksum.
 fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add((decoded >> 8) + 68)
@@ -153,16 +138,21 @@ pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
 }
 
 impl ZstdContexts {
-    fn encode(&mut self, configuration: Zstd, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), Fault> {
+    fn encode(
+        &mut self,
+        configuration: Zstd,
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
         let context = self.encoder(configuration)?;
         reserve(encoded, zstd_safe::compress_bound(decoded.len()))?;
         context.compress2(encoded, decoded).map(drop).map_err(encode_fault)
     }
 
-    fn encoder(&mut self, configuration: Zstd) -> Result<&mut CCtx<'static>, Fault> {
+    fn encoder(&mut self, configuration: Zstd) -> Result<&mut CCtx<'static>, CodecError> {
         let (current, mut context) = match self.encode.take() {
             Some((current, context)) => (Some(current), context),
-            None => (None, CCtx::try_create().ok_or(Fault::Memory { size: 0 })?),
+            None => (None, CCtx::try_create().ok_or(CodecError::memory(0))?),
         };
         if current != Some(configuration) {
             context.reset(ResetDirective::SessionAndParameters).map_err(encode_fault)?;
@@ -174,36 +164,41 @@ impl ZstdContexts {
         Ok(&mut self.encode.insert((configuration, context)).1)
     }
 
-    fn decode(&mut self, encoded: &[u8], decoded: &mut Vec<u8>, bound: DecodedSize) -> Result<(), Fault> {
+    fn decode(
+        &mut self,
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        bound: DecodedSize,
+    ) -> Result<(), CodecError> {
         let claimed = content_bound(encoded, bound)?;
         reserve(decoded, claimed.min(bound.limit()))?;
         let context = match &mut self.decode {
             Some(context) => context,
-            none => none.insert(DCtx::try_create().ok_or(Fault::Memory { size: 0 })?),
+            none => none.insert(DCtx::try_create().ok_or(CodecError::memory(0))?),
         };
         context.decompress(decoded, encoded).map(drop).map_err(|code| decode_fault(code, bound))
     }
 }
 
 /// What an error code of the decoder means: the library returns the negated number of its `ZSTD_ErrorCode`.
-fn decode_fault(code: usize, bound: DecodedSize) -> Fault {
+fn decode_fault(code: usize, bound: DecodedSize) -> CodecError {
     let reason = zstd_safe::get_error_name(code);
     let is = |number: ZSTD_ErrorCode| code.wrapping_neg() == number as usize;
     if is(ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall) {
-        Fault::TooLong { expected: bound }
+        CodecError::too_long(bound)
     } else if is(ZSTD_ErrorCode::ZSTD_error_checksum_wrong) {
-        Fault::InnerChecksum { reason: reason.to_owned() }
+        CodecError::Checksum(format!("wrong checksum: {reason}"))
     } else if is(ZSTD_ErrorCode::ZSTD_error_memory_allocation) {
-        Fault::Memory { size: 0 }
+        CodecError::memory(0)
     } else {
-        Fault::corrupt(reason)
+        CodecError::corrupt(reason)
     }
 }
 
 /// The greatest size that the frames can decode to; refused where they claim more than the bound.
 ///
 /// Frames of versions before 0.8 are refused: their decoders are old and not bounded.
-fn content_bound(encoded: &[u8], bound: DecodedSize) -> Result<usize, Fault> {
+fn content_bound(encoded: &[u8], bound: DecodedSize) -> Result<usize, CodecError> {
     const SKIPPABLE: u32 = 0x184D_2A50;
     const BLOCK: u64 = 128 << 10;
     let (mut rest, mut claimed) = (encoded, 0_u64);
@@ -212,17 +207,17 @@ fn content_bound(encoded: &[u8], bound: DecodedSize) -> Result<usize, Fault> {
         match magic {
             Some(FRAME) => {}
             Some(magic) if magic & !0xf == SKIPPABLE => {}
-            _ if rest.len() < encoded.len() => return Err(Fault::Trailing { count: rest.len() }),
-            _ => return Err(Fault::corrupt("there is no zstd frame")),
+            _ if rest.len() < encoded.len() => return Err(CodecError::trailing(rest.len())),
+            _ => return Err(CodecError::corrupt("there is no zstd frame")),
         }
-        let corrupt = |code| Fault::corrupt(zstd_safe::get_error_name(code));
+        let corrupt = |code| CodecError::corrupt(zstd_safe::get_error_name(code));
         let size = zstd_safe::find_frame_compressed_size(rest).map_err(corrupt)?;
-        let (frame, following) = rest.split_at_checked(size).ok_or(Fault::NoEnd { found: encoded.len() })?;
+        let (frame, following) = rest.split_at_checked(size).ok_or(CodecError::no_end(encoded.len()))?;
         if magic == Some(FRAME) {
             let content = zstd_safe::get_frame_content_size(frame)
-                .map_err(|_| Fault::corrupt("the header of a frame is not valid"))?;
+                .map_err(|_| CodecError::corrupt("the header of a frame is not valid"))?;
             if let Some(found) = content.filter(|&content| content > bound.limit() as u64) {
-                return Err(Fault::Length { expected: bound, found });
+                return Err(CodecError::length(bound, found));
             }
             // A block takes three bytes and a byte of content at least, and decodes to BLOCK at most.
             let content = content.unwrap_or((frame.len() as u64 / 4 + 1).saturating_mul(BLOCK));
@@ -233,8 +228,8 @@ fn content_bound(encoded: &[u8], bound: DecodedSize) -> Result<usize, Fault> {
     Ok(usize::try_from(claimed).unwrap_or(usize::MAX))
 }
 
-fn encode_fault(code: usize) -> Fault {
-    Fault::Encode { reason: zstd_safe::get_error_name(code).to_owned() }
+fn encode_fault(code: usize) -> CodecError {
+    CodecError::encode(zstd_safe::get_error_name(code))
 }
 
 #[cfg(test)]

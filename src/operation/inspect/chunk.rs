@@ -7,7 +7,7 @@ use crate::array::fault::Fault;
 use crate::array::shard::ShardLayout;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::{OfShape, Workspace};
-use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec};
+use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::grid::{Grid, Region, ravel};
 use crate::operation::error::OperationError;
@@ -175,7 +175,9 @@ fn decode(
         let outcome = chain.decode_codec(place, &bytes, &mut decoded, &mut workspace);
         let seconds = begun.elapsed().as_secs_f64();
         let error = outcome.as_ref().err().map(ToString::to_string);
-        let is_wrong = outcome.as_ref().is_err_and(|fault| matches!(fault.kind, ChainFaultKind::Checksum(_)));
+        let is_wrong = outcome
+            .as_ref()
+            .is_err_and(|fault| matches!(fault.kind, ChainFaultKind::Codec(CodecError::Checksum(_))));
         let array = codec.decoded.array().filter(|_| error.is_none());
         stages.push(ChunkStage {
             codec: codec.name.clone(),

@@ -5,7 +5,7 @@ use super::window::Window;
 use crate::array::fault::Fault;
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::kinds::Role;
-use crate::codec::{BoundChain, ChainFault, ChainFaultKind};
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::place::Place;
@@ -104,16 +104,14 @@ impl Object<'_, '_> {
 /// The rule that a codec's fault breaks.
 fn code_of(fault: &ChainFault) -> Code {
     match &fault.kind {
-        ChainFaultKind::Element { .. } => code::CHUNK_VALUE,
-        ChainFaultKind::Size { .. } | ChainFaultKind::Length(_) | ChainFaultKind::Room { .. } => {
-            code::CHUNK_LENGTH
-        }
+        ChainFaultKind::Codec(CodecError::Element { .. }) => code::CHUNK_VALUE,
+        ChainFaultKind::Size { .. }
+        | ChainFaultKind::Codec(CodecError::Length { .. })
+        | ChainFaultKind::Room { .. } => code::CHUNK_LENGTH,
         ChainFaultKind::Shard(_) => code::SHARD_INDEX,
-        ChainFaultKind::Bytes(_)
-        | ChainFaultKind::Checksum(_)
-        | ChainFaultKind::Memory { .. }
-        | ChainFaultKind::StandIn(_)
-        | ChainFaultKind::Store(_) => code::CHUNK_CORRUPT,
+        ChainFaultKind::Codec(_) | ChainFaultKind::StandIn(_) | ChainFaultKind::Store(_) => {
+            code::CHUNK_CORRUPT
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! `bytes` for elements that are not one run of alike components, or that do not use all of their bits.
 
-use crate::codec::kinds::array::{ArrayFault, cast, copy_swapped};
+use crate::codec::kinds::array::{cast, copy_swapped};
+use crate::codec::kinds::error::CodecError;
+use crate::codec::kinds::{Coder, Output};
 use crate::data_type::{ByteSwap, DataType};
 use crate::element::NumberType;
 use crate::kernel::cast::Cast;
@@ -49,17 +51,25 @@ impl ElementBytes {
         ElementBytes::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)))
     }
 
-    /// Elements to bytes.
-    pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        if let ElementBytes::LowBits { check: Some(check), .. } = self {
-            cast(check, decoded, encoded)?;
+    fn copy(&self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+        copy_swapped(source, target, None)?;
+        if let ElementBytes::Fields(Some(swap)) = self {
+            swap.apply(target);
         }
-        self.copy(decoded, encoded)
+        Ok(())
+    }
+}
+
+impl Coder for ElementBytes {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        if let ElementBytes::LowBits { check: Some(check), .. } = self {
+            cast(check, decoded, out.bytes)?;
+        }
+        self.copy(decoded, out.bytes)
     }
 
-    /// Bytes to elements, of the same size.
-    pub(super) fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        self.copy(encoded, decoded)?;
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        self.copy(encoded, out.bytes)?;
         if let ElementBytes::LowBits { bits, is_signed, .. } = self {
             let unused = 8 - bits.min(&8);
             let extend = |byte: u8| {
@@ -69,17 +79,9 @@ impl ElementBytes {
                     byte << unused >> unused
                 }
             };
-            for byte in decoded.iter_mut() {
+            for byte in out.bytes.iter_mut() {
                 *byte = extend(*byte);
             }
-        }
-        Ok(())
-    }
-
-    fn copy(&self, source: &[u8], target: &mut Vec<u8>) -> Result<(), ArrayFault> {
-        copy_swapped(source, target, None)?;
-        if let ElementBytes::Fields(Some(swap)) = self {
-            swap.apply(target);
         }
         Ok(())
     }
@@ -93,6 +95,7 @@ fn is_sub_byte(number_type: NumberType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::kinds::coding;
     use crate::metadata::json::Json;
 
     fn of(text: &str, big_endian: bool) -> ElementBytes {
@@ -101,9 +104,7 @@ mod tests {
     }
 
     fn decoded(bytes: &ElementBytes, encoded: &[u8]) -> Vec<u8> {
-        let mut elements = Vec::new();
-        bytes.decode(encoded, &mut elements).unwrap();
-        elements
+        coding::decoded(bytes, encoded).unwrap()
     }
 
     #[test]
@@ -113,11 +114,9 @@ mod tests {
         assert_eq!(decoded(&of("\"uint2\"", false), &[0xff, 0x06]), [3, 2]);
         assert_eq!(decoded(&of("\"float6_e2m3fn\"", false), &[0xff]), [0x3f]);
         assert_eq!(decoded(&of("\"complex_float4_e2m1fn\"", false), &[0x1f, 0x27]), [0x0f, 0x07]);
-        let mut encoded = Vec::new();
-        assert!(int4.encode(&[0xf8, 7], &mut encoded).is_ok());
-        assert_eq!(encoded, [0xf8, 7]);
-        let fault = int4.encode(&[0, 8], &mut encoded).unwrap_err();
-        assert!(matches!(fault, ArrayFault::Element { fault, .. } if fault.index == 1));
+        assert_eq!(coding::encoded(&int4, &[0xf8, 7]).unwrap(), [0xf8, 7]);
+        let fault = coding::encoded(&int4, &[0, 8]).unwrap_err();
+        assert!(matches!(fault, CodecError::Element { fault, .. } if fault.index == 1));
     }
 
     #[test]

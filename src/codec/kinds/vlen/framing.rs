@@ -4,6 +4,8 @@
 //! Elements of any length have no place in a chunk of fixed ones: this proves that a chunk is right, and passes it on
 //! as it is. zarrs would panic where a length leads beyond the chunk.
 
+use crate::codec::kinds::error::CodecError;
+
 /// A bound `vlen-utf8`, `vlen-bytes` or `zarrs.vlen_v2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vlen {
@@ -13,76 +15,40 @@ pub struct Vlen {
     pub is_text: bool,
 }
 
-/// Why bytes are no such chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum VlenError {
-    /// It ends before it is whole.
-    #[error("the chunk of {found} bytes ends in element {element}")]
-    Truncated {
-        /// Bytes of the chunk.
-        found: usize,
-        /// The first that is not there.
-        element: u64,
-    },
-    /// Another number of elements than the chunk has.
-    #[error("{found} elements found, {expected} expected")]
-    Count {
-        /// Elements of a chunk.
-        expected: u64,
-        /// By the header.
-        found: u32,
-    },
-    /// A length that leads out of the chunk.
-    #[error("element {element} is of {length} bytes, of which {left} are left")]
-    Length {
-        /// Its index.
-        element: u64,
-        /// Its length.
-        length: u32,
-        /// Bytes behind the length.
-        left: usize,
-    },
-    /// Text that is none.
-    #[error("element {element} is not UTF-8")]
-    Text {
-        /// Its index.
-        element: u64,
-    },
-    /// Something behind the last element.
-    #[error("{bytes} bytes follow the last element")]
-    Trailing {
-        /// How many.
-        bytes: usize,
-    },
-}
-
 impl Vlen {
     /// Proves that bytes are a chunk.
-    pub fn check(self, encoded: &[u8]) -> Result<(), VlenError> {
+    pub fn check(self, encoded: &[u8]) -> Result<(), CodecError> {
         self.each(encoded, |_, _| {})
     }
 
     /// The same, and gives `visit` the offset and the length of each element.
-    pub fn each(self, encoded: &[u8], mut visit: impl FnMut(usize, u32)) -> Result<(), VlenError> {
-        let truncated = |element| VlenError::Truncated { found: encoded.len(), element };
+    pub fn each(self, encoded: &[u8], mut visit: impl FnMut(usize, u32)) -> Result<(), CodecError> {
+        let fault = |message: String| CodecError::Bytes(message);
+        let truncated =
+            |element: u64| fault(format!("the chunk of {} bytes ends in element {element}", encoded.len()));
         let (count, mut rest) = length(encoded).ok_or_else(|| truncated(0))?;
         if u64::from(count) != self.num_elements {
-            return Err(VlenError::Count { expected: self.num_elements, found: count });
+            return Err(fault(format!("{count} elements found, {} expected", self.num_elements)));
         }
         for element in 0..self.num_elements {
             let (length, after) = length(rest).ok_or_else(|| truncated(element))?;
             let own = usize::try_from(length).ok().and_then(|length| after.split_at_checked(length));
             let Some((bytes, following)) = own else {
-                return Err(VlenError::Length { element, length, left: after.len() });
+                let left = after.len();
+                return Err(fault(format!(
+                    "element {element} is of {length} bytes, of which {left} are left"
+                )));
             };
             if self.is_text && std::str::from_utf8(bytes).is_err() {
-                return Err(VlenError::Text { element });
+                return Err(fault(format!("element {element} is not UTF-8")));
             }
             visit(encoded.len() - after.len(), length);
             rest = following;
         }
-        if rest.is_empty() { Ok(()) } else { Err(VlenError::Trailing { bytes: rest.len() }) }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        Err(fault(format!("{} bytes follow the last element", rest.len())))
     }
 }
 
@@ -150,11 +116,12 @@ mod tests {
             bytes[at] = byte;
             TEXT.check(&bytes)
         };
-        assert_eq!(with(0, 2), Err(VlenError::Count { expected: 3, found: 2 }));
-        assert_eq!(with(7, 0xff), Err(VlenError::Length { element: 0, length: 0xff00_0001, left: 11 }));
-        assert_eq!(with(13, 0xff), Err(VlenError::Text { element: 1 }));
+        let fault = |found: Result<(), CodecError>| found.unwrap_err().to_string();
+        assert_eq!(fault(with(0, 2)), "2 elements found, 3 expected");
+        assert_eq!(fault(with(7, 0xff)), "element 0 is of 4278190081 bytes, of which 11 are left");
+        assert_eq!(fault(with(13, 0xff)), "element 1 is not UTF-8");
         let longer = [bytes.as_slice(), &[0]].concat();
-        assert_eq!(TEXT.check(&longer), Err(VlenError::Trailing { bytes: 1 }));
+        assert_eq!(fault(TEXT.check(&longer)), "1 bytes follow the last element");
     }
 
     proptest! {

@@ -1,14 +1,22 @@
 //! Streams of every type, rank and mode, against those of the C library, and damaged ones.
 
-use super::*;
-use crate::codec::kinds::zfp::parse;
-use crate::data_type::DataType;
-use crate::metadata::json::Json;
+use std::sync::Arc;
 
-fn zfp(data_type: &str, shape: &[u64], configuration: &str) -> Zfp {
-    let json = Json::parse_str(configuration).unwrap();
-    let parsed = parse(json.as_object(), "").0.unwrap();
-    Zfp::new(parsed.bind_array(&DataType::from_name(data_type).unwrap(), shape, "").0.unwrap())
+use super::*;
+use crate::codec::kinds::coding::{decoded, encoded};
+use crate::codec::kinds::{ArrayRepresentation, Representation};
+
+fn bound(data_type: &str, shape: &[u64], configuration: &str) -> (BoundArray, Vec<&'static str>) {
+    let codec = CodecMetadata::new("zfp", Json::parse_str(configuration).unwrap().as_object().cloned());
+    let data_type = DataType::from_name(data_type).unwrap();
+    let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
+    let mut found = Vec::new();
+    let bound = (ZFP.bind)(&codec, Some(&array), &mut found);
+    (bound, found.iter().map(|found| found.code).collect())
+}
+
+fn zfp(data_type: &str, shape: &[u64], configuration: &str) -> Arc<dyn Coder> {
+    bound(data_type, shape, configuration).0.codec.unwrap()
 }
 
 fn noise(length: usize) -> Vec<u8> {
@@ -29,14 +37,14 @@ const SHAPES: [&[u64]; 5] = [&[1], &[77], &[5, 9], &[3, 4, 5], &[2, 3, 5, 1]];
 fn reversible_gives_every_bit_back_within_its_bound() {
     for name in ["int8", "uint8", "int16", "uint16", "int32", "int64", "float32", "float64"] {
         for shape in SHAPES {
-            let codec = zfp(name, shape, r#"{"mode":"reversible"}"#);
+            let BoundArray { codec, output } = bound(name, shape, r#"{"mode":"reversible"}"#).0;
+            let (codec, size) = (codec.unwrap(), DataType::from_name(name).unwrap().size().unwrap());
             let count = usize::try_from(shape.iter().product::<u64>()).unwrap();
-            let elements = noise(count * codec.bound.element.size());
-            let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
-            codec.encode(&elements, &mut encoded).unwrap();
-            assert!(encoded.len() as u64 <= codec.bound.max_encoded_bytes().unwrap(), "{name} {shape:?}");
-            codec.decode(&encoded, &mut decoded).unwrap();
-            assert_eq!(decoded, elements, "{name} {shape:?}");
+            let elements = noise(count * size);
+            let stream = encoded(&*codec, &elements).unwrap();
+            let Some(Representation::Bytes(BytesSize::Bounded(most))) = output else { panic!("{output:?}") };
+            assert!(stream.len() as u64 <= most, "{name} {shape:?}");
+            assert_eq!(decoded(&*codec, &stream).unwrap(), elements, "{name} {shape:?}");
         }
     }
 }
@@ -45,11 +53,9 @@ fn reversible_gives_every_bit_back_within_its_bound() {
 fn accuracy_is_kept() {
     let codec = zfp("float32", &[8, 9], r#"{"mode":"fixed_accuracy","tolerance":0.25}"#);
     let elements: Vec<f32> = (0_u8..72).map(|n| (f32::from(n) * 0.3).sin() * 40.0).collect();
-    let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
-    codec.encode(bytemuck::cast_slice(&elements), &mut encoded).unwrap();
-    assert!(encoded.len() < 72 * 4 / 2, "{}", encoded.len());
-    codec.decode(&encoded, &mut decoded).unwrap();
-    let found: Vec<f32> = bytemuck::pod_collect_to_vec(&decoded);
+    let stream = encoded(&*codec, bytemuck::cast_slice(&elements)).unwrap();
+    assert!(stream.len() < 72 * 4 / 2, "{}", stream.len());
+    let found: Vec<f32> = bytemuck::pod_collect_to_vec(&decoded(&*codec, &stream).unwrap());
     assert!(elements.iter().zip(&found).all(|(one, two)| (one - two).abs() <= 0.25), "{found:?}");
 }
 
@@ -64,17 +70,17 @@ fn damaged_streams_are_errors_or_other_numbers() {
     for configuration in configurations {
         let codec = zfp("float64", &[6, 5, 4], configuration);
         let elements = noise(6 * 5 * 4 * 8);
-        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
-        codec.encode(&elements, &mut encoded).unwrap();
-        for end in 0..encoded.len() {
-            assert!(codec.decode(&encoded[..end], &mut decoded).is_err(), "{configuration} {end}");
+        let stream = encoded(&*codec, &elements).unwrap();
+        for end in 0..stream.len() {
+            assert!(decoded(&*codec, &stream[..end]).is_err(), "{configuration} {end}");
         }
-        let longer = [&encoded[..], &[0; WORD]].concat();
-        assert_eq!(codec.decode(&longer, &mut decoded), Err(ZfpError::Trailing { count: WORD }));
-        for place in 0..encoded.len() {
-            let mut damaged = encoded.clone();
+        let longer = [&stream[..], &[0; WORD]].concat();
+        let error = decoded(&*codec, &longer).unwrap_err().to_string();
+        assert_eq!(error, "8 bytes follow the compressed numbers");
+        for place in 0..stream.len() {
+            let mut damaged = stream.clone();
             damaged[place] ^= 0x55;
-            if codec.decode(&damaged, &mut decoded).is_ok() {
+            if let Ok(decoded) = decoded(&*codec, &damaged) {
                 assert_eq!(decoded.len(), elements.len());
             }
         }
@@ -84,9 +90,8 @@ fn damaged_streams_are_errors_or_other_numbers() {
 #[test]
 fn stream_that_cannot_hold_the_chunk_takes_no_memory() {
     let codec = zfp("float32", &[1 << 40], r#"{"mode":"reversible"}"#);
-    let mut decoded = Vec::new();
-    let found = codec.decode(&[0; 64], &mut decoded);
-    assert_eq!(found, Err(ZfpError::Short { found: 64, elements: 1 << 40 }));
+    let error = decoded(&*codec, &[0; 64]).unwrap_err().to_string();
+    assert_eq!(error, "64 bytes cannot hold 1099511627776 elements");
 }
 
 fn bytes(hexadecimal: &str) -> Vec<u8> {
@@ -129,11 +134,9 @@ fn rates_are_those_of_the_rank_and_integers_keep_all_of_an_accuracy() {
             "ff2c015801080000000000000000000000000000000000000000000000000000",
         ),
     ] {
-        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
-        codec.encode(elements, &mut encoded).unwrap();
-        assert_eq!(encoded, bytes(stream));
-        codec.decode(&encoded, &mut decoded).unwrap();
-        assert_eq!(decoded.len(), elements.len());
+        let found = encoded(&*codec, elements).unwrap();
+        assert_eq!(found, bytes(stream));
+        assert_eq!(decoded(&*codec, &found).unwrap().len(), elements.len());
     }
 }
 
@@ -144,10 +147,8 @@ fn half_floats_and_a_single_element_come_back() {
         [("float16", &[2_u64, 3][..], &halves[..]), ("float16", &[], &halves[2..4])]
     {
         let codec = zfp(name, shape, r#"{"mode":"reversible"}"#);
-        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
-        codec.encode(elements, &mut encoded).unwrap();
-        codec.decode(&encoded, &mut decoded).unwrap();
-        assert_eq!(decoded, elements, "{shape:?}");
+        let stream = encoded(&*codec, elements).unwrap();
+        assert_eq!(decoded(&*codec, &stream).unwrap(), elements, "{shape:?}");
     }
 }
 
@@ -196,10 +197,48 @@ fn streams_of_the_c_library_are_read_and_written() {
             ),
         ),
     ] {
-        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
-        codec.decode(&bytes(&stream), &mut decoded).unwrap();
-        assert_eq!(decoded, expected);
-        codec.encode(elements, &mut encoded).unwrap();
-        assert_eq!(encoded, bytes(&stream));
+        assert_eq!(decoded(&*codec, &bytes(&stream)).unwrap(), expected);
+        assert_eq!(encoded(&*codec, elements).unwrap(), bytes(&stream));
     }
+}
+
+fn is_valid(text: &str) -> bool {
+    let configuration = Json::parse_str(text).unwrap();
+    let (parsed, diagnostics) = parse(configuration.as_object(), "");
+    assert!(parsed.is_some() || !diagnostics.is_empty(), "{text}");
+    diagnostics.is_empty()
+}
+
+#[test]
+fn zfp_has_the_members_of_its_mode() {
+    for text in [
+        r#"{"mode":"reversible"}"#,
+        r#"{"mode":"expert","minbits":1,"maxbits":13,"maxprec":19,"minexp":-2}"#,
+        r#"{"mode":"fixed_accuracy","tolerance":0.05}"#,
+        r#"{"mode":"fixed_rate","rate":10.5}"#,
+        r#"{"mode":"fixed_precision","precision":19}"#,
+    ] {
+        assert!(is_valid(text), "{text}");
+    }
+    for text in [
+        "{}",
+        r#"{"mode":3}"#,
+        r#"{"mode":"fast"}"#,
+        r#"{"mode":"reversible","rate":1}"#,
+        r#"{"mode":"expert","minbits":1,"maxbits":13,"maxprec":19}"#,
+        r#"{"mode":"fixed_precision","precision":1.5}"#,
+        r#"{"mode":"fixed_rate","rate":"1"}"#,
+    ] {
+        assert!(!is_valid(text), "{text}");
+    }
+}
+
+#[test]
+fn zfp_takes_numbers_in_four_dimensions() {
+    let bind = |name: &str, shape: &[u64]| bound(name, shape, r#"{"mode":"reversible"}"#).1;
+    assert!(bind("float32", &[1, 2, 3, 4]).is_empty());
+    assert!(bind("float16", &[]).is_empty());
+    assert_eq!(bind("uint32", &[4]), [code::CODEC_UNSUPPORTED.code]);
+    assert_eq!(bind("bfloat16", &[4]), [code::CODEC_UNSUPPORTED.code]);
+    assert_eq!(bind("complex64", &[1; 5]), [code::CODEC_DATA_TYPE.code, code::CODEC_DIMENSIONS.code]);
 }

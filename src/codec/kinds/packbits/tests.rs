@@ -11,12 +11,13 @@ use zarrs::metadata::v3::MetadataV3;
 use zarrs::metadata_ext::codec::packbits::PackBitsPaddingEncoding;
 
 use super::*;
+use crate::codec::kinds::coding::{decoded as unpacked, encoded as packed};
 
 const PADDINGS: [PaddingEncoding; 3] =
     [PaddingEncoding::None, PaddingEncoding::FirstByte, PaddingEncoding::LastByte];
 
-fn bound(component_size: usize, num_components: usize, is_signed: bool, bits: u32) -> BoundPackBits {
-    BoundPackBits {
+fn bound(component_size: usize, num_components: usize, is_signed: bool, bits: u32) -> PackBits {
+    PackBits {
         component_size,
         num_components,
         is_signed,
@@ -24,11 +25,12 @@ fn bound(component_size: usize, num_components: usize, is_signed: bool, bits: u3
         first_bit: 0,
         last_bit: bits - 1,
         padding_encoding: PaddingEncoding::None,
+        num_elements: 0,
     }
 }
 
 /// Bit by bit, as the registry page has it.
-fn naive(bound: &BoundPackBits, decoded: &[u8]) -> Vec<u8> {
+fn naive(bound: &PackBits, decoded: &[u8]) -> Vec<u8> {
     let mut bits = Vec::new();
     for component in decoded.chunks_exact(bound.component_size) {
         for bit in bound.first_bit..=bound.last_bit {
@@ -46,7 +48,7 @@ fn naive(bound: &BoundPackBits, decoded: &[u8]) -> Vec<u8> {
 }
 
 /// Values of the type, sign- or zero-extended, with the bits that are cut off zero.
-fn elements(bound: &BoundPackBits, values: &[u64]) -> Vec<u8> {
+fn elements(bound: &PackBits, values: &[u64]) -> Vec<u8> {
     let width = bound.last_bit - bound.first_bit + 1;
     let mut bytes = Vec::new();
     for value in values {
@@ -77,17 +79,13 @@ proptest! {
         bound.padding_encoding = padding_encoding;
         let values = &values[..values.len() / num_components * num_components];
         let decoded = elements(&bound, values);
-        let codec = PackBits::new(bound);
-        let num_elements = values.len() / num_components;
-        let mut encoded = Vec::new();
-        codec.encode(&decoded, &mut encoded).unwrap();
+        bound.num_elements = (values.len() / num_components) as u64;
+        let mut encoded = packed(&bound, &decoded).unwrap();
         prop_assert_eq!(&encoded, &naive(&bound, &decoded));
-        prop_assert_eq!(Some(encoded.len()), codec.encoded_size(num_elements));
-        let mut back = Vec::new();
-        codec.decode(&encoded, num_elements, &mut back).unwrap();
-        prop_assert_eq!(back, decoded);
+        prop_assert_eq!(encoded.len(), bound.layout().unwrap().0 + bound.num_padding_bytes());
+        prop_assert_eq!(unpacked(&bound, &encoded).unwrap(), decoded);
         encoded.push(0);
-        prop_assert!(codec.decode(&encoded, num_elements, &mut Vec::new()).is_err());
+        prop_assert!(unpacked(&bound, &encoded).is_err());
     }
 
     #[test]
@@ -108,8 +106,8 @@ proptest! {
         // Of whole bytes zarrs leaves out the padding byte.
         bound.padding_encoding = if is_whole { PaddingEncoding::None } else { padding_encoding };
         let decoded = elements(&bound, &values[..values.len() / components * components]);
-        let mut encoded = Vec::new();
-        PackBits::new(bound).encode(&decoded, &mut encoded).unwrap();
+        bound.num_elements = (values.len() / components) as u64;
+        let encoded = packed(&bound, &decoded).unwrap();
         let padding = match bound.padding_encoding {
             PaddingEncoding::None => PackBitsPaddingEncoding::None,
             PaddingEncoding::FirstByte => PackBitsPaddingEncoding::FirstByte,
@@ -128,42 +126,40 @@ proptest! {
 
 #[test]
 fn packbits_starts_at_the_least_significant_bit() {
-    let codec = PackBits::new(bound(1, 1, false, 1));
-    let mut encoded = Vec::new();
-    codec.encode(&[1, 1, 0, 0, 0, 0, 0, 0, 1], &mut encoded).unwrap();
-    assert_eq!(encoded, [0b11, 1]);
+    let codec = PackBits { num_elements: 9, ..bound(1, 1, false, 1) };
+    assert_eq!(packed(&codec, &[1, 1, 0, 0, 0, 0, 0, 0, 1]).unwrap(), [0b11, 1]);
 }
 
 #[test]
 fn packbits_writes_the_padding_byte_for_whole_bytes_too() {
-    let mut bound = bound(2, 1, false, 16);
-    bound.padding_encoding = PaddingEncoding::FirstByte;
-    let mut encoded = Vec::new();
-    PackBits::new(bound).encode(&0x0102_u16.to_ne_bytes(), &mut encoded).unwrap();
-    assert_eq!(encoded, [0, 2, 1]);
+    let padding_encoding = PaddingEncoding::FirstByte;
+    let codec = PackBits { padding_encoding, num_elements: 1, ..bound(2, 1, false, 16) };
+    assert_eq!(packed(&codec, &0x0102_u16.to_ne_bytes()).unwrap(), [0, 2, 1]);
 }
 
 #[test]
 fn packbits_of_a_value_outside_of_the_type_is_an_error() {
-    let unsigned = PackBits::new(bound(2, 1, false, 10));
-    let error = unsigned.encode(&[5, 0, 0, 4], &mut Vec::new()).unwrap_err();
-    assert_eq!(error, PackBitsError::Value { index: 1, bits: 10 });
-    unsigned.encode(&[0xff, 3], &mut Vec::new()).unwrap();
-    let signed = PackBits::new(bound(2, 1, true, 10));
+    let unsigned = PackBits { num_elements: 2, ..bound(2, 1, false, 10) };
+    let error = packed(&unsigned, &[5, 0, 0, 4]).unwrap_err().to_string();
+    assert_eq!(error, "`packbits`: element 1 has bits outside of the 10 of its data type");
+    packed(&unsigned, &[0xff, 3, 0, 0]).unwrap();
+    let signed = PackBits { num_elements: 1, ..bound(2, 1, true, 10) };
     for (value, fits) in [(511_i16, true), (512, false), (-512, true), (-513, false), (-1, true)] {
-        assert_eq!(signed.encode(&value.to_ne_bytes(), &mut Vec::new()).is_ok(), fits, "{value}");
+        assert_eq!(packed(&signed, &value.to_ne_bytes()).is_ok(), fits, "{value}");
     }
-    assert!(PackBits::new(bound(1, 1, false, 1)).encode(&[2], &mut Vec::new()).is_err());
+    assert!(packed(&PackBits { num_elements: 1, ..bound(1, 1, false, 1) }, &[2]).is_err());
 }
 
 #[test]
 fn packbits_padding_that_is_wrong_is_an_error() {
-    let mut bound = bound(1, 1, false, 1);
-    bound.padding_encoding = PaddingEncoding::LastByte;
-    let codec = PackBits::new(bound);
-    let decode = |encoded: &[u8]| codec.decode(encoded, 3, &mut Vec::new());
-    decode(&[0b111, 5]).unwrap();
-    assert_eq!(decode(&[0b111, 4]), Err(PackBitsError::PaddingByte { expected: 5, found: 4 }));
-    assert_eq!(decode(&[0b1111, 5]), Err(PackBitsError::PaddingBits { count: 5, found: 0b1111 }));
-    assert_eq!(decode(&[0b111]), Err(PackBitsError::Length { side: "encoded", expected: 2, found: 1 }));
+    let padding_encoding = PaddingEncoding::LastByte;
+    let codec = PackBits { padding_encoding, num_elements: 3, ..bound(1, 1, false, 1) };
+    assert_eq!(unpacked(&codec, &[0b111, 5]).unwrap(), [1, 1, 1]);
+    for (encoded, expected) in [
+        (&[0b111, 4][..], "`packbits`: expected a padding byte of 5, found 4"),
+        (&[0b1111, 5], "`packbits`: expected 5 zero bits of padding, found 0b00001111 as the last byte"),
+        (&[0b111], "`packbits`: expected 2 encoded bytes, found 1"),
+    ] {
+        assert_eq!(unpacked(&codec, encoded).unwrap_err().to_string(), expected);
+    }
 }
