@@ -102,7 +102,7 @@ impl Coder for Checksum {
         } else {
             encoded.split_last_chunk::<SIZE>()
         };
-        let (bytes, stored) = split.ok_or(CodecError::short(SIZE, encoded.len()))?;
+        let (bytes, stored) = split.ok_or_else(|| CodecError::short(SIZE, encoded.len()))?;
         out.allowed.check(bytes.len())?;
         let (expected, found) = (u32::from_le_bytes(*stored), (self.sum)(bytes, self.seed));
         if expected != found {

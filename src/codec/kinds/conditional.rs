@@ -86,7 +86,7 @@ impl Coder for Conditional {
         let (mut current, mut next, mut is_first) = (Vec::new(), Vec::new(), true);
         for (place, codec) in self.codecs().iter().enumerate() {
             let source: &[u8] = if is_first { decoded } else { &current };
-            codec.encode(source, &mut next, out.contexts).map_err(|error| CodecError::encode(error))?;
+            codec.encode(source, &mut next, out.contexts).map_err(CodecError::encode)?;
             let is_compressor =
                 !matches!(codec.encoded_size(BytesSize::Fixed(source.len() as u64)), BytesSize::Fixed(_));
             if !is_compressor || next.len() < source.len() {

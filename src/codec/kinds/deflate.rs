@@ -260,7 +260,7 @@ impl DeflateContexts {
             let consumed = position(context.total_in());
             let status = context
                 .compress_vec(&decoded[consumed..], encoded, FlushCompress::Finish)
-                .map_err(|error| CodecError::encode(error))?;
+                .map_err(CodecError::encode)?;
             if status == Status::StreamEnd {
                 return Ok(());
             }

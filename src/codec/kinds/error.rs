@@ -47,7 +47,7 @@ pub enum CodecError {
 
 impl CodecError {
     /// Bytes that are no encoded chunk.
-    pub(super) fn bytes(reason: impl ToString) -> Self {
+    pub(super) fn bytes(reason: impl std::fmt::Display) -> Self {
         CodecError::Bytes(reason.to_string())
     }
 

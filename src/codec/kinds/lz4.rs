@@ -56,8 +56,7 @@ impl Coder for Lz4 {
         reserve(out.bytes, size)?;
         out.bytes.resize(size, 0);
         let mode = CompressionMode::FAST(self.acceleration.max(1));
-        let written = compress_to_buffer(decoded, Some(mode), true, out.bytes)
-            .map_err(|error| CodecError::encode(error))?;
+        let written = compress_to_buffer(decoded, Some(mode), true, out.bytes).map_err(CodecError::encode)?;
         out.bytes.truncate(written);
         Ok(())
     }

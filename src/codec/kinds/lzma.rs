@@ -127,13 +127,13 @@ struct Lzma {
 fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<Lzma> {
     let known = &["format", "check", "preset", "filters"];
     let mut members = Members::of_codec("numcodecs.lzma", configuration, pointer, known);
-    let format = integer(&mut members, "format", (AUTO, RAW));
+    let format = integer(&mut members, "format", (AUTO, RAW)).ok();
     // -1 is as good as nothing.
     let check = match present(&members, "check").filter(|json| json.as_i128() != Some(-1)) {
         Some(json) => read_check(&mut members, json).map(Some),
         None => Some(None),
     };
-    let preset = read_preset(&mut members);
+    let preset = read_preset(&mut members).ok();
     let filters = match present(&members, "filters") {
         Some(json) => read_filters(&mut members, json, pointer),
         None => Some(Vec::new()),
@@ -148,11 +148,11 @@ fn present<'a>(members: &Members<'a>, name: &str) -> Option<&'a Json> {
     members.get(name).filter(|json| !json.is_null())
 }
 
-/// An integer that may be absent; `None` after a fault.
-fn integer(members: &mut Members<'_>, name: &str, (least, greatest): (u32, u32)) -> Option<Option<u32>> {
+/// An integer that may be absent; an error after a fault.
+fn integer(members: &mut Members<'_>, name: &str, (least, greatest): (u32, u32)) -> Result<Option<u32>, ()> {
     match present(members, name) {
-        Some(json) => members.integer(name, json, least..=greatest).map(Some),
-        None => Some(None),
+        Some(json) => members.integer(name, json, least..=greatest).map(Some).ok_or(()),
+        None => Ok(None),
     }
 }
 
@@ -207,16 +207,16 @@ fn read_check(members: &mut Members<'_>, json: &Json) -> Option<u32> {
     check
 }
 
-/// The preset, where there is one; `None` after a fault.
-fn read_preset(members: &mut Members<'_>) -> Option<Option<u32>> {
-    let Some(json) = present(members, "preset") else { return Some(None) };
+/// The preset, where there is one; an error after a fault.
+fn read_preset(members: &mut Members<'_>) -> Result<Option<u32>, ()> {
+    let Some(json) = present(members, "preset") else { return Ok(None) };
     let preset = json.as_u64().and_then(|number| u32::try_from(number).ok());
     let preset = preset.filter(|preset| preset & !EXTREME <= 9);
     if preset.is_none() {
         let expected = "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added";
         members.report_found(wrong(json.as_number().is_some()), "preset", expected, json);
     }
-    preset.map(Some)
+    preset.map(Some).ok_or(())
 }
 
 /// `None` after a fault; `pointer` is that of the codec.
@@ -256,8 +256,10 @@ fn read_filter(entry: &Object, pointer: String) -> Parsed<LzmaFilter> {
     let Some(json) = members.require("id") else { return members.finish(None) };
     let filter = match id {
         Some(DELTA) => integer(&mut members, "dist", (1, 256))
+            .ok()
             .map(|distance| LzmaFilter::Delta { distance: distance.unwrap_or(1) }),
         Some(id @ 4..=9) => integer(&mut members, "start_offset", (0, u32::MAX))
+            .ok()
             .map(|start| LzmaFilter::Branch { id, start_offset: start.unwrap_or(0) }),
         Some(LZMA1 | LZMA2) => read_settings(&mut members).map(|(preset, settings)| LzmaFilter::Lzma {
             is_second: id == Some(LZMA2),
@@ -275,10 +277,10 @@ fn read_filter(entry: &Object, pointer: String) -> Parsed<LzmaFilter> {
 
 /// The preset of a compressor, and where that is overridden.
 fn read_settings(members: &mut Members<'_>) -> Option<(u32, [Option<u32>; SETTINGS.len()])> {
-    let preset = read_preset(members)?.unwrap_or(USUAL);
+    let preset = read_preset(members).ok()?.unwrap_or(USUAL);
     let mut settings = [None; SETTINGS.len()];
     for (value, setting) in settings.iter_mut().zip(&SETTINGS) {
-        *value = integer(members, setting.name, setting.range)?;
+        *value = integer(members, setting.name, setting.range).ok()?;
     }
     let [_, lc, lp, _, _, _, mf, _] = settings;
     if mf.is_some_and(|mf| ![3, 4, 18, 19, 20].contains(&mf)) {

@@ -272,7 +272,7 @@ fn configurations_that_are_wrong_are_errors() {
         ("no such codec", "{}", "no such codec"),
     ] {
         let json = Json::parse_str(configuration).unwrap();
-        let error = BytesCodec::new(name, json.as_object()).unwrap_err().to_string();
+        let error = BytesCodec::new(name, json.as_object()).unwrap_err();
         assert!(error.contains(part), "{name} {configuration}: {error}");
     }
 }

@@ -163,12 +163,12 @@ impl Permuted {
 impl Coder for Permuted {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         zeroed(out.bytes, decoded.len())?;
-        self.plan()?.encode(decoded, out.bytes).map_err(|error| CodecError::bytes(error))
+        self.plan()?.encode(decoded, out.bytes).map_err(CodecError::bytes)
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         zeroed(out.bytes, encoded.len())?;
-        self.plan()?.decode(encoded, out.bytes).map_err(|error| CodecError::bytes(error))
+        self.plan()?.decode(encoded, out.bytes).map_err(CodecError::bytes)
     }
 
     fn role(&self) -> Role<'_> {

@@ -25,8 +25,7 @@ pub(super) struct OurBytesCodec {
 
 impl OurBytesCodec {
     pub(super) fn create(own: &CodecMetadata, metadata: Configuration) -> Result<Codec, PluginCreateError> {
-        let codec =
-            BytesCodec::new(&own.name, own.configuration.as_ref()).map_err(|error| error.to_string())?;
+        let codec = BytesCodec::new(&own.name, own.configuration.as_ref())?;
         Ok(Codec::BytesToBytes(Arc::new(OurBytesCodec { metadata, codec })))
     }
 }
