@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::float::FloatType;
-use super::scalar::{
-    float_from_json, float_to_json, integer_bits, integer_of, value_from_json, value_to_json,
-};
+use super::float::has_bits;
+use super::scalar::{integer_bits, integer_of, value_from_json, value_to_json};
 use super::{DataType, FillValue, FillValueError, Leniency, Read, StructType, base64, opaque};
 use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
@@ -65,11 +63,7 @@ impl DataType {
                 Ok(Read { value: FillValue(vec![value.into()]), notes: Vec::new() })
             }
             DataType::Number(number_type) => number_fill_value(*number_type, fill_value),
-            DataType::SmallFloat(float) => float_fill_value(FloatType::Small(*float), fill_value),
-            DataType::Complex(component) => complex_fill_value(self, FloatType::Core(*component), fill_value),
-            DataType::ComplexSmallFloat(component) => {
-                complex_fill_value(self, FloatType::Small(*component), fill_value)
-            }
+            DataType::Complex(component) => complex_fill_value(self, *component, fill_value),
             DataType::Time(time) => time_fill_value(time.name, fill_value),
             DataType::Raw(size) => opaque::raw_from_json(&self.name(), *size, fill_value),
             DataType::FixedBytes(fixed) => opaque::fixed_from_json(*fixed, fill_value),
@@ -113,15 +107,11 @@ impl DataType {
                 [1] => Some(Json::Bool(true)),
                 _ => None,
             },
-            DataType::Number(number_type) => {
-                let bits = bits_of(bytes);
-                let in_range = number_type.is_float()
-                    || integer_bits(*number_type, integer_of(*number_type, bits)).is_some();
-                in_range.then(|| value_to_json(*number_type, bits))
+            DataType::Number(number_type) => number_to_json(*number_type, bytes),
+            DataType::Complex(component) => {
+                let parts = bytes.chunks_exact(component.size()).map(|part| number_to_json(*component, part));
+                parts.collect::<Option<Vec<Json>>>().map(Json::Array)
             }
-            DataType::SmallFloat(float) => float_to_value(FloatType::Small(*float), bytes),
-            DataType::Complex(component) => complex_to_json(FloatType::Core(*component), bytes),
-            DataType::ComplexSmallFloat(component) => complex_to_json(FloatType::Small(*component), bytes),
             DataType::Time(_) => Some(match bits_of(bytes) {
                 NOT_A_TIME => Json::from("NaT"),
                 bits => value_to_json(INT64, bits),
@@ -150,26 +140,27 @@ fn time_fill_value(name: &str, json: &Json) -> Result<Read<FillValue>, FillValue
     read.ok_or_else(|| FillValueError::new(name, "an integer of 64 bits or \"NaT\"", json))
 }
 
-fn float_fill_value(float: FloatType, json: &Json) -> Result<Read<FillValue>, FillValueError> {
-    let read = float_from_json(float, json)?;
-    Ok(Read { value: FillValue(bytes_of(read.value, float.size())), notes: read.notes })
-}
-
-fn float_to_value(float: FloatType, bytes: &[u8]) -> Option<Json> {
+/// `None` where the bytes are no value of the type.
+fn number_to_json(number_type: NumberType, bytes: &[u8]) -> Option<Json> {
     let bits = bits_of(bytes);
-    float.has_bits(bits).then(|| float_to_json(float, bits))
+    let is_value = if number_type.is_float() {
+        has_bits(number_type, bits)
+    } else {
+        integer_bits(number_type, integer_of(number_type, bits)).is_some()
+    };
+    is_value.then(|| value_to_json(number_type, bits))
 }
 
 fn complex_fill_value(
     data_type: &DataType,
-    component: FloatType,
+    component: NumberType,
     json: &Json,
 ) -> Result<Read<FillValue>, FillValueError> {
     let expected = "an array of two floats, real and imaginary part";
     let fault = || FillValueError::new(&data_type.name(), expected, json);
     let Some([real, imaginary]) = json.as_array() else { return Err(fault()) };
     let part = |json| {
-        float_fill_value(component, json).map_err(|error| FillValueError {
+        number_fill_value(component, json).map_err(|error| FillValueError {
             data_type: format!("a component of {}", data_type.name()),
             ..error
         })
@@ -178,11 +169,6 @@ fn complex_fill_value(
     real.value.0.extend(imaginary.value.0);
     real.notes.extend(imaginary.notes);
     Ok(real)
-}
-
-fn complex_to_json(component: FloatType, bytes: &[u8]) -> Option<Json> {
-    let parts = bytes.chunks_exact(component.size()).map(|bytes| float_to_value(component, bytes));
-    parts.collect::<Option<Vec<Json>>>().map(Json::Array)
 }
 
 /// An object with a value for each field; or, as it was written before, all bytes in base64, little endian.

@@ -7,106 +7,52 @@ use std::cmp::Ordering;
 
 use half::f16;
 
-use crate::element::{Element as _, ElementType, FloatFormat, NumberType, SmallFloat};
+use crate::element::{Element as _, ElementType, FloatFormat, NumberType};
 use crate::metadata::json::Number;
 
-/// A float: one of the core, or one that only the registry has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FloatType {
-    /// `float16`, `float32`, `float64`; an integer has no values here.
-    Core(NumberType),
-    /// Any other.
-    Small(SmallFloat),
+/// Whether bits that an element holds are bits of a float type.
+pub(super) fn has_bits(float: NumberType, bits: u64) -> bool {
+    float.small_float().is_none_or(|float| bits >> float.bits() == 0)
 }
 
-impl FloatType {
-    /// The float that a number type is.
-    pub(super) fn of(number_type: NumberType) -> Self {
-        number_type.small_float().map_or(FloatType::Core(number_type), FloatType::Small)
+/// The bits of the value of a float type nearest to a number, ties to even; an infinity beyond the range. `None` where the
+/// type has neither.
+pub(super) fn nearest(float: NumberType, number: &Number) -> Option<u64> {
+    if let Some(small) = float.small_float() {
+        let (negative, code) = rounded(number, small.format());
+        return small.bits_of_code(code, negative);
     }
+    match float.element() {
+        ElementType::Float16 => Some(nearest_f16(number).to_bits64()),
+        ElementType::Float32 => Some(number.as_f32().to_bits64()),
+        ElementType::Float64 => Some(number.as_f64().to_bits64()),
+        _ => None,
+    }
+}
 
-    pub(super) fn name(self) -> String {
-        match self {
-            FloatType::Core(number_type) => number_type.name(),
-            FloatType::Small(float) => float.name().to_owned(),
-        }
+/// The shortest decimal that gives these bits of a float type back, always with a fraction or an exponent; `None` for NaN,
+/// infinities and bits that the type does not have.
+pub(super) fn shortest(float: NumberType, bits: u64) -> Option<Number> {
+    if let Some(small) = float.small_float() {
+        return shortest_by_trying(float, small.to_f64(bits)?, bits);
     }
+    match float.element() {
+        ElementType::Float16 => shortest_by_trying(float, f64::from(f16::from_bits64(bits)), bits),
+        ElementType::Float32 => Number::from_f32_shortest(f32::from_bits64(bits)),
+        ElementType::Float64 => Number::from_f64_shortest(f64::from_bits64(bits)),
+        _ => None,
+    }
+}
 
-    /// Bytes of one element in memory.
-    pub(super) fn size(self) -> usize {
-        match self {
-            FloatType::Core(number_type) => number_type.size(),
-            FloatType::Small(float) => float.size(),
-        }
-    }
+/// The bits of "NaN", where a type has one.
+pub(super) fn canonical_nan(float: NumberType) -> Option<u64> {
+    float.float_format()?.canonical_nan()
+}
 
-    /// Whether bits that many bytes hold are bits of the type.
-    pub(super) fn has_bits(self, bits: u64) -> bool {
-        match self {
-            FloatType::Core(_) => true,
-            FloatType::Small(float) => bits >> float.bits() == 0,
-        }
-    }
-
-    /// The bits of the value nearest to a number, ties to even; an infinity beyond the range. `None` where the type
-    /// has neither.
-    pub(super) fn nearest(self, number: &Number) -> Option<u64> {
-        match self {
-            FloatType::Core(number_type) => match number_type.element() {
-                ElementType::Float16 => Some(nearest_f16(number).to_bits64()),
-                ElementType::Float32 => Some(number.as_f32().to_bits64()),
-                ElementType::Float64 => Some(number.as_f64().to_bits64()),
-                _ => None,
-            },
-            FloatType::Small(float) => {
-                let (negative, code) = rounded(number, float.format());
-                float.bits_of_code(code, negative)
-            }
-        }
-    }
-
-    /// The shortest decimal that gives these bits back, always with a fraction or an exponent; `None` for NaN,
-    /// infinities and bits that the type does not have.
-    pub(super) fn shortest(self, bits: u64) -> Option<Number> {
-        match self {
-            FloatType::Core(number_type) => match number_type.element() {
-                ElementType::Float16 => shortest_by_trying(self, f64::from(f16::from_bits64(bits)), bits),
-                ElementType::Float32 => Number::from_f32_shortest(f32::from_bits64(bits)),
-                ElementType::Float64 => Number::from_f64_shortest(f64::from_bits64(bits)),
-                _ => None,
-            },
-            FloatType::Small(float) => shortest_by_trying(self, float.to_f64(bits)?, bits),
-        }
-    }
-
-    /// The bits of "NaN", where the type has one: of a core type sign 0, of the significand only the most significant
-    /// bit.
-    pub(super) const fn canonical_nan(self) -> Option<u64> {
-        match self {
-            FloatType::Core(number_type) => match number_type.element() {
-                ElementType::Float16 => Some(0x7e00),
-                ElementType::Float32 => Some(0x7fc0_0000),
-                ElementType::Float64 => Some(0x7ff8_0000_0000_0000),
-                _ => None,
-            },
-            FloatType::Small(float) => float.canonical_nan(),
-        }
-    }
-
-    /// The bits of an infinity, where the type has one.
-    pub(super) const fn infinity(self, negative: bool) -> Option<u64> {
-        let number_type = match self {
-            FloatType::Core(number_type) => number_type,
-            FloatType::Small(float) => return float.infinity(negative),
-        };
-        let (positive, sign) = match number_type.element() {
-            ElementType::Float16 => (0x7c00, 0x8000),
-            ElementType::Float32 => (0x7f80_0000, 0x8000_0000),
-            ElementType::Float64 => (0x7ff0_0000_0000_0000, 0x8000_0000_0000_0000),
-            _ => return None,
-        };
-        Some(if negative { positive | sign } else { positive })
-    }
+/// The bits of an infinity, where a type has one.
+pub(super) fn infinity(float: NumberType, negative: bool) -> Option<u64> {
+    let format = float.float_format().filter(|format| format.is_ieee())?;
+    Some(format.infinity() | if negative { format.sign() } else { 0 })
 }
 
 fn nearest_f16(number: &Number) -> f16 {
@@ -168,7 +114,7 @@ fn power_of_two(exponent: i32) -> f64 {
 }
 
 /// The shortest decimal, found by trying; of several that are equally short the nearest. 5 digits always do.
-fn shortest_by_trying(float: FloatType, exact: f64, bits: u64) -> Option<Number> {
+fn shortest_by_trying(float: NumberType, exact: f64, bits: u64) -> Option<Number> {
     if !exact.is_finite() {
         return None;
     }
@@ -178,7 +124,7 @@ fn shortest_by_trying(float: FloatType, exact: f64, bits: u64) -> Option<Number>
 }
 
 /// The nearest decimal with so many places after its first digit that gives the value back.
-fn shortest_with(float: FloatType, (exact, bits): (f64, u64), places: usize) -> Option<Number> {
+fn shortest_with(float: NumberType, (exact, bits): (f64, u64), places: usize) -> Option<Number> {
     let text = format!("{exact:.places$e}");
     let (digits, exponent) = text.split_once('e')?;
     let digits: i64 = digits.replace('.', "").parse().ok()?;
@@ -191,7 +137,7 @@ fn shortest_with(float: FloatType, (exact, bits): (f64, u64), places: usize) -> 
     let decimals = around.iter().filter_map(|digits| format!("{digits}e{exponent}").parse::<f64>().ok());
     let candidates = decimals.filter_map(|decimal| Some((decimal, Number::from_f64_shortest(decimal)?)));
     candidates
-        .filter(|(_, number)| float.nearest(number) == Some(bits))
+        .filter(|(_, number)| nearest(float, number) == Some(bits))
         .min_by(|a, b| (a.0 - exact).abs().total_cmp(&(b.0 - exact).abs()))
         .map(|(_, number)| number)
 }
@@ -210,11 +156,11 @@ mod tests {
     }
 
     fn nearest(element: ElementType, number: &Number) -> u64 {
-        FloatType::Core(NumberType::of(element)).nearest(number).unwrap()
+        super::nearest(NumberType::of(element), number).unwrap()
     }
 
     fn shortest(element: ElementType, bits: u64) -> Option<Number> {
-        FloatType::Core(NumberType::of(element)).shortest(bits)
+        super::shortest(NumberType::of(element), bits)
     }
 
     fn shortest_f16(value: f16) -> Option<Number> {

@@ -88,9 +88,7 @@ impl DataType {
         let (width, count) = match self {
             DataType::Bool => (1, 1),
             DataType::Number(number_type) => (number_type.size(), 1),
-            DataType::SmallFloat(float) => (float.size(), 1),
             DataType::Complex(component) => (component.size(), 2),
-            DataType::ComplexSmallFloat(component) => (component.size(), 2),
             DataType::Time(_) => (8, 1),
             DataType::Raw(size) => (1, *size),
             DataType::FixedBytes(bytes) => (1, bytes.size),

@@ -21,7 +21,7 @@ mod structure;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::element::{NumberType, SmallFloat};
+use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 
 pub use alias::meant_types;
@@ -36,14 +36,11 @@ pub use structure::{Field, StructType};
 pub enum DataType {
     /// `bool`, a byte of 0 or 1.
     Bool,
-    /// The integers and floats, `int2`, `int4` and `uint10` with its family among them.
+    /// The integers and floats: `int2`, `int4` and `uint10` with its family, `bfloat16` and the floats of 8 bits and fewer
+    /// among them.
     Number(NumberType),
-    /// `bfloat16` and the floats of 8 bits and fewer.
-    SmallFloat(SmallFloat),
-    /// `complex64`, `complex128`, `complex_float16`: two components of this float type, real first.
+    /// `complex64`, `complex128`, `complex_float16`, `complex_bfloat16`: two components of this float type, real first.
     Complex(NumberType),
-    /// Two components of a small float, real first.
-    ComplexSmallFloat(SmallFloat),
     /// `numpy.datetime64`, `numpy.timedelta64`: a 64-bit signed integer, whose least value is no time.
     Time(TimeType),
     /// `r8`, `r16`, ...: this many bytes.
@@ -120,11 +117,9 @@ impl DataType {
         match self {
             DataType::Bool => "bool".to_owned(),
             DataType::Number(number_type) => number_type.name(),
-            DataType::SmallFloat(float) => float.name().to_owned(),
-            // The only one that the core has no name for.
-            DataType::Complex(component) if component.bits() == 16 => "complex_float16".to_owned(),
+            // Those that the core has no name for.
+            DataType::Complex(component) if component.bits() <= 16 => format!("complex_{}", component.name()),
             DataType::Complex(component) => format!("complex{}", component.bits() * 2),
-            DataType::ComplexSmallFloat(component) => format!("complex_{}", component.name()),
             DataType::Time(time) => time.name.to_owned(),
             DataType::Raw(size) => format!("r{}", size * 8),
             DataType::FixedBytes(bytes) => bytes.name.to_owned(),
@@ -154,7 +149,9 @@ impl DataType {
     /// Whether the core specification or the registry has its name.
     pub fn is_registered(&self) -> bool {
         match self {
-            DataType::Number(number_type) => number_type.bits().is_power_of_two(),
+            DataType::Number(number_type) if number_type.small_float().is_none() => {
+                number_type.bits().is_power_of_two()
+            }
             DataType::FixedBytes(_) => false,
             _ => registry::is_registered(&self.name()),
         }
@@ -165,9 +162,7 @@ impl DataType {
         match self {
             DataType::Bool => Some(1),
             DataType::Number(number_type) => Some(number_type.size()),
-            DataType::SmallFloat(float) => Some(float.size()),
             DataType::Complex(component) => Some(component.size() * 2),
-            DataType::ComplexSmallFloat(component) => Some(component.size() * 2),
             DataType::Time(_) => Some(8),
             DataType::Raw(size) => Some(*size),
             DataType::FixedBytes(bytes) => Some(bytes.size),
@@ -179,37 +174,34 @@ impl DataType {
 
     /// The number type of integers and of the floats of the core.
     pub const fn number(&self) -> Option<NumberType> {
-        if let DataType::Number(number_type) = self { Some(*number_type) } else { None }
+        match self.real_number() {
+            Some(number_type) if number_type.small_float().is_none() => Some(number_type),
+            _ => None,
+        }
     }
 
     /// The number type of integers and of every real float, the small ones too.
     pub const fn real_number(&self) -> Option<NumberType> {
-        match self {
-            DataType::Number(number_type) => Some(*number_type),
-            DataType::SmallFloat(float) => Some(NumberType::small(*float)),
-            _ => None,
-        }
+        if let DataType::Number(number_type) = self { Some(*number_type) } else { None }
     }
 
     /// The number type of the components of a real or complex number, and how many an element has.
     pub const fn components(&self) -> Option<(NumberType, usize)> {
         match self {
+            DataType::Number(number_type) => Some((*number_type, 1)),
             DataType::Complex(component) => Some((*component, 2)),
-            DataType::ComplexSmallFloat(component) => Some((NumberType::small(*component), 2)),
-            _ => match self.real_number() {
-                Some(number_type) => Some((number_type, 1)),
-                None => None,
-            },
+            _ => None,
         }
     }
 
     /// Whether a component has fewer than 8 bits.
     pub const fn is_sub_byte(&self) -> bool {
-        match self {
-            DataType::Number(number_type) => number_type.bits() < 8,
-            DataType::SmallFloat(float) | DataType::ComplexSmallFloat(float) => float.bits() < 8,
-            _ => false,
-        }
+        matches!(self.components(), Some((component, _)) if component.bits() < 8)
+    }
+
+    /// Whether a component is a small float.
+    pub const fn is_small_float(&self) -> bool {
+        matches!(self.components(), Some((component, _)) if component.small_float().is_some())
     }
 
     /// Bytes of an element that is nothing but bytes, by whichever name: `r32`, or `raw_bytes` of zarr-python.
@@ -237,15 +229,6 @@ impl Serialize for DataType {
 impl<'de> Deserialize<'de> for DataType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         DataType::from_metadata(&Json::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
-}
-
-impl From<NumberType> for DataType {
-    fn from(number_type: NumberType) -> Self {
-        match number_type.small_float() {
-            Some(float) => DataType::SmallFloat(float),
-            None => DataType::Number(number_type),
-        }
     }
 }
 

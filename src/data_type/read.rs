@@ -93,12 +93,12 @@ fn unregistered(data_type: &DataType) -> Leniency {
 
 /// The types whose names are made up of parts.
 fn other_from_name(name: &str) -> Option<DataType> {
-    let small = |name| SmallFloat::from_name(name);
-    let complex = || name.strip_prefix("complex_").and_then(small).map(DataType::ComplexSmallFloat);
+    let small = |name| SmallFloat::from_name(name).map(NumberType::small);
+    let complex = || name.strip_prefix("complex_").and_then(small).map(DataType::Complex);
     integer_from_name(name)
         .map(DataType::Number)
         .or_else(|| raw_from_name(name))
-        .or_else(|| small(name).map(DataType::SmallFloat))
+        .or_else(|| small(name).map(DataType::Number))
         .or_else(complex)
 }
 

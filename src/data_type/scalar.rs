@@ -1,6 +1,6 @@
 //! One number between JSON and bits, in the fill value encoding: `offset`, `scale`, `scalar_map`, fill values.
 
-use super::float::FloatType;
+use super::float::{canonical_nan, has_bits, infinity, nearest, shortest};
 use super::{FillValueError, Leniency, Read};
 use crate::diagnostic::code;
 use crate::element::NumberType;
@@ -12,7 +12,7 @@ use crate::metadata::json::{Json, JsonError, Number};
 /// exponent, "+Infinity", a number beyond the range of the float.
 pub fn value_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, FillValueError> {
     if number_type.is_float() {
-        float_from_json(FloatType::of(number_type), json)
+        float_from_json(number_type, json)
     } else {
         integer_from_json(number_type, json)
     }
@@ -22,22 +22,21 @@ pub fn value_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>
 /// only for the canonical pattern, any other NaN in hexadecimal.
 pub fn value_to_json(number_type: NumberType, bits: u64) -> Json {
     if number_type.is_float() {
-        float_to_json(FloatType::of(number_type), bits)
+        float_to_json(number_type, bits)
     } else {
         Json::Number(Number::from(integer_of(number_type, bits)))
     }
 }
 
-/// The same for any float.
-pub(super) fn float_to_json(float: FloatType, bits: u64) -> Json {
-    if let Some(number) = float.shortest(bits) {
+fn float_to_json(float: NumberType, bits: u64) -> Json {
+    if let Some(number) = shortest(float, bits) {
         return Json::Number(number);
     }
-    if float.canonical_nan() == Some(bits) {
+    if canonical_nan(float) == Some(bits) {
         return Json::from("NaN");
     }
     for (negative, name) in [(false, "Infinity"), (true, "-Infinity")] {
-        if float.infinity(negative) == Some(bits) {
+        if infinity(float, negative) == Some(bits) {
             return Json::from(name);
         }
     }
@@ -84,12 +83,12 @@ fn integer_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, 
 
 /// Reads a value of any float. What the type does not have ("NaN", an infinity, a number that it cannot round to) is
 /// an error.
-pub(super) fn float_from_json(float: FloatType, json: &Json) -> Result<Read<u64>, FillValueError> {
+fn float_from_json(float: NumberType, json: &Json) -> Result<Read<u64>, FillValueError> {
     let mut notes = Vec::new();
     let bits = match json {
         Json::Number(number) => {
-            let bits = float.nearest(number);
-            if bits.is_some() && [false, true].iter().any(|&negative| float.infinity(negative) == bits) {
+            let bits = nearest(float, number);
+            if bits.is_some() && [false, true].iter().any(|&negative| infinity(float, negative) == bits) {
                 let message = format!(
                     "{} is beyond the range of {} and is read as an infinity",
                     json.excerpt(),
@@ -100,15 +99,15 @@ pub(super) fn float_from_json(float: FloatType, json: &Json) -> Result<Read<u64>
             bits
         }
         Json::String(text) => match &**text {
-            "NaN" => float.canonical_nan(),
-            "Infinity" => float.infinity(false),
-            "-Infinity" => float.infinity(true),
+            "NaN" => canonical_nan(float),
+            "Infinity" => infinity(float, false),
+            "-Infinity" => infinity(float, true),
             "+Infinity" => {
                 let message = "\"+Infinity\" is rejected by zarrs and tensorstore: write \"Infinity\"";
                 notes.push(Leniency { code: code::PLUS_INFINITY, message: message.to_owned() });
-                float.infinity(false)
+                infinity(float, false)
             }
-            other => hexadecimal(other, float.size() * 2).filter(|&bits| float.has_bits(bits)),
+            other => hexadecimal(other, float.size() * 2).filter(|&bits| has_bits(float, bits)),
         },
         _ => None,
     };
@@ -117,9 +116,9 @@ pub(super) fn float_from_json(float: FloatType, json: &Json) -> Result<Read<u64>
 }
 
 /// The forms that a float of this type has.
-fn expected_float(float: FloatType) -> String {
-    let nan = float.canonical_nan().map_or("", |_| ", \"NaN\"");
-    let (number, infinities) = match float.infinity(false) {
+fn expected_float(float: NumberType) -> String {
+    let nan = canonical_nan(float).map_or("", |_| ", \"NaN\"");
+    let (number, infinities) = match infinity(float, false) {
         Some(_) => ("a number", ", \"Infinity\", \"-Infinity\""),
         None => ("a number of its range", ""),
     };

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::element::SmallFloat;
 use crate::metadata::json::Number;
 
 /// A type of each kind.
@@ -131,7 +132,7 @@ proptest! {
 #[test]
 fn every_value_of_the_small_floats_comes_back_from_its_shortest_decimal() {
     for float in SmallFloat::all() {
-        let data_type = DataType::SmallFloat(float);
+        let data_type = DataType::Number(NumberType::small(float));
         for bits in 0..1_u32 << float.bits() {
             let bytes = bits.to_le_bytes()[..float.size()].to_vec();
             let mut value = FillValue(bytes);
@@ -148,7 +149,7 @@ fn every_value_of_the_small_floats_comes_back_from_its_shortest_decimal() {
 #[test]
 fn every_value_of_complex_small_floats_comes_back_bit_for_bit() {
     for float in SmallFloat::all() {
-        let data_type = DataType::ComplexSmallFloat(float);
+        let data_type = DataType::Complex(NumberType::small(float));
         assert_eq!(DataType::from_name(&data_type.name()).as_ref(), Some(&data_type));
         let patterns = 1_u32 << float.bits();
         for real in 0..patterns {

@@ -229,6 +229,7 @@ impl Layout {
 fn describe(data_type: &DataType) -> Option<(String, usize)> {
     let order = |size: usize| if size == 1 { '|' } else { '<' };
     Some(match data_type {
+        _ if data_type.is_small_float() => return None,
         DataType::Bool => ("|b1".to_owned(), 1),
         DataType::Number(number) => {
             let kind = if number.is_float() {

@@ -117,8 +117,10 @@ impl Numbers {
     pub(super) fn of(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Bool => Some(Numbers::Own(NumberType::of(ElementType::UInt8))),
-            DataType::Number(number_type) => Some(Numbers::Own(*number_type)),
-            DataType::SmallFloat(float) => {
+            DataType::Number(number_type) => {
+                let Some(float) = number_type.small_float() else {
+                    return Some(Numbers::Own(*number_type));
+                };
                 #[expect(
                     clippy::cast_possible_truncation,
                     reason = "every value of these types is one of float32"
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn small_floats_are_read_by_a_table() {
-        let float = DataType::SmallFloat(SmallFloat::from_name("bfloat16").unwrap());
+        let float = DataType::Number(NumberType::small(SmallFloat::from_name("bfloat16").unwrap()));
         let numbers = Numbers::of(&float).unwrap();
         let elements: Vec<u8> =
             [0x3f80_u16, 0xc040, 0x7fc0].iter().flat_map(|bits| bits.to_ne_bytes()).collect();

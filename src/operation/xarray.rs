@@ -69,6 +69,7 @@ pub(super) fn encode(data_type: &DataType, value: &FillValue) -> Option<Json> {
         Some(Json::from(base64::encode(&FloatType(component).value(bits).to_le_bytes())))
     };
     match data_type {
+        _ if data_type.is_small_float() => None,
         DataType::Bool => Some(Json::Bool(value.as_bytes().first().is_some_and(|byte| *byte != 0))),
         DataType::Number(number) if number.is_float() => double(*number, value.as_bytes()),
         DataType::Number(number) => Some(value_to_json(*number, value.to_bits(data_type)?)),
@@ -83,6 +84,7 @@ pub(super) fn encode(data_type: &DataType, value: &FillValue) -> Option<Json> {
 /// The value of the attribute of either format; `None` where it is none of the type.
 pub(super) fn decode(data_type: &DataType, json: &Json) -> Option<FillValue> {
     match data_type {
+        _ if data_type.is_small_float() => None,
         DataType::Bool => json.as_bool().map(|value| FillValue(vec![value.into()])),
         DataType::Number(number) => scalar(*number, json).map(|bits| FillValue::from_bits(*number, bits)),
         DataType::Complex(component) => {

@@ -8,7 +8,7 @@ use super::members::Members;
 use super::{ArrayRepresentation, Coder, Output, Parsed};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType, SmallFloat};
+use crate::element::{ElementType, NumberType};
 use crate::kernel::bit_round::{BitRound, Component};
 use crate::metadata::extension::CodecMetadata;
 
@@ -80,24 +80,19 @@ impl Coder for BitRound {
 
 /// Bytes and form of a component, for the types of the page.
 fn component_of(data_type: &DataType) -> Option<(usize, Component)> {
-    let number = |number_type: &NumberType| {
-        let component = match number_type.fraction_bits() {
-            Some(significand_bits) => Component::Float { significand_bits },
-            None => Component::Integer,
-        };
-        (number_type.size(), component)
+    let number = match data_type {
+        DataType::Time(_) => NumberType::of(ElementType::Int64),
+        _ => data_type.components()?.0,
     };
-    let small = |float: &SmallFloat| {
-        let component = Component::Float { significand_bits: float.format().fraction_bits };
-        (float.bits() == 16).then_some((float.size(), component))
-    };
-    match data_type {
-        DataType::Number(number_type) if number_type.is_whole() => Some(number(number_type)),
-        DataType::Complex(component) => Some(number(component)),
-        DataType::SmallFloat(float) | DataType::ComplexSmallFloat(float) => small(float),
-        DataType::Time(_) => Some(number(&NumberType::of(ElementType::Int64))),
-        _ => None,
+    // Of the small floats the page has those of 16 bits alone.
+    if !number.is_whole() || number.small_float().is_some_and(|float| float.bits() != 16) {
+        return None;
     }
+    let component = match number.fraction_bits() {
+        Some(significand_bits) => Component::Float { significand_bits },
+        None => Component::Integer,
+    };
+    Some((number.size(), component))
 }
 
 /// The fill value after `bitround`, which decoding leaves as it is.

@@ -213,7 +213,7 @@ impl ArrayConfiguration for CastValueConfiguration {
             lost: code::CAST_VALUE_FILL_VALUE_LOST,
         };
         let fill_value = passage.run(to, |bits| encode.convert_one(bits), |bits| decode.convert_one(bits));
-        let data_type = DataType::from(bound.encoded);
+        let data_type = DataType::Number(bound.encoded);
         let output = ArrayRepresentation { data_type, shape: to.array.shape.clone(), fill_value };
         Some(BoundArray::to_array(BothCasts { bound, encode, decode }, output))
     }

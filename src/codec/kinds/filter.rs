@@ -81,7 +81,7 @@ impl<F: Filter> ArrayConfiguration for FilterConfiguration<F> {
         }
         let encoded = self.encoded.unwrap_or_else(|| decoded.clone());
         let (Some(from), Some(into)) = (numpy_type(&decoded), numpy_type(&encoded)) else {
-            if decoded.size().is_none() || !matches!(decoded, DataType::Complex(_)) {
+            if !matches!(decoded, DataType::Complex(_)) || decoded.is_small_float() {
                 fault(&format!("takes numbers, but `{decoded}` reaches it"));
                 return None;
             }
@@ -109,7 +109,9 @@ fn output(array: &ArrayRepresentation, data_type: DataType) -> Representation {
 fn numpy_type(data_type: &DataType) -> Option<NumpyType> {
     match data_type {
         DataType::Bool => Some(NumpyType::Bool),
-        DataType::Number(number) if number.is_whole() => Some(NumpyType::Number(*number)),
+        DataType::Number(number) if number.is_whole() && !data_type.is_small_float() => {
+            Some(NumpyType::Number(*number))
+        }
         DataType::Time(_) => Some(NumpyType::Number(NumberType::of(ElementType::Int64))),
         _ => None,
     }

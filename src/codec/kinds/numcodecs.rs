@@ -185,7 +185,7 @@ pub(crate) fn numpy_data_type(text: &str) -> Option<DataType> {
     if let Some(data_type) = DataType::from_name(plain) {
         let is_numpy = match &data_type {
             DataType::Bool => true,
-            DataType::Number(number) => matches!(number.bits(), 8 | 16 | 32 | 64),
+            DataType::Number(number) => number.small_float().is_none() && number.is_whole(),
             DataType::Complex(component) => component.bits() > 16,
             _ => false,
         };

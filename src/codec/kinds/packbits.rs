@@ -107,8 +107,6 @@ impl PackBitsConfiguration {
             DataType::Bool => Some((1, 1, false, 1)),
             DataType::Number(number_type) => number(number_type, 1),
             DataType::Complex(component) => number(component, 2),
-            DataType::SmallFloat(float) => Some((float.size(), 1, false, float.bits())),
-            DataType::ComplexSmallFloat(float) => Some((float.size(), 2, false, float.bits())),
             DataType::Time(_) => Some((8, 1, true, 64)),
             DataType::Other(_) => return (None, Vec::new()),
             _ => None,

@@ -152,7 +152,7 @@ impl Settings {
         let (scalar, lengths) = scalar_type(element).zip(lengths(&to.array.shape))?;
         let config = match self.rate {
             Some(rate) => fixed_rate(rate, scalar, to.array.shape.len()),
-            None => self.config.clone(),
+            None => self.config,
         };
         let config = config.map_err(|error| {
             let name = &to.codec.name;
@@ -225,7 +225,7 @@ impl ArrayConfiguration for Settings {
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
         let (array, reported) = (to.array, to.found.len());
         let (data_type, rank) = (&array.data_type, array.shape.len());
-        if !matches!(data_type, DataType::Number(_) | DataType::SmallFloat(_) | DataType::Time(_)) {
+        if !matches!(data_type, DataType::Number(_) | DataType::Time(_)) {
             let message = format!("`zfp` takes integers and real floats, but `{data_type}` reaches it");
             to.report(code::CODEC_DATA_TYPE, message);
         }

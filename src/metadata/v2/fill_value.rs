@@ -126,12 +126,12 @@ fn elements_from_base64(dtype: &Dtype, fill_value: &Json) -> Option<Json> {
 
 /// Whether tensorstore writes a fill value of the type as its byte in base64.
 fn is_written_in_base64(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::SmallFloat(float) if float.bits() < 8)
+    data_type.real_number().is_some() && data_type.is_small_float() && data_type.is_sub_byte()
 }
 
 /// The byte of such a float, whose upper bits have no meaning.
 fn small_float_from_base64(data_type: &DataType, fill_value: &Json) -> Option<Json> {
-    let DataType::SmallFloat(float) = data_type else { return None };
+    let float = data_type.real_number()?.small_float()?;
     let bytes = base64::decode(fill_value.as_str()?)?;
     let [byte] = *bytes.as_slice() else { return None };
     let bits = byte & (u8::MAX >> (8 - float.bits().min(8)));

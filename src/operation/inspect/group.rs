@@ -4,6 +4,7 @@ use super::contents::finding;
 use super::inspect_reading;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
+use crate::element::NumberType;
 use crate::engine::driver::Driver;
 use crate::engine::listing::list_with_sizes;
 use crate::engine::progress::{Progress, Share};
@@ -142,7 +143,8 @@ fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
 
 /// Whether an array holds floats that are no coordinates and not quantised.
 fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
-    let is_float = matches!(&array.data_type, Some(DataType::Number(number)) if number.is_float());
+    let number = array.data_type.as_ref().and_then(DataType::number);
+    let is_float = number.is_some_and(NumberType::is_float);
     let is_packed = array.metadata.as_ref().is_some_and(|own| is_packed(&own.codecs));
     is_float && !is_packed && !coordinates.contains(&array.place.path)
 }

@@ -1,7 +1,6 @@
 //! `--information`: the bitwise real information of an array, or of its codes.
 
 use super::contents::Contents;
-use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::bit_pairs::{BitPatterns, Information, bit_names, leading_bits};
 use crate::operation::budget::Budget;
@@ -63,7 +62,7 @@ impl Contents<'_> {
 
     /// The bits of values that count as missing.
     fn missing(&self, number_type: NumberType, options: &InspectOptions) -> Result<Vec<u64>, OperationError> {
-        if !matches!(self.source.data_type, DataType::Number(_)) {
+        if self.source.data_type.number().is_none() {
             return Ok(Vec::new());
         }
         missing::values(self.source, number_type, options.cf.missing.as_ref())

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::array::chunk_cache::ArrayCache;
 use crate::array::interrupt::Interrupt;
 use crate::array::stored::StoredArray;
-use crate::data_type::{DataType, value_to_json};
+use crate::data_type::value_to_json;
 use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
@@ -88,8 +88,8 @@ impl Suggesting<'_> {
 
 /// Whether an option for missing values makes a difference to an array.
 pub(super) fn has_missing(source: &OpenedArray, missing: &Missing) -> bool {
-    match (missing, &source.data_type) {
-        (Missing::Auto, DataType::Number(number_type)) => !missing::declared(source, *number_type).is_empty(),
+    match (missing, source.data_type.number()) {
+        (Missing::Auto, Some(number_type)) => !missing::declared(source, number_type).is_empty(),
         _ => true,
     }
 }

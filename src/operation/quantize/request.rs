@@ -42,7 +42,11 @@ impl<'a> Request<'a> {
         let unpack = if options.unpack { cf::packing(source, None)? } else { None };
         let number_type = match (&unpack, &source.data_type) {
             (Some(unpack), _) => unpack.target(),
-            (None, DataType::Number(number_type)) if number_type.is_float() => *number_type,
+            (None, DataType::Number(number_type))
+                if number_type.is_float() && !source.data_type.is_small_float() =>
+            {
+                *number_type
+            }
             _ => {
                 return Err(OperationError::data(format!(
                     "quantising applies to float arrays; `{}` holds {}",

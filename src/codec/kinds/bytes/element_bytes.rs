@@ -26,22 +26,16 @@ pub enum ElementBytes {
 impl ElementBytes {
     /// The way of a type; `None` for the others, which `bytes` stores as they are.
     pub(super) fn of(data_type: &DataType, big_endian: bool) -> Option<Self> {
-        let low_bits = |bits, is_signed| Some(ElementBytes::LowBits { bits, is_signed, check: None });
-        match data_type {
-            DataType::Struct(_) => {
-                let is_swapped = big_endian != cfg!(target_endian = "big") && data_type.has_byte_order();
-                Some(ElementBytes::Fields(is_swapped.then(|| ByteSwap::of(data_type))))
-            }
-            DataType::Number(number_type) if is_sub_byte(*number_type) => Some(ElementBytes::LowBits {
-                bits: number_type.bits(),
-                is_signed: number_type.element().is_signed_integer(),
-                check: data_type.number().and_then(Cast::range_check).map(Box::new),
-            }),
-            DataType::SmallFloat(float) | DataType::ComplexSmallFloat(float) if float.bits() < 8 => {
-                low_bits(float.bits(), false)
-            }
-            _ => None,
+        if let DataType::Struct(_) = data_type {
+            let is_swapped = big_endian != cfg!(target_endian = "big") && data_type.has_byte_order();
+            return Some(ElementBytes::Fields(is_swapped.then(|| ByteSwap::of(data_type))));
         }
+        let (component, _) = data_type.components().filter(|(component, _)| is_sub_byte(*component))?;
+        Some(ElementBytes::LowBits {
+            bits: component.bits(),
+            is_signed: component.element().is_signed_integer(),
+            check: data_type.number().and_then(Cast::range_check).map(Box::new),
+        })
     }
 
     /// The way of a struct of which some fields are big endian.
@@ -87,9 +81,9 @@ impl Coder for ElementBytes {
     }
 }
 
-/// The registry's integers of less than a byte; those that it does not have are held to their range on both ways.
+/// The registry's numbers of less than a byte; integers that it does not have are held to their range on both ways.
 fn is_sub_byte(number_type: NumberType) -> bool {
-    matches!(number_type.bits(), 2 | 4)
+    matches!(number_type.bits(), 2 | 4) || (number_type.is_float() && number_type.bits() < 8)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ impl BoundCastValue {
     /// The metadata: `rounding` other than nearest-even, `out_of_range` and `scalar_map` where there is something to
     /// say, no key twice.
     pub fn to_metadata(&self) -> CodecMetadata {
-        let mut configuration = Object::new().with("data_type", DataType::from(self.encoded).to_metadata());
+        let mut configuration = Object::new().with("data_type", DataType::Number(self.encoded).to_metadata());
         if self.rounding != Rounding::default() {
             configuration.insert("rounding", name(&ROUNDINGS, self.rounding));
         }

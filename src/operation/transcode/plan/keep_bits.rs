@@ -209,8 +209,8 @@ fn all_bits(number_type: NumberType) -> u32 {
 
 /// A type of floats whose bits can be rounded.
 fn float_type(data_type: &DataType, store: &str) -> Result<NumberType, OperationError> {
-    match data_type {
-        DataType::Number(number_type) if number_type.is_float() => Ok(*number_type),
+    match data_type.number() {
+        Some(number_type) if number_type.is_float() => Ok(number_type),
         _ => Err(OperationError::data(format!(
             "--keep-bits applies to float arrays; `{store}` holds {data_type}"
         ))),

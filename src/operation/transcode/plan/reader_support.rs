@@ -38,8 +38,7 @@ pub(in crate::operation) fn raw_warning(source: &OpenedArray, draft: &Draft) -> 
 }
 
 fn is_rare(data_type: &DataType) -> bool {
-    let is_small = matches!(data_type, DataType::SmallFloat(_) | DataType::ComplexSmallFloat(_));
-    is_small || (data_type.is_sub_byte() && data_type.is_registered())
+    data_type.is_small_float() || (data_type.is_sub_byte() && data_type.is_registered())
 }
 
 /// The types of a chunk before and after each codec, also inside shards.
