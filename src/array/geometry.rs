@@ -102,13 +102,11 @@ impl StoredArray {
 
     /// The subchunks of an object, as a box of their grid.
     pub fn subchunks_of(&self, object: u64) -> Region {
-        match &self.layout {
-            Some(_) => self.region_of(object).chunks(self.subchunk_shape()),
-            None => {
-                let start = position(object, &self.metadata);
-                Region { shape: vec![1; start.len()], start }
-            }
+        if self.layout.is_some() {
+            return self.region_of(object).chunks(self.subchunk_shape());
         }
+        let start = position(object, &self.metadata);
+        Region { shape: vec![1; start.len()], start }
     }
 
     /// The inner chunks of a shard that hold something of the array, by their positions in the shard.

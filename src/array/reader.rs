@@ -8,7 +8,7 @@ use super::stored::StoredArray;
 use super::subchunks::{OpenedObject, SubchunkSource};
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::{advance, as_index};
-use crate::codec::{BoundChain, ChainFault, CodecError, element_bits};
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel};
 use crate::kernel::ElementFault;

@@ -78,7 +78,7 @@ fn visit_subchunk<R>(
         cropped.clone_from(&subchunk.elements);
         crop(&mut cropped, whole, (&vec![0; shape.len()], shape), element_size);
     }
-    let elements = if shape != whole { &cropped } else { &subchunk.elements };
+    let elements = if shape == whole { &subchunk.elements } else { &cropped };
     let gathered = GatheredSubchunk { position: &position, shape, elements, is_stored: subchunk.is_stored };
     guarded(|| visit(&gathered)).map_err(|fault| fault.of_destination(side.object_of(&position).0))
 }
