@@ -49,7 +49,7 @@ impl Missing {
     ) -> Result<(), Fault> {
         if present.is_none() {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(object);
-        } else if !node.takes_refused_for_absent() {
+        } else if !node.refused_is_absent() {
             return Err(node.vanished(key).into());
         }
         Ok(())

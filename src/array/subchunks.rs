@@ -24,7 +24,7 @@ impl StoredArray {
     /// Whether objects may turn out to be absent when they are read: which are there is not known, or those that are refused
     /// are absent.
     pub fn may_lack(&self) -> bool {
-        self.present.is_none() || self.node.takes_refused_for_absent()
+        self.present.is_none() || self.node.refused_is_absent()
     }
 
     /// Opens an object that is read in parts; `None` where it is absent.
@@ -150,7 +150,7 @@ impl OpenedObject<'_> {
         let (Some(layout), Some(reader), Some(index)) = (&self.layout, &self.reader, &self.index) else {
             return;
         };
-        reader.expect(&|| {
+        reader.prefetch(&|| {
             let entry = |inside: Vec<u64>| index.get(layout.entry_of(&inside)).copied().flatten();
             inside.cells().filter_map(entry).collect()
         });
@@ -226,7 +226,7 @@ impl<'a> SubchunkSource<'a> {
         bytes: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<(), Fault> {
-        if self.side.node.wants_hints().is_none() || subchunks.is_empty() {
+        if self.side.node.prefetch_limit().is_none() || subchunks.is_empty() {
             return Ok(());
         }
         let expect = |object, inside: &[u64]| {

@@ -1,6 +1,6 @@
 //! What will be read, told to the store before it is: one that is far away fetches it meanwhile.
 //!
-//! Stores say whether they want to know ([`Store::wants_hints`](crate::store::Store::wants_hints)); for the others none of this
+//! Stores say whether they want to know ([`Store::prefetch_limit`](crate::store::Store::prefetch_limit)); for the others none of this
 //! is done. A wrong hint makes a run slower, never wrong.
 
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use crate::codec::BoundSharding;
 use crate::engine::transfer::Transfer;
 use crate::grid::Region;
 use crate::pipeline::IndexLocation;
-use crate::store::{Ahead, Node, Part};
+use crate::store::{Node, Part, PrefetchLimit};
 
 /// What a unit of work (an object of the destination, a block) will read, known before it is run.
 pub trait Reads: Sync {
@@ -47,7 +47,7 @@ const REMEMBERED: usize = 64;
 pub struct ReadAhead<'a> {
     reads: &'a dyn Reads,
     units: &'a ChunkSet,
-    most: Ahead,
+    most: PrefetchLimit,
     told: Mutex<Told>,
 }
 
@@ -69,11 +69,11 @@ impl<'a> ReadAhead<'a> {
     /// What `units` will read, in their order, of each of some sources whose store wants to know. They may have one store,
     /// and share what that wants to hear.
     pub fn of(sources: &[&'a dyn Reads], units: &'a ChunkSet) -> Vec<Self> {
-        let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().0.wants_hints()?)));
+        let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().0.prefetch_limit()?)));
         let wanted: Vec<_> = wanted.collect();
         let share = wanted.len();
-        let ahead = wanted.into_iter().map(|(reads, Ahead { requests, bytes })| {
-            let most = Ahead { requests: requests / share, bytes: bytes / share as u64 };
+        let ahead = wanted.into_iter().map(|(reads, PrefetchLimit { requests, bytes })| {
+            let most = PrefetchLimit { requests: requests / share, bytes: bytes / share as u64 };
             ReadAhead { reads, units, most, told: Mutex::default() }
         });
         ahead.collect()
@@ -106,7 +106,7 @@ impl<'a> ReadAhead<'a> {
             told.wait(place, soon.len() - first, bytes);
         }
         if !soon.is_empty() {
-            source.expect(&soon);
+            source.prefetch(&soon);
         }
     }
 }
@@ -223,9 +223,9 @@ mod tests {
     fn store_is_told_so_far_ahead_as_it_wants_to_hear() {
         let units: ChunkSet = (0..100).filter(|unit| unit % 3 != 1).collect();
         for (most, ahead) in [
-            (Ahead { requests: 5, bytes: u64::MAX }, 4..6),
-            (Ahead { requests: usize::MAX, bytes: 35 }, 4..5),
-            (Ahead { requests: 0, bytes: 0 }, 0..1),
+            (PrefetchLimit { requests: 5, bytes: u64::MAX }, 4..6),
+            (PrefetchLimit { requests: usize::MAX, bytes: 35 }, 4..5),
+            (PrefetchLimit { requests: 0, bytes: 0 }, 0..1),
         ] {
             let hearing = Faults::hearing(most);
             let tens = Tens(hearing.wrap(&Node::of(Arc::new(MemoryStore::new("far")))));

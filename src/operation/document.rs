@@ -69,9 +69,9 @@ impl DocumentError {
 
 /// Says that the documents of a node will be read soon: the first two that may be there, since most nodes have one of them.
 pub fn expect_documents(node: &Node) {
-    if node.wants_hints().is_some() {
+    if node.prefetch_limit().is_some() {
         let soon: Vec<_> = NODE_KEYS[..2].iter().map(|key| ((*key).to_owned(), Part::Whole)).collect();
-        node.expect(&soon);
+        node.prefetch(&soon);
     }
 }
 

@@ -123,13 +123,13 @@ impl Store for ConsolidatedView {
         Ok(())
     }
 
-    fn expect(&self, soon: &[(Key<'_>, Part)]) {
+    fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         let unknown: Vec<_> = soon
             .iter()
             .filter(|(key, _)| self.document(key).is_none() && !self.is_beside(key))
             .cloned()
             .collect();
-        self.inner.expect(&unknown);
+        self.inner.prefetch(&unknown);
     }
 }
 

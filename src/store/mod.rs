@@ -121,13 +121,13 @@ pub trait Store: Debug + Send + Sync {
     ) -> Result<(), StoreError>;
 
     /// How far ahead it wants to be told what will be read; `None` where that is of no use to it: then it is not asked for.
-    fn wants_hints(&self) -> Option<Ahead> {
-        self.inner()?.wants_hints()
+    fn prefetch_limit(&self) -> Option<PrefetchLimit> {
+        self.inner()?.prefetch_limit()
     }
 
     /// These parts will be read soon, in this order. A hint: it takes no time, and gives no error. More may come than it asked
     /// for, since one piece of work may read more: it goes by its own bounds.
-    fn expect(&self, _soon: &[(Key<'_>, Part)]) {}
+    fn prefetch(&self, _soon: &[(Key<'_>, Part)]) {}
 
     /// Writes a whole object; false where it was to be new, and another stands there.
     fn put(&self, key: &Key<'_>, _bytes: &[u8], _how: Put) -> Result<bool, StoreError> {
@@ -239,7 +239,7 @@ pub trait Network: Send + Sync {
     fn num_refused(&self, below: &Key<'_>) -> u64;
 
     /// Whether objects that it refuses count as absent.
-    fn takes_refused_for_absent(&self) -> bool;
+    fn refused_is_absent(&self) -> bool;
 
     /// The number of the next write: writes go on after a call has begun them.
     fn next_write(&self) -> u64;
@@ -248,7 +248,7 @@ pub trait Network: Send + Sync {
     fn are_written(&self, writes: Range<u64>) -> bool;
 
     /// Lets go of what would be left in the store where the process ended now: uploads that are not complete, and locks.
-    fn let_go(&self);
+    fn release_on_exit(&self);
 
     /// The store itself: a server copies between its buckets.
     #[cfg(feature = "remote")]
@@ -291,7 +291,7 @@ pub struct Abilities {
 
 /// How far ahead of its reading a store is told of it: by so much as is not under way yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ahead {
+pub struct PrefetchLimit {
     /// Parts of objects.
     pub requests: usize,
     /// Bytes, as far as they are known before.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::entry::{EntryKind, FolderListing, LinkTarget};
 use super::local;
 use super::{
-    Abilities, Ahead, Depth, Destination, Entry, Key, LocalStore, Log, Network, ObjectReader, ObjectWriter,
-    Part, Put, Relation, Room, Store, StoreError, Tree,
+    Abilities, Depth, Destination, Entry, Key, LocalStore, Log, Network, ObjectReader, ObjectWriter, Part,
+    PrefetchLimit, Put, Relation, Room, Store, StoreError, Tree,
 };
 
 /// Documents larger than this are not read: 64 MiB.
@@ -204,14 +204,14 @@ impl Node {
     }
 
     /// How far ahead its store wants to be told what will be read; `None` where that is of no use to it.
-    pub fn wants_hints(&self) -> Option<Ahead> {
-        self.store.wants_hints()
+    pub fn prefetch_limit(&self) -> Option<PrefetchLimit> {
+        self.store.prefetch_limit()
     }
 
     /// Tells the store that these parts of objects will be read soon, in this order.
-    pub fn expect(&self, soon: &[(String, Part)]) {
+    pub fn prefetch(&self, soon: &[(String, Part)]) {
         let keys = soon.iter().filter_map(|(key, part)| Some((self.prefix.join(key).ok()?, *part)));
-        self.store.expect(&keys.collect::<Vec<_>>());
+        self.store.prefetch(&keys.collect::<Vec<_>>());
     }
 
     /// Whether what is copied here from another node never passes through this machine.
@@ -239,7 +239,7 @@ impl Node {
     /// Opens an object that was listed; `None` where the store refuses it, and that counts as absent.
     pub fn open_listed(&self, key: &str, most: u64) -> Result<Option<ObjectReader>, StoreError> {
         match self.open(key, most)? {
-            None if !self.takes_refused_for_absent() => Err(self.vanished(key)),
+            None if !self.refused_is_absent() => Err(self.vanished(key)),
             found => Ok(found),
         }
     }
@@ -351,14 +351,14 @@ impl Node {
     }
 
     /// Whether objects that its store refuses count as absent.
-    pub fn takes_refused_for_absent(&self) -> bool {
-        self.store.network().is_some_and(Network::takes_refused_for_absent)
+    pub fn refused_is_absent(&self) -> bool {
+        self.store.network().is_some_and(Network::refused_is_absent)
     }
 
     /// Lets go of what would be left in the store where the process ended now.
-    pub fn let_go(&self) {
+    pub fn release_on_exit(&self) {
         if let Some(network) = self.store.network() {
-            network.let_go();
+            network.release_on_exit();
         }
     }
 

@@ -20,7 +20,7 @@ pub trait ReadObject: Debug + Send + Sync {
 
     /// Tells that parts will be read soon, by their first bytes and lengths: those that are near each other come together.
     /// They are made only where that is of use.
-    fn expect(&self, _parts: &dyn Fn() -> Vec<(u64, u64)>) {}
+    fn prefetch(&self, _parts: &dyn Fn() -> Vec<(u64, u64)>) {}
 }
 
 /// An object that is read in parts.

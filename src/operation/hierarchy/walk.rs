@@ -108,7 +108,7 @@ fn push_members(
 fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visited, OperationError>> {
     const AT_ONCE: usize = 32;
     let look = |folder: &Folder| visit(root, &folder.place, None);
-    if root.wants_hints().is_none() {
+    if root.prefetch_limit().is_none() {
         return driver.map_plain(level, look);
     }
     let mut visited = Vec::with_capacity(level.len());

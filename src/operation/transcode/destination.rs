@@ -148,7 +148,7 @@ impl Output {
             if let Some(journal) = journal.upgrade() {
                 journal.flush_in_time(PATIENCE);
             }
-            destination.data().let_go();
+            destination.data().release_on_exit();
         })
     }
 

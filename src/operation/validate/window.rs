@@ -42,7 +42,7 @@ impl<'a> Window<'a> {
     /// Tells that parts will be read soon, by their first bytes and lengths.
     pub(super) fn expect(&self, parts: &(impl Iterator<Item = (u64, u64)> + Clone)) {
         if let Source::Stored(reader) = self.source {
-            reader.expect(&|| {
+            reader.prefetch(&|| {
                 let parts = parts.clone();
                 parts.map(|(offset, length)| (self.offset.saturating_add(offset), length)).collect()
             });

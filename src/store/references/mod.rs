@@ -18,7 +18,9 @@ use super::memory::MemoryReader;
 use super::object::{PartReader, part as slice};
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
-use super::{Ahead, Depth, Entry, Found, Key, Node, ObjectReader, Part, RemoteOptions, Store, StoreError};
+use super::{
+    Depth, Entry, Found, Key, Node, ObjectReader, Part, PrefetchLimit, RemoteOptions, Store, StoreError,
+};
 
 /// Bytes that a reference file holds at most: about ten million references.
 const MOST_BYTES: u64 = 1 << 30;
@@ -214,12 +216,12 @@ impl Store for ReferenceStore {
         Ok(())
     }
 
-    fn wants_hints(&self) -> Option<Ahead> {
+    fn prefetch_limit(&self) -> Option<PrefetchLimit> {
         // Most files point at few stores.
-        self.opened().ok()??.targets.get(0, String::new).ok()?.store.wants_hints()
+        self.opened().ok()??.targets.get(0, String::new).ok()?.store.prefetch_limit()
     }
 
-    fn expect(&self, soon: &[(Key<'_>, Part)]) {
+    fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         for (key, wanted) in soon {
             let Ok(Some((Reference::Target { place, part }, targets))) = self.find(key) else { continue };
             let Ok(target) = targets.get(*place, || self.shown(key)) else { continue };
@@ -227,7 +229,7 @@ impl Store for ReferenceStore {
                 let (offset, length) = wanted.within(length);
                 Part::Range { offset: start.saturating_add(offset), length }
             });
-            target.store.expect(&[(target.prefix.clone(), wanted)]);
+            target.store.prefetch(&[(target.prefix.clone(), wanted)]);
         }
     }
 

@@ -299,13 +299,13 @@ impl Store for RemoteStore {
         })
     }
 
-    fn wants_hints(&self) -> Option<super::Ahead> {
+    fn prefetch_limit(&self) -> Option<super::PrefetchLimit> {
         // Twice as many as are in flight: one that takes longer holds up none behind it.
         let requests = self.options.requests.get().saturating_mul(2);
-        Some(super::Ahead { requests, bytes: prefetch::MOST_BYTES })
+        Some(super::PrefetchLimit { requests, bytes: prefetch::MOST_BYTES })
     }
 
-    fn expect(&self, soon: &[(Key<'_>, Part)]) {
+    fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         // What is wrong shows when it is read.
         let Ok(client) = self.client() else { return };
         // What is being written is read once it is.
@@ -407,13 +407,13 @@ impl Network for RemoteStore {
         self.used().map_or(0, |client| client.num_refused(&prefix_of(below)))
     }
 
-    fn takes_refused_for_absent(&self) -> bool {
+    fn refused_is_absent(&self) -> bool {
         self.options.refused_is_absent
     }
 
-    fn let_go(&self) {
+    fn release_on_exit(&self) {
         if let Some(client) = self.used() {
-            client.wait(client.let_go());
+            client.wait(client.release_on_exit());
         }
     }
 

@@ -65,7 +65,7 @@ impl OpenUploads {
 
 impl Client {
     /// Gives up the uploads that are not complete, and then the locks.
-    pub(super) async fn let_go(&self) {
+    pub(super) async fn release_on_exit(&self) {
         let State { uploads, locks } = std::mem::take(&mut *held(&self.service.open.0));
         let all = async {
             for (key, id) in uploads {

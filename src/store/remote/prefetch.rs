@@ -284,7 +284,7 @@ impl ReadObject for RemoteReader {
         Ok(())
     }
 
-    fn expect(&self, parts: &dyn Fn() -> Vec<(u64, u64)>) {
+    fn prefetch(&self, parts: &dyn Fn() -> Vec<(u64, u64)>) {
         if self.first.bytes.len() as u64 >= self.length {
             return;
         }

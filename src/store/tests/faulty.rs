@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use crate::store::entry::EntryKind;
 use crate::store::{
-    Ahead, Depth, Destination, Entry, Found, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, Put,
-    Room, Store, StoreError, Tree,
+    Depth, Destination, Entry, Found, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit,
+    Put, Room, Store, StoreError, Tree,
 };
 
 use part::FaultyPart;
@@ -80,7 +80,7 @@ pub(crate) struct Faults {
     kind: Option<(Call, Failure)>,
     calls: Mutex<Vec<Call>>,
     /// How far ahead stores want to hear what will be read, and all that they heard.
-    ahead: Option<Ahead>,
+    ahead: Option<PrefetchLimit>,
     heard: Mutex<Vec<Heard>>,
     /// What stores say they can take.
     room: Option<Room>,
@@ -102,7 +102,7 @@ impl Faults {
     }
 
     /// Nothing fails, and stores want to hear what will be read.
-    pub(crate) fn hearing(ahead: Ahead) -> Arc<Self> {
+    pub(crate) fn hearing(ahead: PrefetchLimit) -> Arc<Self> {
         Arc::new(Faults { ahead: Some(ahead), ..Faults::default() })
     }
 
@@ -260,15 +260,15 @@ impl Store for Faulty {
         self.call(Call::Read, below, || self.inner.list(below, depth, each))
     }
 
-    fn wants_hints(&self) -> Option<Ahead> {
-        self.faults.ahead.or_else(|| self.inner.wants_hints())
+    fn prefetch_limit(&self) -> Option<PrefetchLimit> {
+        self.faults.ahead.or_else(|| self.inner.prefetch_limit())
     }
 
-    fn expect(&self, soon: &[(Key<'_>, Part)]) {
+    fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         for (key, part) in soon {
             self.faults.hear(Heard::Expected(self.inner.shown(key), *part));
         }
-        self.inner.expect(soon);
+        self.inner.prefetch(soon);
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {

@@ -20,7 +20,9 @@ use super::entry::EntryKind;
 use super::node::object_name;
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
-use super::{Abilities, Ahead, Depth, Destination, Entry, Key, Node, ObjectReader, Part, Store, StoreError};
+use super::{
+    Abilities, Depth, Destination, Entry, Key, Node, ObjectReader, Part, PrefetchLimit, Store, StoreError,
+};
 
 /// A zip file, which is an object of another store. Nothing is read before it is asked for.
 ///
@@ -51,7 +53,7 @@ impl ZipStore {
             let Some(object) = self.outer.store.open(&self.outer.prefix, u64::MAX)? else { return Ok(None) };
             let directory = Directory::read(&object, &self.name)?;
             let name = self.name.clone();
-            let hinted = self.outer.wants_hints().map(|_| self.outer.clone());
+            let hinted = self.outer.prefetch_limit().map(|_| self.outer.clone());
             Ok(Some(directory.map(|directory| Arc::new(Archive { name, object, directory, hinted }))))
         })
     }
@@ -111,16 +113,16 @@ impl Store for ZipStore {
         Ok(())
     }
 
-    fn wants_hints(&self) -> Option<Ahead> {
-        self.outer.wants_hints()
+    fn prefetch_limit(&self) -> Option<PrefetchLimit> {
+        self.outer.prefetch_limit()
     }
 
     /// Whole members: of a part it is not known before where it begins.
-    fn expect(&self, soon: &[(Key<'_>, Part)]) {
+    fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         let Some(Some(archive)) = self.opened.get() else { return };
         let parts = soon.iter().filter(|(_, part)| *part == Part::Whole);
         let ranges = parts.filter_map(|(key, _)| Some((self.outer.prefix.clone(), archive.range_of(key)?)));
-        self.outer.store.expect(&ranges.collect::<Vec<_>>());
+        self.outer.store.prefetch(&ranges.collect::<Vec<_>>());
     }
 
     fn container(&self) -> Option<&Node> {

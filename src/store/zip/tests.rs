@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use self::builder::{Member, end_record, zip, zip_with};
 use crate::store::tests::faulty::{Faults, Heard};
-use crate::store::{Ahead, Depth, EntryKind, Key, MemoryStore, Node, Part, Store, StoreError, ZipStore};
+use crate::store::{
+    Depth, EntryKind, Key, MemoryStore, Node, Part, PrefetchLimit, Store, StoreError, ZipStore,
+};
 
 #[path = "../../../tests/support/zip.rs"]
 mod builder;
@@ -358,17 +360,17 @@ fn every_byte_may_be_another() {
 
 #[test]
 fn store_below_is_told_what_is_read_of_it() {
-    let faults = Faults::hearing(Ahead { requests: 4, bytes: 1 << 20 });
+    let faults = Faults::hearing(PrefetchLimit { requests: 4, bytes: 1 << 20 });
     let outer = Node::of(Arc::new(MemoryStore::new("memory")));
     let large = bytes(2 << 20);
     let members =
         [Member::stored("c/0", "1234"), Member::stored("c/1", &large), Member::deflated("c/2", &large)];
     outer.write("a.zip", &zip(&members)).unwrap();
     let node = Node::of(Arc::new(ZipStore::new(faults.wrap(&outer.child("a.zip").unwrap()))));
-    assert!(node.wants_hints().is_some() && node.exists().unwrap());
+    assert!(node.prefetch_limit().is_some() && node.exists().unwrap());
     let before = faults.heard().len();
     let soon = ["c/0", "c/1", "c/2", "c/3"].map(|key| (key.to_owned(), Part::Whole));
-    node.expect(&soon);
+    node.prefetch(&soon);
     for (key, content) in [("c/0", &b"1234"[..]), ("c/1", &large), ("c/2", &large)] {
         assert_eq!(node.read_document(key).unwrap().unwrap(), content);
     }

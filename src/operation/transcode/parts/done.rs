@@ -97,9 +97,9 @@ impl<'a> DoneParts<'a> {
         let parts: Vec<u64> = self.of(pass)?.iter().copied().collect();
         let mut noted = Noted::new();
         // Those are asked for together that are fetched together.
-        for parts in parts.chunks(place.wants_hints().map_or(1, |ahead| ahead.requests).max(1)) {
+        for parts in parts.chunks(place.prefetch_limit().map_or(1, |ahead| ahead.requests).max(1)) {
             let keys: Vec<_> = parts.iter().map(|part| (key(&folder, *part), Part::Whole)).collect();
-            place.expect(&keys);
+            place.prefetch(&keys);
             for (part, (key, _)) in parts.iter().zip(&keys) {
                 let mut text = Vec::new();
                 place.read_into(key, MAX_DOCUMENT_BYTES, &mut text).map_err(cannot_write)?;

@@ -70,7 +70,7 @@ pub(in crate::operation) struct Planner<'a> {
 
 /// Bytes that a store reads ahead, beside those of the work.
 pub(in crate::operation::transcode) fn ahead_bytes(source: &Node) -> u64 {
-    source.wants_hints().map_or(0, |ahead| ahead.bytes)
+    source.prefetch_limit().map_or(0, |ahead| ahead.bytes)
 }
 
 impl Planner<'_> {
@@ -96,7 +96,7 @@ impl Planner<'_> {
                 "a folder stands where the chunk `{folder}` should be"
             )));
         }
-        let cache = self.cache.part(source.node.wants_hints().is_some());
+        let cache = self.cache.part(source.node.prefetch_limit().is_some());
         let quantization = match (&self.options.quantize, self.settled) {
             (Some(_), Some(settled)) => settled.quantization.clone(),
             (Some(quantize), None) => {

@@ -14,7 +14,7 @@ use crate::engine::progress::{Progress, Silent};
 use crate::metadata::json::Json;
 use crate::operation::options::{ShardRequest, TranscodeOptions};
 use crate::store::tests::faulty::{Faults, Heard};
-use crate::store::{Ahead, MemoryStore, Node, Part};
+use crate::store::{MemoryStore, Node, Part, PrefetchLimit};
 
 /// Carries out a change of an array whose store wants to hear what will be read: whatever is read of a chunk was told of before
 /// it was begun (of a shard that is taken apart its index), and what is not there was not.
@@ -22,7 +22,7 @@ fn try_hearing(route: &str, source: &Files, change: &TranscodeOptions) {
     for (requests, threads) in [(0, 1), (3, 1), (1000, 3)] {
         let case = format!("{route}, {requests} ahead, {threads} threads");
         let scene = Scene::new(Kind::Local, source, change, false);
-        let hearing = Faults::hearing(Ahead { requests, bytes: u64::MAX });
+        let hearing = Faults::hearing(PrefetchLimit { requests, bytes: u64::MAX });
         let mut options = scene.options.clone();
         options.source = hearing.wrap(&in_memory(source)).into();
         options.run.common.threads = NonZeroUsize::new(threads);
@@ -132,7 +132,7 @@ fn first_of_two_passes_is_told_before() {
     let least =
         refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     let scene = Scene::new(Kind::Local, &source, &change(least.unwrap()), false);
-    let hearing = Faults::hearing(Ahead { requests: 3, bytes: u64::MAX });
+    let hearing = Faults::hearing(PrefetchLimit { requests: 3, bytes: u64::MAX });
     let mut options = scene.options.clone();
     options.source = hearing.wrap(&in_memory(&source)).into();
     transcode(&options, &Silent, &Interrupt::default()).unwrap();
