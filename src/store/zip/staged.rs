@@ -12,8 +12,8 @@ use crate::store::local;
 use crate::store::object::PartReader;
 use crate::store::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
 use crate::store::{
-    Abilities, Depth, Destination, Entry, Key, Modes, Node, ObjectReader, ObjectWriter, Put, Room, Store,
-    StoreError, Tree,
+    Depth, Destination, Entry, Key, Modes, Node, ObjectReader, ObjectWriter, Put, Room, Store, StoreError,
+    Tree,
 };
 
 /// The destination that is the zip file at a path, which need not be there yet. Nothing is touched.
@@ -61,10 +61,6 @@ impl StagedZip {
 impl Store for StagedZip {
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities { lists: true, is_remote: false }
     }
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
