@@ -8,8 +8,7 @@ use crate::codec::region::as_index;
 use crate::engine::ahead::Reads;
 use crate::engine::block_reader::{BlockReader, sources};
 use crate::engine::decoded_block::DecodedBlock;
-use crate::engine::driver::Driver;
-use crate::engine::driver::guarded;
+use crate::engine::driver::{Driver, guarded};
 use crate::engine::journal::PassProgress;
 use crate::engine::pass::{self, Pass, Work};
 use crate::engine::plan::RechunkPlan;
@@ -91,7 +90,7 @@ impl Reads for RechunkPass<'_> {
     }
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if self.objects_left(group).next().is_some() {
+        if !self.objects_left(group).is_empty() {
             let plan = &self.rechunk.plan;
             plan.blocks(group).iter().for_each(|block| self.reader(&Silent).reads(block, each));
         }
@@ -120,7 +119,7 @@ impl Pass for RechunkPass<'_> {
     /// Writes the objects of a group.
     fn unit(&self, number: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
         let plan = &self.rechunk.plan;
-        let left: Vec<u64> = self.objects_left(number).collect();
+        let left = self.objects_left(number);
         if left.is_empty() {
             return Ok(ObjectReport::default());
         }
@@ -151,8 +150,8 @@ impl Pass for RechunkPass<'_> {
         *workers.block = decoded;
         // What was counted belongs to all of them together.
         let mut counted = report;
-        for object in left {
-            self.work.progress.finished(object..object + 1, &std::mem::take(&mut counted))?;
+        for (first, end) in left.runs() {
+            self.work.progress.finished(first..end, &std::mem::take(&mut counted))?;
         }
         Ok(report)
     }
@@ -168,11 +167,11 @@ impl<'a> RechunkPass<'a> {
         }
     }
 
-    /// The objects of a group that are not done.
-    fn objects_left(&self, number: u64) -> impl Iterator<Item = u64> {
-        let plan = &self.rechunk.plan;
-        let objects = plan.objects(number, &self.transfer.destination.metadata.chunk_grid_shape());
-        objects.into_iter().flatten().filter(|object| !self.work.progress.is_done(*object))
+    /// The objects of a group that are to be done.
+    fn objects_left(&self, number: u64) -> ChunkSet {
+        let grid = self.transfer.destination.metadata.chunk_grid_shape();
+        let objects = ChunkSet::from_ranges(self.rechunk.plan.objects(number, &grid));
+        self.work.progress.left(objects).without(self.work.progress.done())
     }
 
     /// Chunks without shards: each by whoever comes first.
