@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::c_blosc;
+use super::c_blosc::{self, Blosc};
 use super::error::CodecError;
 use super::members::Members;
 use super::numcodecs::{self, Absent, Form, Member};
@@ -34,21 +34,6 @@ const HEADER: usize = 16;
 
 fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(HEADER as u64)
-}
-
-/// A configured `blosc`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Blosc {
-    /// The place of the compressor in [`COMPRESSORS`].
-    pub(super) compressor: usize,
-    /// 0 (stored) to 9.
-    pub(super) level: u8,
-    /// The place of the filter before it in [`SHUFFLES`], which is the library's number for it.
-    pub(super) shuffle: usize,
-    /// Bytes of an element, at least 1; only the shuffles need it.
-    pub(super) element_bytes: usize,
-    /// Bytes of a block; 0 leaves the choice to the library.
-    pub(super) block_bytes: usize,
 }
 
 const MEMBERS: &[&str] = &["cname", "clevel", "shuffle", "typesize", "blocksize"];

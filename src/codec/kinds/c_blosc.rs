@@ -4,8 +4,22 @@ use std::ffi::{CStr, c_int};
 
 use blosc_src::{BLOSC_MAX_OVERHEAD, blosc_cbuffer_validate, blosc_compress_ctx, blosc_decompress_ctx};
 
-use super::blosc::Blosc;
 use super::error::{CodecError, reserve};
+
+/// A configured `blosc`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Blosc {
+    /// The place of the compressor in `NAMES`.
+    pub(super) compressor: usize,
+    /// 0 (stored) to 9.
+    pub(super) level: u8,
+    /// The library's number for the filter before it.
+    pub(super) shuffle: usize,
+    /// Bytes of an element, at least 1; only the shuffles need it.
+    pub(super) element_bytes: usize,
+    /// Bytes of a block; 0 leaves the choice to the library.
+    pub(super) block_bytes: usize,
+}
 
 /// The compressors, as `blosc` numbers them.
 const NAMES: [&CStr; 6] = [c"blosclz", c"lz4", c"lz4hc", c"snappy", c"zlib", c"zstd"];

@@ -9,14 +9,15 @@ use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapabilit
 use zarrs::array::codec::{TransposeCodec, TransposeOrder};
 use zarrs::array::{
     ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArrayPartialEncoderTraits,
-    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesRepresentation, ChunkShape, CodecError,
-    CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, RecommendedConcurrency,
+    ArraySubset, ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesRepresentation, ChunkShape,
+    CodecError, CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer,
+    RecommendedConcurrency,
 };
 use zarrs::metadata::Configuration;
 use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
+use zarrs::storage::StorageError;
 
-use super::partial::PartialChunk;
 use super::{bytes, checked};
 use crate::codec::chain::ByShape;
 use crate::codec::{BoundChain, Workspace};
@@ -365,5 +366,84 @@ impl ArrayToBytesCodecTraits for OurCodec {
         _: &CodecOptions,
     ) -> Result<ArrayBytes<'a>, CodecError> {
         self.run(Direction::Decode, &bytes, &extents(shape), data_type).map(ArrayBytes::from)
+    }
+}
+
+/// Parts of a chunk: a codec in front of the handle that holds the encoded elements.
+///
+/// The elements of a part are encoded before anything is stored. What zarrs does without this reads the whole chunk
+/// and erases it before it encodes: a value that cannot be encoded would cost the chunk.
+struct PartialChunk<T: ?Sized> {
+    handle: Arc<T>,
+    codec: Arc<OurCodec>,
+    /// Of the decoded chunk.
+    data_type: DataType,
+    /// Of the chunk, where the codec does not treat each element by itself.
+    whole: Option<Vec<u64>>,
+}
+
+impl<T: ArrayPartialDecoderTraits + ?Sized> ArrayPartialDecoderTraits for PartialChunk<T> {
+    fn data_type(&self) -> &DataType {
+        &self.data_type
+    }
+
+    fn exists(&self) -> Result<bool, StorageError> {
+        self.handle.exists()
+    }
+
+    fn size_held(&self) -> usize {
+        self.handle.size_held()
+    }
+
+    fn partial_decode(
+        &self,
+        indexer: &dyn Indexer,
+        options: &CodecOptions,
+    ) -> Result<ArrayBytes<'_>, CodecError> {
+        let Some(shape) = &self.whole else {
+            let encoded = self.handle.partial_decode(indexer, options)?;
+            return self.codec.convert(Direction::Decode, encoded, &[indexer.len()], &self.data_type);
+        };
+        let all = ArraySubset::new_with_shape(shape.clone());
+        let encoded = self.handle.partial_decode(&all, options)?;
+        let decoded = self.codec.convert(Direction::Decode, encoded, shape, &self.data_type)?;
+        Ok(decoded.extract_array_subset(indexer, shape, &self.data_type)?.into_owned())
+    }
+
+    fn supports_partial_decode(&self) -> bool {
+        self.handle.supports_partial_decode()
+    }
+}
+
+impl<T: ArrayPartialEncoderTraits + ?Sized> ArrayPartialEncoderTraits for PartialChunk<T> {
+    fn into_dyn_decoder(self: Arc<Self>) -> Arc<dyn ArrayPartialDecoderTraits> {
+        self
+    }
+
+    fn erase(&self) -> Result<(), CodecError> {
+        self.handle.erase()
+    }
+
+    fn partial_encode(
+        &self,
+        indexer: &dyn Indexer,
+        bytes: &ArrayBytes<'_>,
+        options: &CodecOptions,
+    ) -> Result<(), CodecError> {
+        let Some(shape) = &self.whole else {
+            let count = &[indexer.len()];
+            let encoded = self.codec.convert(Direction::Encode, bytes.clone(), count, &self.data_type)?;
+            return self.handle.partial_encode(indexer, &encoded, options);
+        };
+        let all = ArraySubset::new_with_shape(shape.clone());
+        let size = self.data_type.size();
+        let decoded = self.partial_decode(&all, options)?;
+        let decoded = zarrs::array::update_array_bytes(decoded, shape, indexer, bytes, size)?;
+        let encoded = self.codec.convert(Direction::Encode, decoded, shape, &self.data_type)?;
+        self.handle.partial_encode(&all, &encoded, options)
+    }
+
+    fn supports_partial_encode(&self) -> bool {
+        self.handle.supports_partial_encode()
     }
 }

@@ -11,7 +11,6 @@ mod array;
 mod bytes;
 mod either;
 mod odd_integer;
-mod partial;
 
 use std::sync::{Arc, Once};
 

@@ -301,6 +301,7 @@ impl Store for LocalStore {
         let path = self.path(key);
         let folder = path.parent().unwrap_or(&self.root);
         tree::create_private_folders(folder, &self.root)?;
+        tree::refuse_planted(folder)?;
         Ok(Box::new(LogFile::open(&path)?))
     }
 

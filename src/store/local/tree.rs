@@ -42,6 +42,20 @@ pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<(), St
     }
 }
 
+/// An error where a folder is another user's in one that all may write to, such as `/tmp`: it could have been put there, and
+/// changed while it is written to.
+pub(super) fn refuse_planted(folder: &Path) -> Result<(), StoreError> {
+    const STICKY: u32 = 0o1000;
+    let look = |path: &Path| std::fs::symlink_metadata(path).map_err(io_error("look at", path));
+    let is_shared = folder.parent().map(look).transpose()?.is_some_and(|parent| parent.mode() & STICKY != 0);
+    if is_shared && look(folder)?.uid() != rustix::process::geteuid().as_raw() {
+        let other =
+            io::Error::other("it belongs to another user: move it away, or name another place for DEST");
+        return Err(io_error("use", folder)(other));
+    }
+    Ok(())
+}
+
 /// Gives a file the name of another, of which nothing is left.
 pub(in crate::store) fn replace_file(from: &Path, to: &Path) -> Result<(), StoreError> {
     std::fs::rename(from, to).map_err(io_error("rename", from))
@@ -212,6 +226,22 @@ pub(in crate::store) fn link_into(folder: &Path, target: &Path) -> Result<Option
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folder_of_another_user_is_refused_where_all_may_write() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join(".a.zarrcast");
+        std::fs::create_dir(&folder).unwrap();
+        for mode in [0o777, 0o1777] {
+            std::fs::set_permissions(parent.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+            refuse_planted(&folder).unwrap();
+        }
+        // Only root gives folders away.
+        if std::os::unix::fs::chown(&folder, Some(12_345), None).is_ok() {
+            assert!(refuse_planted(&folder).unwrap_err().to_string().contains(".a.zarrcast"));
+        }
+    }
 
     #[test]
     fn all_below_a_folder_is_synced_file_by_file_and_no_link_is_followed() {
