@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::Signal;
+
 use super::support::CliTest;
 
 fn spawn(test: &CliTest, arguments: &[&str]) -> Child {
@@ -16,10 +18,15 @@ fn spawn(test: &CliTest, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
+/// Sends a signal by a call: a process that did it would take as long to start as some of the work takes.
+fn send(child: &Child, signal: Signal) {
+    let id = rustix::process::Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(id, signal).unwrap();
+}
+
 /// Sends a signal and gives the exit status (none where the signal ended the process) and stderr.
-fn end(child: Child, signal: &str) -> (Option<i32>, String) {
-    let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
+fn end(child: Child, signal: Signal) -> (Option<i32>, String) {
+    send(&child, signal);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.stdout, b"");
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
@@ -27,7 +34,7 @@ fn end(child: Child, signal: &str) -> (Option<i32>, String) {
 
 #[test]
 fn transcode_interrupted_exits_and_goes_on_when_it_is_resumed() {
-    for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         let (test, error) = interrupt_transcode(signal, status, "b/c/0");
         assert!(error.contains("`b`") && error.contains("--resume"), "{error}");
         test.run(["transcode", "--compress", "zstd:19", "a", "b"]).fails(3, &["unfinished", "--resume"]);
@@ -39,7 +46,7 @@ fn transcode_interrupted_exits_and_goes_on_when_it_is_resumed() {
 
 #[test]
 fn transcode_interrupted_as_it_begins_says_what_it_leaves() {
-    let (test, error) = interrupt_transcode("-INT", 130, "b");
+    let (test, error) = interrupt_transcode(Signal::INT, 130, "b");
     // Whether a chunk was done by then is a matter of luck; where none was, nothing is left.
     if test.exists("b") {
         assert!(error.contains("`b`") && error.contains("--resume"), "{error}");
@@ -50,7 +57,7 @@ fn transcode_interrupted_as_it_begins_says_what_it_leaves() {
 
 #[test]
 fn transcode_interrupted_leaves_no_zip_and_the_old_one_as_it_was() {
-    for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         let test = CliTest::new();
         write_work(&test);
         test.write_float32("old", "0", &[Some([1.0; 4])]);
@@ -81,7 +88,7 @@ fn transcode_that_does_not_stop_in_time_leaves_no_zip_either() {
     let noise = noise().take(length).collect::<Vec<u8>>();
     test.write("a/c/0", noise);
     let words = ["transcode", "--compress", "zstd:19", "--max-memory", "2GiB", "a", "b.zip"];
-    let error = interrupt(&test, &words, ("-INT", 130), ".b.zip.zarrcast/journal");
+    let error = interrupt(&test, &words, (Signal::INT, 130), ".b.zip.zarrcast/journal");
     // Most likely the chunk was begun by then, and takes too long to wait for; if not, it is never begun.
     let said = ["nothing of `b.zip` is kept", "nothing unfinished is left"];
     assert!(said.iter().any(|said| error.contains(said)), "{error}");
@@ -89,7 +96,7 @@ fn transcode_that_does_not_stop_in_time_leaves_no_zip_either() {
 }
 
 /// Ends a transcode from `a` to `b` as soon as a path stands; gives the folder and what was said.
-fn interrupt_transcode(signal: &str, status: i32, awaited: &str) -> (CliTest, String) {
+fn interrupt_transcode(signal: Signal, status: i32, awaited: &str) -> (CliTest, String) {
     let test = CliTest::new();
     write_work(&test);
     let words = ["transcode", "--compress", "zstd:19", "a", "b"];
@@ -99,7 +106,7 @@ fn interrupt_transcode(signal: &str, status: i32, awaited: &str) -> (CliTest, St
 }
 
 /// Ends a command by a signal as soon as a path stands; gives what was said.
-fn interrupt(test: &CliTest, words: &[&str], (signal, status): (&str, i32), awaited: &str) -> String {
+fn interrupt(test: &CliTest, words: &[&str], (signal, status): (Signal, i32), awaited: &str) -> String {
     let mut child = spawn(test, words);
     while !test.exists(awaited) {
         assert_eq!(child.try_wait().unwrap(), None, "it ended before `{awaited}` was there");
@@ -122,7 +129,7 @@ fn noise() -> impl Iterator<Item = u8> {
 
 /// Far more work than can be done between the creation of DEST and a signal.
 fn write_work(test: &CliTest) {
-    const CHUNKS: usize = 150;
+    const CHUNKS: usize = 400;
     test.write(
         "a/zarr.json",
         format!(
@@ -148,7 +155,7 @@ fn apply_codec_interrupted_while_it_reads_exits_at_once() {
     // More than a pipe holds: when it is written, the program reads, and has its handlers.
     let mut input = child.stdin.take().unwrap();
     input.write_all(&vec![0; 1 << 20]).unwrap();
-    let (code, error) = end(child, "-INT");
+    let (code, error) = end(child, Signal::INT);
     drop(input);
     assert_eq!(code, Some(130), "{error}");
     assert!(error.starts_with("error: interrupted by SIGINT\n"), "{error}");
@@ -169,8 +176,8 @@ fn hang_up_that_is_ignored_stays_ignored() {
     let mut input = child.stdin.take().unwrap();
     // More than a pipe holds: when it is written, the program reads, and has its handlers.
     input.write_all(&vec![0; 1 << 20]).unwrap();
-    assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
-    let (code, error) = end(child, "-TERM");
+    send(&child, Signal::HUP);
+    let (code, error) = end(child, Signal::TERM);
     drop(input);
     assert_eq!(code, Some(143), "{error}");
 }
