@@ -123,6 +123,14 @@ pub fn fill_box(target: &mut [u8], shape: &[u64], (start, extent): (&[u64], &[u6
     }
 }
 
+/// How many elements of a C-order array of `shape` there are up to the last of a box at its origin.
+pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
+    if extent.contains(&0) {
+        return 0;
+    }
+    extent.iter().zip(shape).fold(0, |last, (extent, length)| last * length + (extent - 1)) + 1
+}
+
 /// A box of a C-order array in parts that each lie together in it.
 #[derive(Debug)]
 pub struct Pieces {
@@ -325,6 +333,14 @@ mod tests {
         assert_eq!(elements_of(&shape, [&start, &end], [11, 100]), rows);
         assert!(elements_of(&shape, [&start, &end], [15, 100]).into_iter().eq(20..60));
         assert!(elements_of(&shape, [&start, &start], [11, 100]).is_empty());
+    }
+
+    #[test]
+    fn elements_to_end_counts_what_stands_before_the_padding() {
+        assert_eq!(elements_to_end(&[2, 4], &[3, 4]), 8);
+        assert_eq!(elements_to_end(&[2, 3], &[3, 4]), 7);
+        assert_eq!(elements_to_end(&[3, 0], &[3, 4]), 0);
+        assert_eq!(elements_to_end(&[], &[]), 1);
     }
 
     #[test]

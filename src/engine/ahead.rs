@@ -165,7 +165,12 @@ pub fn index_part(sharding: &BoundSharding) -> Part {
     }
 }
 
-/// Gives what is read first of the objects of a job's source that overlap a box of its destination.
+/// Gives what is read first of the objects of a job's source that overlap an object of its destination.
+pub fn reads_under(transfer: &Transfer, object: u64, each: &mut dyn FnMut(&str, Part)) {
+    reads_in(transfer, &transfer.destination.region_of(object), each);
+}
+
+/// The same of a box of its destination.
 pub fn reads_in(transfer: &Transfer, region: &Region, each: &mut dyn FnMut(&str, Part)) {
     let source = &transfer.source;
     reads_of_box(source, &transfer.in_source(region), stays_open(source), each);

@@ -136,20 +136,19 @@ impl BlockReader<'_, '_> {
     /// Whether some of the box may hold nothing that is stored.
     fn may_be_absent(&self, block: &Region) -> bool {
         let side = self.source.side();
-        side.layout.is_some()
-            || side.may_lack()
-            || !self.objects_in(block).all(|object| side.may_hold(object))
+        side.layout.is_some() || side.may_lack() || self.has_object(block, false)
     }
 
     /// Whether an object that overlaps the block is there.
     pub(super) fn holds_any(&self, block: &Region) -> bool {
-        self.objects_in(block).any(|object| self.source.side().may_hold(object))
+        self.has_object(block, true)
     }
 
-    /// The objects of the source that overlap a block.
-    fn objects_in(&self, block: &Region) -> impl Iterator<Item = u64> {
-        let side = self.source.side();
-        side.objects_in(&block.moved_by(&side.metadata.skipped))
+    /// Whether one of the objects that overlap a block is there, or is not.
+    fn has_object(&self, block: &Region, is_there: bool) -> bool {
+        let source = self.source.side();
+        let block = block.moved_by(&source.metadata.skipped);
+        source.objects_in(&block).any(|object| source.may_hold(object) == is_there)
     }
 
     /// Reads a box of source subchunks.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::subchunk_encoder::SubchunkEncoder;
 use crate::array::fault::Fault;
-use crate::codec::region::{RegionCopy, advance, as_index};
+use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end};
 use crate::grid::Region;
 
 /// The subchunks of a block. The buffers are used again for the next.
@@ -24,7 +24,7 @@ pub(super) struct DecodedBlock {
 /// The elements of a subchunk.
 #[derive(Debug, Default)]
 pub(super) struct DecodedSubchunk {
-    /// In C order, with padding where they lie beyond the edge of the array.
+    /// In C order, up to the last that lies inside the array: all that follows it is padding, which costs no memory.
     pub(super) elements: Vec<u8>,
     /// Whether any of it is stored in the source.
     pub(super) is_stored: bool,
@@ -80,10 +80,11 @@ impl DecodedBlock {
     ) {
         let part = self.inside(item);
         let mut subchunk = self.lock(item);
-        let elements = as_index(self.subchunk_shape.iter().product());
-        subchunk.elements.resize(elements * encoder.element_size(), 0);
+        let inside = elements_to_end(&part.shape, &self.subchunk_shape);
+        subchunk.elements.resize(as_index(inside) * encoder.element_size(), 0);
         subchunk.is_stored = false;
-        if part.shape != self.subchunk_shape || may_be_absent(&part) {
+        let has_gaps = part.num_elements() != inside;
+        if has_gaps || may_be_absent(&part) {
             encoder.fill(&mut subchunk.elements, &self.subchunk_shape, &part.shape);
         }
     }

@@ -3,12 +3,56 @@
 use crate::array::fault::Fault;
 use crate::array::stored::{StoredArray, at};
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, ValueChange};
-use crate::codec::region::{fill_box, repeat};
+use crate::codec::region::{as_index, fill_box, repeat};
 use crate::codec::{BindError, BoundChain, is_filled_with};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+
+/// Bytes of padding that are written at once.
+const PADDING: usize = 1 << 16;
+
+/// An encoded subchunk. Padding at its end is not held, only told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Encoded<'a> {
+    bytes: &'a [u8],
+    /// What follows the bytes, again and again.
+    padding: &'a [u8],
+    /// How many bytes follow.
+    missing: usize,
+}
+
+impl<'a> Encoded<'a> {
+    /// Bytes without padding.
+    pub(super) fn whole(bytes: &'a [u8]) -> Self {
+        Encoded { bytes, padding: &[], missing: 0 }
+    }
+
+    /// Its bytes, one piece after the other.
+    pub(super) fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
+        let Encoded { bytes, padding, missing } = self;
+        let rest = (0..missing).step_by(padding.len().max(1));
+        std::iter::once(bytes).chain(rest.map(move |begin| &padding[..padding.len().min(missing - begin)]))
+    }
+
+    /// How many bytes it has.
+    pub(super) fn length(self) -> u64 {
+        (self.bytes.len() + self.missing) as u64
+    }
+
+    /// Its bytes in memory, all of them.
+    pub(super) fn to_vec(self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.bytes.len() + self.missing);
+        self.pieces().for_each(|piece| all.extend_from_slice(piece));
+        all
+    }
+
+    /// Its bytes, if there is no more of it than they.
+    pub(super) fn as_slice(self) -> Option<&'a [u8]> {
+        (self.missing == 0).then_some(self.bytes)
+    }
+}
 
 /// Encodes subchunks from their elements.
 #[derive(Debug, Clone)]
@@ -17,7 +61,7 @@ pub struct SubchunkEncoder {
     conversion: Conversion,
     /// What absent elements of the source are.
     absent: Vec<u8>,
-    /// What stands beyond the edge of the array.
+    /// What stands beyond the edge of the array: as many elements as are worth writing at once.
     padding: Vec<u8>,
     /// The destination's fill value, where subchunks of nothing else are left out and the conversion does not see to it.
     left_out: Option<Vec<u8>>,
@@ -50,7 +94,7 @@ impl SubchunkEncoder {
         let left_out = fill.filter(|_| !write_empty && !conversion.decodes_elements());
         Ok(SubchunkEncoder {
             absent: bytes(&from.fill_value),
-            padding: bytes(&input.fill_value),
+            padding: bytes(&input.fill_value).repeat(PADDING.div_ceil(size)),
             conversion,
             left_out,
         })
@@ -61,10 +105,10 @@ impl SubchunkEncoder {
         self.absent.len()
     }
 
-    /// Fills a subchunk as if nothing were stored; `valid` of it lies inside the array.
+    /// Fills a subchunk, up to its last element inside the array, as if nothing were stored; `valid` of it lies there.
     pub(super) fn fill(&self, elements: &mut [u8], shape: &[u64], valid: &[u64]) {
         repeat(elements, &self.padding);
-        if self.padding == self.absent || valid.contains(&0) {
+        if self.padding.starts_with(&self.absent) || valid.contains(&0) {
             return;
         }
         fill_box(elements, shape, (&vec![0; shape.len()], valid), &self.absent);
@@ -83,25 +127,30 @@ impl SubchunkEncoder {
         elements == filled
     }
 
-    /// Encodes a subchunk that starts at `start` from its elements; `None` where it holds only the fill value and is left
-    /// out.
+    /// Encodes a subchunk that starts at `start` from its elements up to the last inside the array; `None` where it holds
+    /// only the fill value and is left out.
     pub(super) fn encode<'b>(
-        &self,
-        elements: &'b [u8],
+        &'b self,
+        elements: &'b mut Vec<u8>,
         start: &[u64],
         valid: Option<&[u64]>,
         (written, work): (&'b mut Vec<u8>, &mut ConversionBuffers),
         figures: &mut QuantizeFigures,
-    ) -> Result<Option<&'b [u8]>, Fault> {
+    ) -> Result<Option<Encoded<'b>>, Fault> {
         if self.left_out.as_ref().is_some_and(|fill| is_filled_with(elements, fill)) {
             return Ok(None);
         }
+        let whole = as_index(self.conversion.source().decoded_bytes());
         if self.conversion.is_copy() {
-            return Ok(Some(elements));
+            let missing = whole.saturating_sub(elements.len());
+            return Ok(Some(Encoded { bytes: elements, padding: &self.padding, missing }));
         }
+        let inside = elements.len();
+        elements.resize(whole, 0);
+        repeat(&mut elements[inside..], &self.padding);
         let converted =
             self.conversion.run(elements, valid, written, work, figures).map_err(|fault| at(fault, start))?;
-        Ok((converted == Converted::Written).then_some(&written[..]))
+        Ok((converted == Converted::Written).then_some(Encoded::whole(written)))
     }
 
     /// From plain elements to a subchunk of the destination.

@@ -1,5 +1,6 @@
 //! The subchunks of an object of the destination, written as they come.
 
+use super::subchunk_encoder::Encoded;
 use super::workers::{ObjectBuffers, Workers};
 use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
@@ -28,7 +29,7 @@ pub(super) fn all_in_order(side: &StoredArray, object: u64) -> impl Iterator<Ite
 }
 
 /// Takes an encoded subchunk, to write it or to keep it until its turn.
-pub(super) type Put<'p> = dyn FnMut(&[u8], &mut ObjectReport) -> Result<(), Fault> + 'p;
+pub(super) type Put<'p> = dyn FnMut(Encoded<'_>, &mut ObjectReport) -> Result<(), Fault> + 'p;
 
 /// An object being written: a chunk at once, a shard subchunk by subchunk. Nothing is made before the first subchunk.
 #[derive(Debug)]
@@ -83,7 +84,7 @@ impl<'a> SubchunkWriter<'a> {
             for (subchunk, (bytes, of_subchunk)) in batch.iter().zip(made) {
                 report.add(&of_subchunk);
                 if let Some(bytes) = bytes {
-                    self.write(subchunk, &bytes, report)?;
+                    self.write(subchunk, Encoded::whole(&bytes), report)?;
                 }
             }
         }
@@ -93,17 +94,28 @@ impl<'a> SubchunkWriter<'a> {
     pub(super) fn write(
         &mut self,
         subchunk: &[u64],
-        encoded: &[u8],
+        encoded: Encoded<'_>,
         report: &mut ObjectReport,
     ) -> Result<(), Fault> {
         self.put(subchunk, encoded, report).map_err(|fault| fault.of_destination(self.object))
     }
 
-    fn put(&mut self, subchunk: &[u64], encoded: &[u8], report: &mut ObjectReport) -> Result<(), Fault> {
+    fn put(
+        &mut self,
+        subchunk: &[u64],
+        encoded: Encoded<'_>,
+        report: &mut ObjectReport,
+    ) -> Result<(), Fault> {
         let key = || self.side.key(self.object);
         let Some(layout) = self.side.layout_of(self.object)? else {
-            self.side.node.write(&key(), encoded)?;
-            report.wrote(self.object, encoded.len() as u64);
+            if let Some(bytes) = encoded.as_slice() {
+                self.side.node.write(&key(), bytes)?;
+            } else {
+                let mut object = self.side.node.create(&key())?;
+                encoded.pieces().try_for_each(|piece| object.append(piece))?;
+                object.finish()?;
+            }
+            report.wrote(self.object, encoded.length());
             return Ok(());
         };
         let (shard, first) = match &mut self.shard {
@@ -115,7 +127,10 @@ impl<'a> SubchunkWriter<'a> {
         };
         let inside: Vec<u64> = subchunk.iter().zip(&*first).map(|(index, first)| index - first).collect();
         let entry = layout.entry_of(&inside);
-        shard.append(entry, encoded)?;
+        match encoded.as_slice() {
+            Some(bytes) => shard.append(entry, bytes)?,
+            None => shard.append(entry, &encoded.to_vec())?,
+        }
         Ok(())
     }
 

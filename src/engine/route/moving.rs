@@ -16,6 +16,7 @@ use crate::engine::journal::PassProgress;
 use crate::engine::pass::{self, Pass, Work};
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
+use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::{Put, SubchunkWriter, all_in_order};
 use crate::engine::transfer::Transfer;
 use crate::engine::workers::{ObjectBuffers, Workers};
@@ -114,7 +115,7 @@ impl MovePass<'_> {
             let index = source.object_of(subchunk).0;
             let streamed = self.stream(conversion, sizes, buffers, (index, start), report);
             return match streamed.map_err(|fault| fault.of_source(index))? {
-                Some(Converted::Written) => put(&buffers.written, report),
+                Some(Converted::Written) => put(Encoded::whole(&buffers.written), report),
                 Some(Converted::Empty) => Ok(()),
                 None => self.fill((conversion, place, object), buffers, report, put),
             };
@@ -137,11 +138,11 @@ impl MovePass<'_> {
             Some(valid) if source.metadata.cuts(&region) => {
                 conversion.run_cut(chunk, valid, written, work, figures)
             }
-            _ if conversion.is_copy() => return put(read, report),
+            _ if conversion.is_copy() => return put(Encoded::whole(read), report),
             _ => conversion.run_undone(chunk, valid.as_deref(), written, work, figures),
         };
         match converted.map_err(|fault| at(fault, start).of_source(source.object_of(subchunk).0))? {
-            Converted::Written => put(written, report),
+            Converted::Written => put(Encoded::whole(written), report),
             Converted::Empty => Ok(()),
         }
     }
@@ -170,7 +171,7 @@ impl MovePass<'_> {
         encoded.map_err(|fault| {
             at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object)
         })?;
-        put(&buffers.written, report)
+        put(Encoded::whole(&buffers.written), report)
     }
 
     /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache; `None` where it is

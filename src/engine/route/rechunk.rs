@@ -240,14 +240,14 @@ impl<'a> RechunkPass<'a> {
         let destination = &self.transfer.destination;
         let region = destination.region_of_subchunk(&decoded.position(item));
         let valid = destination.cropped(&region);
-        let subchunk = decoded.lock(item);
+        let mut subchunk = decoded.lock(item);
         if !subchunk.is_stored && self.transfer.absent_element.is_none() {
             return Ok(());
         }
         let encoder = &self.rechunk.encoder;
         let figures = &mut report.figures;
         let work = (&mut buffers.written, &mut buffers.conversion);
-        let elements = &subchunk.elements;
+        let elements = &mut subchunk.elements;
         let encoded =
             guarded(move || encoder.encode(elements, &region.start, valid.as_deref(), work, figures))
                 .map_err(|fault| fault.of_destination(object))?;

@@ -24,6 +24,7 @@ use crate::engine::journal::PassProgress;
 use crate::engine::pass::Work;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
+use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::{SubchunkWriter, all_in_order};
 use crate::engine::transfer::Transfer;
 use crate::grid::{Region, lcm};
@@ -227,7 +228,7 @@ impl VariableSizeRun<'_> {
                 (SubchunkChange::Compose, None) => return Err(not_taken_apart()),
             };
             if let Some(encoded) = encoded {
-                writer.write(subchunk, encoded, &mut report)?;
+                writer.write(subchunk, Encoded::whole(encoded), &mut report)?;
             }
         }
         writer.finish(&mut report)?;

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use super::rechunk::Rechunk;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::reader::crop;
+use crate::codec::region::as_index;
 use crate::engine::block_reader::{BlockReader, sources};
 use crate::engine::decoded_block::DecodedBlock;
 use crate::engine::driver::{Driver, guarded};
@@ -74,11 +75,12 @@ fn visit_subchunk<R>(
     let valid = side.cropped(&side.region_of_subchunk(&position));
     let shape = valid.as_deref().unwrap_or(whole);
     let mut cropped = Vec::new();
-    if shape != whole {
+    let has_gaps = as_index(shape.iter().product::<u64>()) * element_size != subchunk.elements.len();
+    if has_gaps {
         cropped.clone_from(&subchunk.elements);
         crop(&mut cropped, whole, (&vec![0; shape.len()], shape), element_size);
     }
-    let elements = if shape == whole { &subchunk.elements } else { &cropped };
+    let elements = if has_gaps { &cropped } else { &subchunk.elements };
     let gathered = GatheredSubchunk { position: &position, shape, elements, is_stored: subchunk.is_stored };
     guarded(|| visit(&gathered)).map_err(|fault| fault.of_destination(side.object_of(&position).0))
 }
