@@ -72,7 +72,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
         }
         'zarrcast;validate' {
             [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'Path of a node inside each store, OTHER included')
-            [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'How deep: metadata, keys, index or data [default: keys]')
+            [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'Depth: metadata, keys, index or data [default: keys]')
             [CompletionResult]::new('--deny', '--deny', [CompletionResultType]::ParameterName, 'Take a code, or all warnings, as errors')
             [CompletionResult]::new('--allow', '--allow', [CompletionResultType]::ParameterName, 'Leave out the findings of a code')
             [CompletionResult]::new('--max-findings', '--max-findings', [CompletionResultType]::ParameterName, 'Show the first N findings; 0 shows all')
@@ -191,7 +191,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--exclude', '--exclude', [CompletionResultType]::ParameterName, 'Copy the arrays whose path matches')
             [CompletionResult]::new('--rule', '--rule', [CompletionResultType]::ParameterName, 'Options for some arrays: ''GLOB: OPTIONS''')
             [CompletionResult]::new('--require', '--require', [CompletionResultType]::ParameterName, 'Write only if quality measures hold')
-            [CompletionResult]::new('--partitions', '--partitions', [CompletionResultType]::ParameterName, 'How many parts the job is cut into')
+            [CompletionResult]::new('--partitions', '--partitions', [CompletionResultType]::ParameterName, 'Number of parts of the job')
             [CompletionResult]::new('--partition', '--partition', [CompletionResultType]::ParameterName, 'Do one part: its number from 0, or `auto` in a scheduler''s array job')
             [CompletionResult]::new('--pass', '--pass', [CompletionResultType]::ParameterName, 'Pass of the part [default: the first that is not complete]')
             [CompletionResult]::new('--first-index', '--first-index', [CompletionResultType]::ParameterName, 'First number of the scheduler [default: 1 for SGE and LSF, else 0]')

@@ -67,7 +67,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
         }
         &'zarrcast;validate'= {
             cand --node 'Path of a node inside each store, OTHER included'
-            cand --level 'How deep: metadata, keys, index or data [default: keys]'
+            cand --level 'Depth: metadata, keys, index or data [default: keys]'
             cand --deny 'Take a code, or all warnings, as errors'
             cand --allow 'Leave out the findings of a code'
             cand --max-findings 'Show the first N findings; 0 shows all'
@@ -182,7 +182,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --exclude 'Copy the arrays whose path matches'
             cand --rule 'Options for some arrays: ''GLOB: OPTIONS'''
             cand --require 'Write only if quality measures hold'
-            cand --partitions 'How many parts the job is cut into'
+            cand --partitions 'Number of parts of the job'
             cand --partition 'Do one part: its number from 0, or `auto` in a scheduler''s array job'
             cand --pass 'Pass of the part [default: the first that is not complete]'
             cand --first-index 'First number of the scheduler [default: 1 for SGE and LSF, else 0]'

@@ -81,7 +81,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l allow-file
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'Path of a node inside each store, OTHER included' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'How deep: metadata, keys, index or data [default: keys]' -r -f -a "metadata\t'The documents'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'Depth: metadata, keys, index or data [default: keys]' -r -f -a "metadata\t'The documents'
 keys\t'And the keys: unknown, out of the grid, truncated, absent'
 index\t'And the shard indexes'
 data\t'And every chunk, decoded whole, its checksums verified'"
@@ -723,7 +723,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 'Options for some arrays: \'GLOB: OPTIONS\'' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l require -d 'Write only if quality measures hold' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'How many parts the job is cut into' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'Number of parts of the job' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Do one part: its number from 0, or `auto` in a scheduler\'s array job' -r -f -a "auto\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'Pass of the part [default: the first that is not complete]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l first-index -d 'First number of the scheduler [default: 1 for SGE and LSF, else 0]' -r

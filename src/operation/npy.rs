@@ -3,6 +3,8 @@
 //! The header is a Python literal; it is parsed, never evaluated. Read in either order of dimensions and bytes;
 //! written in version 1.0, little endian and C order. Elements here are in C order and the byte order of this machine.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use crate::data_type::DataType;
@@ -72,17 +74,21 @@ pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
     if expected != Some(found) {
         return Err(NpyError::Size { expected: expected.unwrap_or(u64::MAX), found });
     }
-    let mut elements = elements.to_vec();
-    if fortran_order {
-        let order: Vec<usize> = (0..shape.len()).rev().collect();
-        let transposed = Transpose::new(&shape, &order, layout.size);
-        let decoded = transposed.and_then(|transpose| transpose.decode(&elements.clone(), &mut elements));
-        decoded.map_err(|error| NpyError::Header(error.to_string()))?;
-    }
+    let mut elements = Cow::Borrowed(elements);
     if layout.big_endian != cfg!(target_endian = "big") {
-        swap(&elements.clone(), &mut elements, layout.component);
+        let mut swapped = vec![0; elements.len()];
+        swap(&elements, &mut swapped, layout.component);
+        elements = Cow::Owned(swapped);
     }
-    Ok(NpyArray { data_type: layout.data_type, shape, elements })
+    if fortran_order && shape.len() > 1 && !elements.is_empty() {
+        let order: Vec<usize> = (0..shape.len()).rev().collect();
+        let mut ordered = vec![0; elements.len()];
+        let transpose = Transpose::new(&shape, &order, layout.size);
+        let decoded = transpose.and_then(|transpose| transpose.decode(&elements, &mut ordered));
+        decoded.map_err(|error| NpyError::Header(error.to_string()))?;
+        elements = Cow::Owned(ordered);
+    }
+    Ok(NpyArray { data_type: layout.data_type, shape, elements: elements.into_owned() })
 }
 
 /// A file of these elements, which are in C order and the byte order of this machine.

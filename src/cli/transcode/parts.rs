@@ -20,7 +20,7 @@ pub(super) struct PartsArguments {
     #[arg(long, requires = "partitions", conflicts_with_all = ["overwrite", "resume", "dry_run", "partition", "status", "finish"], help_heading = "Several machines", hide_short_help = true)]
     init: bool,
 
-    /// How many parts the job is cut into
+    /// Number of parts of the job
     #[arg(long, value_name = "N", requires = "init", value_parser = clap::value_parser!(u64).range(1..),
         conflicts_with_all = ["partition", "status", "finish", "print_script"], help_heading = "Several machines", hide_short_help = true)]
     partitions: Option<u64>,

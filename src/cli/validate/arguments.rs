@@ -58,9 +58,9 @@ pub(in crate::cli) struct ValidateArguments {
     #[arg(long, value_name = "PATH", help_heading = "Check", hide_short_help = true)]
     node: Option<String>,
 
-    /// How deep: metadata, keys, index or data [default: keys]
+    /// Depth: metadata, keys, index or data [default: keys]
     ///
-    /// Of a store that does not list, such as a web server, the default is metadata.
+    /// The default is metadata for a store that does not list, such as a web server.
     #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_enum, help_heading = "Check")]
     level: Option<Level>,
 
@@ -132,7 +132,7 @@ pub(in crate::cli) struct ValidateArguments {
 
     /// Require the members of a JSON document
     ///
-    /// Of --write-expect or of `inspect --json`. Each member given must be equal; of `attributes` each attribute given.
+    /// From --write-expect or `inspect --json`. Each member given must be equal; of `attributes` each attribute given.
     #[arg(long, value_name = "FILE", help_heading = "Compare")]
     expect: Option<PathBuf>,
 

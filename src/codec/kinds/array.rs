@@ -86,13 +86,13 @@ pub(crate) trait ArrayConfiguration: Sized {
     }
 }
 
-/// What a codec is bound to.
+/// Array that a codec is bound to, and the findings of that.
 pub(crate) struct Binding<'a> {
     /// The codec, as the document has it.
     pub(crate) codec: &'a CodecMetadata,
     /// The array that reaches it.
     pub(crate) array: &'a ArrayRepresentation,
-    /// What is wrong.
+    /// Findings of the binding.
     pub(crate) found: &'a mut Vec<Diagnostic>,
 }
 

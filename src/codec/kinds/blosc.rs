@@ -182,7 +182,7 @@ impl Coder for Blosc {
         c_blosc::decompress(encoded, size, out.bytes)
     }
 
-    /// What the library holds: buffers of a block, and the context of the compressor inside. A block is at most the chunk,
+    /// Bytes that the library holds: buffers of a block, and the context of the compressor inside. A block is at most the chunk,
     /// and where the library chooses its size, at most 8 MiB.
     fn context_bytes(&self, decoded: u64) -> u64 {
         const GREATEST_BLOCK: u64 = 8 << 20;

@@ -14,7 +14,7 @@ use crate::metadata::json::{Json, Object};
 
 const MEMBERS: &[Member] = &[Member::required("level", Form::Integer(0, 9))];
 
-/// Of numcodecs, where -1 is zlib's own default, 6.
+/// Compression level of numcodecs: -1 is zlib's own default, 6.
 const ZLIB_LEVEL: &[Member] = &[Member::new("level", Form::Integer(-1, 9), Absent::Integer(1))];
 
 fn level(values: &Values<'_>) -> u32 {
@@ -71,7 +71,7 @@ fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
 }
 
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
-/// What the header says of the system that wrote it.
+/// Byte of the header for the system that wrote it.
 const UNKNOWN_SYSTEM: u8 = 255;
 const HEADER: usize = 10;
 const TRAILER: usize = 8;
@@ -140,7 +140,7 @@ impl Coder for Gzip {
     }
 }
 
-/// What follows the header of a member; `None` where there is none.
+/// Bytes behind the header of a member; `None` where no header is.
 fn skip_header(encoded: &[u8]) -> Result<Option<&[u8]>, CodecError> {
     const HEADER_CRC: u8 = 2;
     const EXTRA: u8 = 4;

@@ -17,7 +17,7 @@ use crate::report::{
     inspect_information, inspect_preview, inspect_text, inspect_tree, inspect_values, quantity, ways_text,
 };
 
-/// Nodes of a tree that have a row; of more, the sums are said.
+/// Nodes of a tree, and bins of a histogram, that have a row; of more, the sums are said.
 const MOST_NODES: usize = 2000;
 
 /// Attributes that are written, and letters of one.
@@ -207,7 +207,7 @@ fn values(array: &ArrayResult, depth: u8, ids: &mut Ids) -> Markup {
         @if let Some(histogram) = &array.histogram {
             details {
                 summary { "The histogram in numbers" }
-                (parts::table("Values in each bin", &inspect_values::bins(histogram), ids))
+                (parts::first_rows("Values in each bin", &inspect_values::bins(histogram), MOST_NODES, ids))
             }
         }
     }

@@ -63,13 +63,15 @@ fn class(side: Align) -> Option<&'static str> {
     (side == Align::Right).then_some("number")
 }
 
-/// Rows of a table that are written: 2,000 nodes, and the sums below them. Of more, how many there are is said.
-const MOST_ROWS: usize = 2002;
-
 /// A table as text has it, which scrolls by itself where it is wider than the page. The first cell names its row. Sizes are
 /// bars in a last column, longest for the greatest of all.
 pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
-    let shown = &table.body()[..table.body().len().min(MOST_ROWS)];
+    first_rows(caption, table, usize::MAX, ids)
+}
+
+/// The same with so many rows at most; of more, how many there are is said.
+pub(super) fn first_rows(caption: &str, table: &Table, most: usize, ids: &mut Ids) -> Markup {
+    let shown = &table.body()[..table.body().len().min(most)];
     let more = table.body().len() - shown.len();
     let sizes = || shown.iter().flat_map(|row| &row.sizes);
     let greatest = sizes().copied().max().unwrap_or(0).max(1);

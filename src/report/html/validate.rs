@@ -14,7 +14,7 @@ use crate::report::quantity::{count, counted};
 use crate::report::table::{Align, Table};
 use crate::report::validate_text::{node_of, summary};
 
-/// Ranges or reasons that are written.
+/// Rows, ranges or reasons that are written.
 const MOST_ROWS: usize = 500;
 
 /// The page.
@@ -80,7 +80,7 @@ fn failures(result: &ValidateResult, ids: &mut Ids) -> Markup {
     }
     html! {
         (heading(2, "Not read"))
-        (parts::table("What could not be read, and so was not checked", &table, ids))
+        (parts::first_rows("What could not be read, and so was not checked", &table, MOST_ROWS, ids))
     }
 }
 
@@ -94,9 +94,10 @@ fn by_code(found: &[Diagnostic], ids: &mut Ids) -> Markup {
         let cells = [code, finding.name, finding.severity.name(), &count(number)];
         table.push_sizes(cells.map(str::to_owned).to_vec(), vec![number]);
     }
-    parts::table(
+    parts::first_rows(
         "How often each code was found; zarrcast validate --explain CODE says what it means",
         &table,
+        MOST_ROWS,
         ids,
     )
 }
@@ -115,7 +116,12 @@ fn by_node(found: &[Diagnostic], ids: &mut Ids) -> Markup {
     for (node, counts) in nodes {
         table.push_sizes(std::iter::once(node).chain(counts.map(count)).collect(), vec![counts.iter().sum()]);
     }
-    parts::table("Findings of each node by severity; bars are as long as there are findings", &table, ids)
+    parts::first_rows(
+        "Findings of each node by severity; bars are as long as there are findings",
+        &table,
+        MOST_ROWS,
+        ids,
+    )
 }
 
 fn comparison(against: &AgainstResult, ids: &mut Ids) -> Markup {
@@ -129,7 +135,7 @@ fn comparison(against: &AgainstResult, ids: &mut Ids) -> Markup {
     html! {
         (heading(2, "Comparison"))
         p { strong class=(class) { (word) } " " bdi { (text(&against.other)) } }
-        (parts::table("Arrays paired by path", &table, ids))
+        (parts::first_rows("Arrays paired by path", &table, MOST_ROWS, ids))
     }
 }
 
@@ -150,7 +156,7 @@ fn looked_at(result: &ValidateResult, ids: &mut Ids) -> Markup {
     html! {
         @if !result.checked.is_empty() {
             (heading(2, "What was looked at"))
-            (parts::table("Stores and how deep they were looked into", &table, ids))
+            (parts::first_rows("Stores and how deep they were looked into", &table, MOST_ROWS, ids))
         }
         @if !result.unchecked.is_empty() {
             (heading(2, "What was not looked at"))

@@ -21,8 +21,7 @@ pub(in crate::store) fn make(folder: &Path) -> Result<(), StoreError> {
         made => return made.map_err(io_error("create", folder)),
     }
     let found = std::fs::symlink_metadata(folder).map_err(io_error("look at", folder))?;
-    let is_own =
-        found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0;
+    let is_own = found.is_dir() && tree::is_own(&found) && found.mode() & 0o022 == 0;
     if is_own {
         return Ok(());
     }

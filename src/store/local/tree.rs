@@ -42,13 +42,18 @@ pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<(), St
     }
 }
 
+/// Whether a file or folder is this user's.
+pub(super) fn is_own(found: &std::fs::Metadata) -> bool {
+    found.uid() == rustix::process::geteuid().as_raw()
+}
+
 /// An error where a folder is another user's in one that all may write to, such as `/tmp`: it could have been put there, and
 /// changed while it is written to.
 pub(super) fn refuse_planted(folder: &Path) -> Result<(), StoreError> {
     const STICKY: u32 = 0o1000;
     let look = |path: &Path| std::fs::symlink_metadata(path).map_err(io_error("look at", path));
     let is_shared = folder.parent().map(look).transpose()?.is_some_and(|parent| parent.mode() & STICKY != 0);
-    if is_shared && look(folder)?.uid() != rustix::process::geteuid().as_raw() {
+    if is_shared && !is_own(&look(folder)?) {
         let other =
             io::Error::other("it belongs to another user: move it away, or name another place for DEST");
         return Err(io_error("use", folder)(other));

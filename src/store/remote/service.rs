@@ -81,10 +81,10 @@ impl Call {
     }
 }
 
-/// Stands for what the call has kept, while `object_store` hands it on.
+/// Placeholder for the outcome that the call holds, while `object_store` hands it on.
 #[derive(Debug, thiserror::Error)]
 #[error("the request failed")]
-struct Kept;
+struct HeldByCall;
 
 /// The service of a store.
 #[derive(Debug)]
@@ -310,7 +310,7 @@ impl HttpService for Connector {
         let outcome = self.0.answer(&call, request.clone()).await;
         let response = match &outcome {
             Ok(answer) if !answer::is_read(&request) => Ok(answer.to_response(&request)),
-            _ => Err(HttpError::new(HttpErrorKind::Unknown, Kept)),
+            _ => Err(HttpError::new(HttpErrorKind::Unknown, HeldByCall)),
         };
         *held(&call.outcome) = Some(outcome);
         response
