@@ -196,8 +196,3 @@ pub mod pipeline;
 pub mod report;
 #[doc(hidden)]
 pub mod store;
-
-/// The examples of the guide's chapter, which are run with the others.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/library.md")]
-struct Guide;
