@@ -545,7 +545,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --pass)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "range staging write" -- "${cur}"))
                     return 0
                     ;;
                 --first-index)

@@ -34,9 +34,9 @@ complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "man" -d 'Write th
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write a copy of an array or group: smaller, in other chunks or another format'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l node -d 'Path of a node inside each store' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage -d 'Count stored chunks, bytes and unknown keys' -r -f -a "auto\t'On stores that list quickly: local ones'
-always\t'On every store'
-never\t'The metadata alone'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage -d 'Count stored chunks, bytes and unknown keys: auto (local stores), always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l depth -d 'Show nodes at most N levels below a group' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l histogram -d 'Count the values in bins of equal width' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l suggest -d 'Try ways to store floats smaller, with commands' -r -f -a "int16\t''
@@ -60,12 +60,12 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-pn
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l report -d 'Write an HTML page with pictures' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l threads -d 'Worker threads [default: all cores]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l requests -d 'Requests in flight at most [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
@@ -81,10 +81,10 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l allow-file
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'Path of a node inside each store, OTHER included' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'Depth: metadata, keys, index or data [default: keys]' -r -f -a "metadata\t'The documents'
-keys\t'And the keys: unknown, out of the grid, truncated, absent'
-index\t'And the shard indexes'
-data\t'And every chunk, decoded whole, its checksums verified'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'Depth: metadata, keys, index or data [default: keys]' -r -f -a "metadata\t''
+keys\t''
+index\t''
+data\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l deny -d 'Take a code, or all warnings, as errors' -r -f -a "warnings\t''
 ZC101\t'codecs-empty'
 ZC102\t'codec-order'
@@ -525,12 +525,12 @@ ZX201\t'no-statistics'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l report -d 'Write an HTML page with pictures' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l threads -d 'Worker threads [default: all cores]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l requests -d 'Requests in flight at most [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
@@ -599,12 +599,12 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l chunk 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l repeat -d 'Run N times, report the median rate of each codec' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l threads -d 'Worker threads [default: all cores]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l requests -d 'Requests in flight at most [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
@@ -638,9 +638,9 @@ uint8\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'Store floats as integers, each within E' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l step -d 'Store floats as integer multiples of S' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l keep-bits -d 'Round floats to N significant bits' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'Form of the codes: codecs, cf or plain' -r -f -a "codecs\t'The float array, with scale_offset and cast_value in its codec chain'
-cf\t'An integer array with the CF attributes scale_factor and add_offset'
-plain\t'An integer array, attributes as they are'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'Form of the codes: codecs, cf or plain' -r -f -a "codecs\t''
+cf\t''
+plain\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l range -d 'Values of the first and the last code [default: minimum and maximum]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l scale -d 'Scale of the codec, in (x - offset) * scale' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l offset -d 'Offset of the codec' -r
@@ -703,21 +703,21 @@ uint4\t''
 uint64\t''
 uint8\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s f -l fill-value -d 'Fill value, as JSON; values are kept' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l zarr-format -d 'Write this version of the Zarr format: 2 or 3' -r -f -a "2\t'`.zarray` and `.zattrs`'
-3\t'`zarr.json`'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l separator -d 'Separator of the indices in chunk keys: `.` or `/`' -r -f -a ".\t'All chunks in one folder'
-/\t'A folder for each index but the last'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l zarr-format -d 'Write this version of the Zarr format: 2 or 3' -r -f -a "2\t''
+3\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l separator -d 'Separator of the indices in chunk keys: `.` or `/`' -r -f -a ".\t''
+/\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'All attributes, as JSON or @FILE' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Attributes to add or replace, as JSON or @FILE' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'Names of the dimensions' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l nan-value -d 'Code of NaN (with --quantize), or its value (with --data-type)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rounding -d 'Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative' -r -f -a "nearest-even\t'To the nearest, ties to even'
-nearest-away\t'To the nearest, ties away from zero'
-towards-zero\t'Towards zero'
-towards-positive\t'Towards positive infinity'
-towards-negative\t'Towards negative infinity'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d 'Take values out of range: `clamp` to the nearest bound, or `wrap` modulo 2^N [default: an error]' -r -f -a "clamp\t'The nearest bound'
-wrap\t'Modulo 2^N; integer targets only'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rounding -d 'Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative' -r -f -a "nearest-even\t''
+nearest-away\t''
+towards-zero\t''
+towards-positive\t''
+towards-negative\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d 'Take values out of range: `clamp` to the nearest bound, or `wrap` modulo 2^N [default: an error]' -r -f -a "clamp\t''
+wrap\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l only -d 'Write only the arrays whose path matches, with their coordinates' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include -d 'Change only the arrays whose path matches' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
@@ -725,7 +725,9 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l require -d 'Write only if quality measures hold' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'Number of parts of the job' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Do one part: its number from 0, or `auto` in a scheduler\'s array job' -r -f -a "auto\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'Pass of the part [default: the first that is not complete]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'Pass of the part [default: the first that is not complete]' -r -f -a "range\t''
+staging\t''
+write\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l first-index -d 'First number of the scheduler [default: 1 for SGE and LSF, else 0]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l print-script -d 'Print a script for the whole job: slurm, kubernetes, dask or snakemake' -r -f -a "slurm\t''
 kubernetes\t''
@@ -734,12 +736,12 @@ snakemake\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l node -d 'Path of the node of SOURCE to read' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l threads -d 'Worker threads [default: all cores]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t'On a terminal'
-always\t'In any case'
-never\t'Not at all'"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l requests -d 'Requests in flight at most [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"

@@ -15,37 +15,9 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{ApplyCodecOptions, Stream};
 use crate::report::apply_codec_text;
 
-const EXAMPLES: &str = r"Examples (more: zarrcast apply-codec --help):
-  zarrcast apply-codec --codecs zstd:5 --stages --repeat 5 values.npy
-  zarrcast apply-codec --like temperature.zarr --round-trip chunk.npy
-  zarrcast apply-codec --like temperature.zarr --chunk 0,3 chunk.npy
-  zarrcast apply-codec --codecs @codecs.json values.npy codes.npy";
+const EXAMPLES: &str = include_str!("examples/apply-codec.short.txt");
 
-const MORE_EXAMPLES: &str = r#"Examples:
-  Four floats to bytes: (x - 5) * 10, rounded:
-    zarrcast apply-codec --data-type float32 --shape 4 \
-      --codecs '[
-        {"name": "scale_offset",
-         "configuration": {"offset": 5, "scale": 10}},
-        {"name": "cast_value",
-         "configuration": {"data_type": "uint8"}},
-        {"name": "bytes"}]' floats.raw codes.raw
-
-  And back:
-    zarrcast apply-codec --codecs @codecs.json --decode \
-      --data-type float32 --shape 4 codes.raw floats.raw
-
-  How small zstd makes the data of a file, and how fast:
-    zarrcast apply-codec --codecs zstd:5 --stages \
-      --repeat 5 values.npy
-
-  What each codec of an array does to its data:
-    zarrcast apply-codec --like temperature.zarr \
-      --stages --round-trip chunk.npy
-
-  One stored chunk, decoded:
-    zarrcast apply-codec --like temperature.zarr \
-      --chunk 0,3 chunk.npy"#;
+const MORE_EXAMPLES: &str = include_str!("examples/apply-codec.txt");
 
 /// Run a codec chain, either way, over raw or .npy data
 ///

@@ -3,27 +3,15 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args};
 
-use super::value;
+use super::value::{self, When};
 use crate::operation::error::OperationError;
 use crate::operation::options::CommonOptions;
 use crate::report::terminal::{Colour, Output};
 use crate::store::{Location, RemoteOptions};
 
-/// When to do what only a terminal is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum When {
-    /// On a terminal.
-    #[default]
-    Auto,
-    /// In any case.
-    Always,
-    /// Not at all.
-    Never,
-}
-
-/// What every command takes.
+/// The options of every command.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CommonArguments {
     /// Print the result as JSON
@@ -78,7 +66,7 @@ pub(super) struct CommonArguments {
     remote: RemoteArguments,
 }
 
-/// How stores behind a network are reached.
+/// The options of remote stores.
 #[derive(Debug, Clone, Args)]
 struct RemoteArguments {
     /// Setting of the store, by the cloud's own name (repeatable)
@@ -111,7 +99,7 @@ struct RemoteArguments {
 }
 
 impl CommonArguments {
-    /// What of it the operation needs.
+    /// The options that operations take.
     pub(super) fn options(&self) -> CommonOptions {
         CommonOptions { threads: self.threads, max_memory: self.max_memory }
     }
@@ -150,7 +138,7 @@ impl CommonArguments {
         Ok(value::location(argument, text)?.with_options(&options))
     }
 
-    /// How stores are reached, as options of the commands of a script: an error where a secret would stand there.
+    /// The options of remote stores as words of a script's commands. Fails if one may be a secret.
     pub(super) fn words_of_access(&self) -> Result<Vec<String>, OperationError> {
         let RemoteArguments { storage_options, anonymous, requests, missing_status, allow_file_references } =
             &self.remote;
@@ -168,7 +156,7 @@ impl CommonArguments {
         Ok(words)
     }
 
-    /// Whether an output of this kind is coloured.
+    /// The colours of an output.
     pub(super) fn colour(&self, output: Output) -> Colour {
         match self.color {
             When::Always => Colour::On,
@@ -177,7 +165,7 @@ impl CommonArguments {
         }
     }
 
-    /// Whether progress is shown.
+    /// `--progress`; by default progress is shown on terminals.
     pub(super) fn shows_progress(&self) -> bool {
         match self.progress {
             When::Always => true,

@@ -1,4 +1,4 @@
-//! What the program says to the shell.
+//! Exit statuses of the program.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ pub enum ExitStatus {
     UsageFault = 2,
     /// The work could not be done.
     Failed = 3,
-    /// What has to be done before is not done yet.
+    /// An earlier pass of the job is not complete.
     TooEarly = 4,
     /// Stopped by SIGHUP.
     HungUp = 129,

@@ -1,4 +1,4 @@
-//! What is generated from the command line's own definition: shell completions and manual pages.
+//! Shell completions and manual pages, generated from the definition of the command line.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use super::arguments::CommonArguments;
 use super::exit_status::of_error;
 use super::report_file::{ReportArguments, ReportFile};
 use super::session::Session;
-use super::value;
+use super::value::{self, When};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::inspect::inspect;
@@ -25,42 +25,9 @@ use crate::report::terminal::Style;
 use crate::report::{inspect_preview, inspect_text, inspect_tree, json, terminal};
 use crate::store::{Location, file};
 
-const EXAMPLES: &str = r"Examples (more: zarrcast inspect --help):
-  zarrcast inspect --depth 1 ocean.zarr
-  zarrcast inspect --stats --histogram 20 temperature.zarr
-  zarrcast inspect --suggest temperature.zarr
-  zarrcast inspect --preview time=3 temperature.zarr";
+const EXAMPLES: &str = include_str!("examples/inspect.short.txt");
 
-const MORE_EXAMPLES: &str = r"Examples:
-  What is in an array, and what each codec makes of a chunk:
-    zarrcast inspect temperature.zarr
-
-  The nodes right below a group:
-    zarrcast inspect --depth 1 ocean.zarr
-
-  The values, and how they are spread over 20 bins:
-    zarrcast inspect --stats --histogram 20 temperature.zarr
-
-  Ways to store it smaller, with their errors and sizes, from a sample:
-    zarrcast inspect --suggest temperature.zarr
-
-  The codecs that would store it in 8 bits, and their error:
-    zarrcast inspect --suggest uint8 temperature.zarr
-
-  How many bits of each value hold information, and how many are noise:
-    zarrcast inspect --information temperature.zarr
-
-  A chunk, codec by codec:
-    zarrcast inspect --chunk 0,1,1 temperature.zarr
-
-  A picture of the fourth time step:
-    zarrcast inspect --preview time=3 temperature.zarr
-
-  All of it as a page with pictures:
-    zarrcast inspect --report t.html temperature.zarr
-
-  The pipeline for a program:
-    zarrcast inspect --json temperature.zarr | jq .pipeline";
+const MORE_EXAMPLES: &str = include_str!("examples/inspect.txt");
 
 /// Pixels of a `--preview-png`, either way.
 const IMAGE: PictureSize = PictureSize { columns: 1024, rows: 1024, pixel_height: 1 };
@@ -92,9 +59,17 @@ pub(super) struct InspectArguments {
     #[arg(long, value_name = "PATH", help_heading = "Metadata", hide_short_help = true)]
     node: Option<String>,
 
-    /// Count stored chunks, bytes and unknown keys
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Storage::Auto, help_heading = "Metadata", hide_short_help = true)]
-    storage: Storage,
+    /// Count stored chunks, bytes and unknown keys: auto (local stores), always or never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Metadata",
+        hide_short_help = true
+    )]
+    storage: When,
 
     /// Show nodes at most N levels below a group
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Metadata")]
@@ -110,7 +85,7 @@ pub(super) struct InspectArguments {
     pub(super) common: CommonArguments,
 }
 
-/// What is read of the chunks.
+/// Options that read chunks.
 #[derive(Debug, Args)]
 struct ValueArguments {
     /// Minimum, maximum, mean, deviation, NaN count
@@ -174,17 +149,6 @@ struct ValueArguments {
 /// The indices of `--preview`, each along the dimension of a name or a number.
 type Slice = Vec<(String, u64)>;
 
-/// When what is stored is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Storage {
-    /// On stores that list quickly: local ones
-    Auto,
-    /// On every store
-    Always,
-    /// The metadata alone
-    Never,
-}
-
 impl InspectArguments {
     /// Runs the command and reports.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
@@ -209,7 +173,7 @@ impl InspectArguments {
         Ok(status_of(&result))
     }
 
-    /// What is asked of each STORE.
+    /// The options of each STORE.
     fn options(self, session: &Session) -> anyhow::Result<Vec<InspectOptions>> {
         let ValueArguments {
             stats,
@@ -252,9 +216,9 @@ impl InspectArguments {
         };
         let of = |store: Location| {
             let storage = match self.storage {
-                Storage::Auto => !store.is_remote(),
-                Storage::Always => true,
-                Storage::Never => false,
+                When::Auto => !store.is_remote(),
+                When::Always => true,
+                When::Never => false,
             };
             InspectOptions { store, storage, ..options.clone() }
         };
@@ -345,13 +309,13 @@ fn write_text(result: &InspectResult, style: Style, output: &mut dyn Write) -> i
     }
 }
 
-/// What is damaged shows what it can, and is at fault.
+/// A damaged node shows what it can, and exits with 1.
 fn status_of(result: &InspectResult) -> ExitStatus {
     let is_damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
     if is_damaged { ExitStatus::DataFault } else { ExitStatus::Done }
 }
 
-/// What `--suggest` says, and the STOREs: what stands after `--suggest` and looks like no type is STORE.
+/// Splits the word after `--suggest` from STOREs: a word that does not look like a type is a STORE.
 fn suggest_and_stores(
     suggest: Option<String>,
     sample: Option<u64>,
@@ -376,7 +340,7 @@ fn suggest_and_stores(
     Ok((Some(Suggest::Codecs(target)), stores))
 }
 
-/// What `--preview` says, and the STOREs: what stands after `--preview` and is no slice is STORE.
+/// Splits the word after `--preview` from STOREs: a word that is no slice is a STORE.
 fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> anyhow::Result<(Slice, Vec<PathBuf>)> {
     match preview.map(|text| (text, value::slice(text))) {
         None if !stores.is_empty() => Ok((Vec::new(), stores)),
@@ -395,7 +359,7 @@ fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> anyhow::Resu
     }
 }
 
-/// What fits the terminal, or a page.
+/// The size of a picture that fits the terminal, or a page.
 fn picture_size(session: &Session) -> PictureSize {
     let (columns, lines) = terminal::size().unwrap_or(PAGE);
     let lines = u64::from(lines).saturating_sub(OTHER_LINES).max(4);

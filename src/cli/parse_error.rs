@@ -1,4 +1,4 @@
-//! What clap says of arguments that it does not take.
+//! Messages of clap about wrong arguments.
 
 use std::error::Error;
 

@@ -53,22 +53,22 @@ impl Session {
         Session { output: colour(Output::Result), error: colour(Output::Error), ..Session::new(None) }
     }
 
-    /// Who listens to the operation.
+    /// Receives the progress of the operation.
     pub(super) fn progress(&self) -> &dyn Progress {
         self.progress.as_ref()
     }
 
-    /// What stops the operation.
+    /// Stops the operation.
     pub(super) fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }
 
-    /// How text on stdout looks.
+    /// Style of text on stdout.
     pub(super) fn style(&self) -> Style {
         Style::new(self.output).within(terminal::columns(Output::Result)).verbose(self.is_verbose)
     }
 
-    /// How text on stderr looks.
+    /// Style of text on stderr.
     pub(super) fn error_style(&self) -> Style {
         Style::new(self.error).within(terminal::columns(Output::Error))
     }

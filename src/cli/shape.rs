@@ -52,7 +52,7 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
     Ok(ShapeRequest::Named(named))
 }
 
-/// What is meant by names and lengths with colons between them.
+/// A hint for names and lengths with `:` instead of `=`.
 fn respelt(text: &str) -> String {
     let meant = text.replace(':', "=");
     let are_pairs = text.split(',').all(|part| part.matches(':').count() == 1);

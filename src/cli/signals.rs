@@ -11,13 +11,13 @@ use super::session::Session;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::store::machine;
 
-/// How long unfinished work may take to stop and to clear away after itself.
+/// Time for unfinished work to stop and clean up.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// What a main thread has by default; spawned ones have less.
+/// Stack size of a main thread; spawned threads have less by default.
 const STACK_BYTES: usize = 8 << 20;
 
-/// What the main thread waits for.
+/// Events that the main thread waits for.
 enum Event {
     /// The command ended by itself.
     Ended(ExitStatus),
@@ -124,6 +124,6 @@ fn watch(sender: Sender<Event>) {
     });
 }
 
-/// Where there are no such signals.
+/// Other systems have no such signals.
 #[cfg(not(unix))]
 fn watch(_: Sender<Event>) {}

@@ -19,7 +19,7 @@ pub(super) fn with_values(command: Command) -> Command {
     })
 }
 
-/// What is offered for an argument of a command, by its name in the program; `None` where nothing is added.
+/// Values for an argument of a command, by its name in the program; `None` if nothing is added.
 fn values(command: &str, argument: &str) -> Option<Vec<PossibleValue>> {
     let words = |words: &[&'static str]| words.iter().map(PossibleValue::new).collect();
     Some(match (command, argument) {

@@ -12,61 +12,19 @@ use super::arguments::CommonArguments;
 use super::report_file::{ReportArguments, ReportFile};
 use super::session::Session;
 use super::value;
-use crate::kernel::{OutOfRange, Rounding};
-use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
-use crate::operation::options::{
-    ChangeOptions, QuantizeForm, QuantizeOptions, Rule, RunOptions, TranscodeOptions,
-};
+use crate::operation::options::{ChangeOptions, QuantizeOptions, Rule, RunOptions, TranscodeOptions};
 use crate::operation::pattern::PathPattern;
 use crate::operation::requirement::Requirement;
 use crate::operation::transcode::{comparisons, transcode};
 use crate::operation::transcode_result::TranscodeResult;
 use crate::report::{html, transcode_text};
-use arguments::{ChangeArguments, ConversionArguments, Format, HierarchyArguments, QuantizeArguments};
+use arguments::{ChangeArguments, ConversionArguments, HierarchyArguments, QuantizeArguments};
 
-const EXAMPLES: &str = r"Examples (all options and more examples: zarrcast transcode --help):
-  zarrcast transcode --max-error 0.005 --compress zstd:5 t.zarr small.zarr
-  zarrcast transcode --zarr-format 3 old.zarr new.zarr
-  zarrcast transcode -c time=64,lat=64 -s auto maps.zarr sharded.zarr
-  zarrcast transcode --resume --compress zstd:9 big.zarr small.zarr";
+const EXAMPLES: &str = include_str!("examples/transcode.short.txt");
 
-const MORE_EXAMPLES: &str = r"Examples:
-  Integers that keep every value within 0.005, checked:
-    zarrcast transcode --max-error 0.005 --verify \
-      temperature.zarr small.zarr
-
-  Write nothing unless the measures hold:
-    zarrcast transcode --max-error 0.005 \
-      --require 'pearson>=0.99999,dssim>=0.995' \
-      temperature.zarr small.zarr
-
-  16-bit integers with CF attributes; -9999 is NaN:
-    zarrcast transcode --quantize int16 --as cf \
-      --missing -9999 temperature.zarr packed.zarr
-
-  A group: one variable quantised, stations copied:
-    zarrcast transcode --compress zstd:5 \
-      --exclude 'stations/**' \
-      --rule '**/temperature: --max-error 0.05' \
-      climate.zarr small.zarr
-
-  From Zarr v2 to v3:
-    zarrcast transcode --zarr-format 3 old.zarr new.zarr
-
-  Continue after an interruption or a full disk:
-    zarrcast transcode --compress zstd:9 --resume \
-      big.zarr small.zarr
-
-  Several machines: plan, parts, publish:
-    zarrcast transcode --compress zstd:9 \
-      big.zarr small.zarr --init --partitions 100
-    zarrcast transcode big.zarr small.zarr --partition 7
-    zarrcast transcode big.zarr small.zarr --finish
-
-  Plain floats again:
-    zarrcast transcode --unpack small.zarr plain.zarr";
+const MORE_EXAMPLES: &str = include_str!("examples/transcode.txt");
 
 /// Write a copy of an array or group: smaller, in other chunks or another format
 ///
@@ -174,7 +132,7 @@ impl TranscodeArguments {
         Ok(if equal { ExitStatus::Done } else { ExitStatus::DataFault })
     }
 
-    /// How the commands of a script reach SOURCE and DEST, as options.
+    /// Options of remote stores for the commands of a script.
     fn words_of_script(&self) -> Result<Vec<String>, OperationError> {
         value::refuse_secrets("SOURCE", &self.source)?;
         value::refuse_secrets("DEST", &self.destination)?;
@@ -193,8 +151,7 @@ impl TranscodeArguments {
         let rule = |(pattern, changes): (PathPattern, Changes)| -> anyhow::Result<Rule> {
             Ok(Rule { pattern, change: changes.into_options()? })
         };
-        value::refuse_archive("DEST", &self.destination)?;
-        value::refuse_format("DEST", &self.destination)?;
+        value::refuse_other_formats("DEST", &self.destination)?;
         let options = TranscodeOptions {
             source: value::node_of(self.common.location("SOURCE", self.source)?, self.node.as_deref())?,
             destination: self.common.location("DEST", self.destination)?,
@@ -258,7 +215,7 @@ fn write_report(
     })
 }
 
-/// What is asked to change: of all arrays, or of those of a rule.
+/// Changes of all arrays, or of the arrays of a rule.
 #[derive(Debug, Args)]
 struct Changes {
     #[command(flatten)]
@@ -284,8 +241,8 @@ impl Changes {
             select: change.select.map_or_else(Vec::new, |slices| slices.0),
             data_type: change.data_type,
             fill_value: change.fill_value,
-            zarr_format: change.zarr_format.map(Format::number),
-            separator: change.separator.map(Separator::from),
+            zarr_format: change.zarr_format,
+            separator: change.separator,
             attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,
             attributes_append: change
                 .attributes_append
@@ -295,8 +252,8 @@ impl Changes {
             nan_value: if quantizes { None } else { nan_value.clone() },
             keep_bits: quantize.keep_bits,
             quantize: if quantizes { Some(quantize.into_options(nan_value.as_ref())?) } else { None },
-            rounding: conversion.rounding.map(Rounding::from),
-            out_of_range: conversion.out_of_range.map(OutOfRange::from),
+            rounding: conversion.rounding,
+            out_of_range: conversion.out_of_range,
             unpack: change.unpack,
             allow_lossy_cast: conversion.allow_lossy_cast,
             no_fill_check: conversion.no_fill_check,
@@ -379,7 +336,7 @@ fn rule(text: &str) -> anyhow::Result<(PathPattern, Changes)> {
 }
 
 impl QuantizeArguments {
-    /// Whether an option is given that quantises by itself.
+    /// True if an option is given that quantises by itself.
     fn is_asked_for(&self) -> bool {
         self.quantize.is_some() || self.max_error.is_some() || self.step.is_some()
     }
@@ -389,7 +346,7 @@ impl QuantizeArguments {
             data_type: self.quantize,
             max_error: self.max_error,
             step: self.step,
-            form: self.form.map(QuantizeForm::from).unwrap_or_default(),
+            form: self.form.unwrap_or_default(),
             range: self.range,
             scale: self.scale,
             offset: self.offset,

@@ -80,7 +80,7 @@ fn write_contract(options: &ValidateOptions, path: &Path, session: &Session) -> 
     Ok(())
 }
 
-/// Says what could not be read; the status of the whole run, the greatest of its parts.
+/// Reports failures, and returns the exit status of the run: the greatest of its parts.
 fn report_failures(outcome: ValidateOutcome, session: &Session) -> ExitStatus {
     let ValidateOutcome { result, failures } = outcome;
     let differs = result.against.as_ref().is_some_and(|against| !against.equal);

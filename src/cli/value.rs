@@ -1,9 +1,12 @@
-//! What the text of an option means: sizes, shapes, scalars, data types, compressors, JSON or a file that holds it.
+//! Parsers of option texts: sizes, shapes, scalars, data types, compressors, JSON or a file that holds it.
 //!
 //! A parser here refuses text that is not what the option takes (exit status 2). Whether a value fits the data is
 //! for the operation to find out.
 
 use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::data_type::{DataType, meant_types};
 use crate::diagnostic::spelling::alternatives;
@@ -16,6 +19,25 @@ use crate::operation::pattern::PathPattern;
 use crate::operation::place::Place;
 use crate::store::location::without_secrets;
 use crate::store::{Location, LocationError, file};
+
+/// `auto`, `always` or `never`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum When {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// One of some words, each with its value.
+pub(super) fn one_of<T: Clone + Send + Sync>(
+    words: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(words.iter().map(|(word, _)| *word)).try_map(|found| {
+        let value = words.iter().find(|(word, _)| *word == found).map(|(_, value)| value.clone());
+        value.ok_or("not one of these words")
+    })
+}
 
 /// A pattern of paths.
 pub(super) fn pattern(text: &str) -> Result<PathPattern, String> {
@@ -185,7 +207,7 @@ pub(super) fn step(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What may be meant by a number with a comma for a point, or in percent.
+/// A hint for a number with a decimal comma, or in percent.
 fn respelt(text: &str) -> String {
     let number = text.replace(',', ".");
     let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
@@ -242,7 +264,7 @@ pub(super) fn integer_type(text: &str) -> Result<NumberType, String> {
     }
 }
 
-/// Whether a word is meant as a data type, rightly spelt or not: it is one, like one, or letters and digits as in one.
+/// Tells a data type, also a misspelt one, from other words: it is one, similar to one, or letters and digits as in one.
 pub(super) fn looks_like_type(text: &str) -> bool {
     const WORDS: [&str; 5] = ["int", "uint", "float", "complex", "bfloat"];
     let is_numbered = || {
@@ -295,7 +317,7 @@ pub(super) fn codecs(text: &str) -> Result<Document, String> {
     read.map_err(|error| meant_file(text, error))
 }
 
-/// What is wrong with a text, and where it names a file, how that is given.
+/// Adds to an error how a file is given, if the text names one.
 fn meant_file(text: &str, error: String) -> String {
     let is_file = file::first_bytes(Path::new(text), 0).is_ok();
     if is_file { format!("{error}; the file of that name is given as `@{text}`") } else { error }
@@ -321,37 +343,31 @@ pub(super) fn location(argument: &str, text: PathBuf) -> Result<Location, Operat
     })
 }
 
-/// An error where a store that is to be written has the name of an archive other than zip, and is not a folder that is there.
-pub(super) fn refuse_archive(argument: &str, text: &Path) -> Result<(), OperationError> {
-    const ENDINGS: [&str; 9] =
+/// Refuses to write a store whose name has the ending of an archive other than zip, unless that is a folder, or of a file of
+/// another format.
+pub(super) fn refuse_other_formats(argument: &str, text: &Path) -> Result<(), OperationError> {
+    const ARCHIVES: [&str; 9] =
         [".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tgz", ".gz", ".7z", ".rar"];
-    let name = text.to_string_lossy().to_ascii_lowercase();
-    let Some(ending) = ENDINGS.into_iter().find(|ending| name.ends_with(ending)) else { return Ok(()) };
-    if file::is_folder(text) {
-        return Ok(());
-    }
-    let shown = without_secrets(&text.to_string_lossy());
-    let stem = shown.get(..shown.len().saturating_sub(ending.len())).unwrap_or_default();
-    let message = format!("{argument} `{shown}`: archives of the kind `{ending}` are not written");
-    Err(OperationError::usage(message)
-        .with_help(format!("name a folder ({stem}), or a zip file ({stem}.zip)")))
-}
-
-/// An error where a store that is to be written has the name of a file of another format.
-pub(super) fn refuse_format(argument: &str, text: &Path) -> Result<(), OperationError> {
-    const ENDINGS: [&str; 12] = [
+    const FORMATS: [&str; 12] = [
         ".json", ".nc", ".nc4", ".h5", ".hdf5", ".tif", ".tiff", ".grib", ".grib2", ".npy", ".csv",
         ".parquet",
     ];
     let shown = without_secrets(&text.to_string_lossy());
-    let stem = shown.trim_end_matches('/');
-    let name = stem.to_ascii_lowercase();
-    let Some(ending) = ENDINGS.into_iter().find(|ending| name.ends_with(ending)) else { return Ok(()) };
-    let stem = stem.get(..stem.len().saturating_sub(ending.len())).unwrap_or_default();
-    Err(OperationError::usage(format!(
-        "{argument} `{shown}`: only Zarr is written, and `{ending}` is no name for it"
-    ))
-    .with_help(format!("name a folder ({stem}.zarr), or a zip file ({stem}.zip)")))
+    let name = shown.trim_end_matches('/');
+    let lower = name.to_ascii_lowercase();
+    let stem = |ending: &str| name.get(..name.len().saturating_sub(ending.len())).unwrap_or_default();
+    let named = |endings: &[&'static str]| endings.iter().copied().find(|ending| lower.ends_with(ending));
+    if let Some(ending) = named(&ARCHIVES)
+        && !file::is_folder(text)
+    {
+        let message = format!("{argument} `{shown}`: archives of the kind `{ending}` are not written");
+        let help = format!("name a folder ({0}), or a zip file ({0}.zip)", stem(ending));
+        return Err(OperationError::usage(message).with_help(help));
+    }
+    let Some(ending) = named(&FORMATS) else { return Ok(()) };
+    let message = format!("{argument} `{shown}`: only Zarr is written, and `{ending}` is no name for it");
+    let help = format!("name a folder ({0}.zarr), or a zip file ({0}.zip)", stem(ending));
+    Err(OperationError::usage(message).with_help(help))
 }
 
 /// A store, or the node of `--node` in it.

@@ -1,6 +1,6 @@
 //! The options of `transcode`, in the groups of its help.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::cli::shape;
 use crate::cli::value::{self, Document};
@@ -12,7 +12,20 @@ use crate::metadata::json::Json;
 use crate::operation::options::{Compression, KeepBits, Missing, QuantizeForm, ShapeRequest, ShardRequest};
 use crate::operation::pattern::PathPattern;
 
-/// What of the array changes.
+const FORMATS: [(&str, u64); 2] = [("2", 2), ("3", 3)];
+const SEPARATORS: [(&str, Separator); 2] = [(".", Separator::Dot), ("/", Separator::Slash)];
+const FORMS: [(&str, QuantizeForm); 3] =
+    [("codecs", QuantizeForm::Codecs), ("cf", QuantizeForm::Cf), ("plain", QuantizeForm::Plain)];
+const ROUNDINGS: [(&str, Rounding); 5] = [
+    ("nearest-even", Rounding::NearestEven),
+    ("nearest-away", Rounding::NearestAway),
+    ("towards-zero", Rounding::TowardsZero),
+    ("towards-positive", Rounding::TowardsPositive),
+    ("towards-negative", Rounding::TowardsNegative),
+];
+const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
+
+/// Changes of the array.
 #[derive(Debug, Args)]
 pub(super) struct ChangeArguments {
     /// Replace the whole codec chain
@@ -56,25 +69,12 @@ pub(super) struct ChangeArguments {
     /// Write this version of the Zarr format: 2 or 3
     ///
     /// Chunks are copied where they can stay. What v2 cannot express is refused.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "2|3",
-        hide_possible_values = true,
-        help_heading = "Data type, format, metadata"
-    )]
-    pub(super) zarr_format: Option<Format>,
+    #[arg(long, value_parser = value::one_of(&FORMATS), value_name = "2|3", hide_possible_values = true, help_heading = "Data type, format, metadata")]
+    pub(super) zarr_format: Option<u64>,
 
     /// Separator of the indices in chunk keys: `.` or `/`
-    #[arg(
-        long,
-        value_enum,
-        value_name = "CHAR",
-        hide_possible_values = true,
-        help_heading = "Data type, format, metadata",
-        hide_short_help = true
-    )]
-    pub(super) separator: Option<KeySeparator>,
+    #[arg(long, value_parser = value::one_of(&SEPARATORS), value_name = "CHAR", hide_possible_values = true, help_heading = "Data type, format, metadata", hide_short_help = true)]
+    pub(super) separator: Option<Separator>,
 
     /// All attributes, as JSON or @FILE
     #[arg(long, value_name = "JSON", value_parser = value::document, help_heading = "Data type, format, metadata", hide_short_help = true)]
@@ -105,7 +105,7 @@ pub(super) struct ChangeArguments {
     pub(super) write_empty_chunks: bool,
 }
 
-/// What of a hierarchy is changed.
+/// Arrays of a group that change.
 #[derive(Debug, Args)]
 pub(super) struct HierarchyArguments {
     /// Write only the arrays whose path matches, with their coordinates
@@ -164,14 +164,8 @@ pub(super) struct QuantizeArguments {
     /// Form of the codes: codecs, cf or plain
     ///
     /// A float array with the two codecs in its chain, an integer array with CF attributes, or plain integers.
-    #[arg(
-        long = "as",
-        value_enum,
-        value_name = "FORM",
-        hide_possible_values = true,
-        help_heading = "Quantise"
-    )]
-    pub(super) form: Option<Form>,
+    #[arg(long = "as", value_parser = value::one_of(&FORMS), value_name = "FORM", hide_possible_values = true, help_heading = "Quantise")]
+    pub(super) form: Option<QuantizeForm>,
 
     /// Values of the first and the last code [default: minimum and maximum]
     #[arg(long, value_name = "LO,HI", value_parser = value::range, allow_hyphen_values = true,
@@ -195,7 +189,7 @@ pub(super) struct QuantizeArguments {
     pub(super) no_workarounds: bool,
 }
 
-/// How values are converted.
+/// Conversion of values.
 #[derive(Debug, Args)]
 pub(super) struct ConversionArguments {
     /// Code of NaN (with --quantize), or its value (with --data-type)
@@ -203,26 +197,12 @@ pub(super) struct ConversionArguments {
     pub(super) nan_value: Option<Json>,
 
     /// Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative
-    #[arg(
-        long,
-        value_enum,
-        value_name = "MODE",
-        hide_possible_values = true,
-        help_heading = "Quantise",
-        hide_short_help = true
-    )]
-    pub(super) rounding: Option<RoundingMode>,
+    #[arg(long, value_parser = value::one_of(&ROUNDINGS), value_name = "MODE", hide_possible_values = true, help_heading = "Quantise", hide_short_help = true)]
+    pub(super) rounding: Option<Rounding>,
 
     /// Take values out of range: `clamp` to the nearest bound, or `wrap` modulo 2^N [default: an error]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "HOW",
-        hide_possible_values = true,
-        help_heading = "Quantise",
-        hide_short_help = true
-    )]
-    pub(super) out_of_range: Option<Behaviour>,
+    #[arg(long, value_parser = value::one_of(&OUT_OF_RANGE), value_name = "HOW", hide_possible_values = true, help_heading = "Quantise", hide_short_help = true)]
+    pub(super) out_of_range: Option<OutOfRange>,
 
     /// Allow a cast from integers to floats that can lose bits
     #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
@@ -231,111 +211,4 @@ pub(super) struct ConversionArguments {
     /// Accept a fill value that the codecs do not bring back
     #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) no_fill_check: bool,
-}
-
-/// `--zarr-format`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Format {
-    /// `.zarray` and `.zattrs`
-    #[value(name = "2")]
-    Two,
-    /// `zarr.json`
-    #[value(name = "3")]
-    Three,
-}
-
-impl Format {
-    /// Of the format.
-    pub(super) const fn number(self) -> u64 {
-        match self {
-            Format::Two => 2,
-            Format::Three => 3,
-        }
-    }
-}
-
-/// `--separator`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum KeySeparator {
-    /// All chunks in one folder
-    #[value(name = ".")]
-    Dot,
-    /// A folder for each index but the last
-    #[value(name = "/")]
-    Slash,
-}
-
-impl From<KeySeparator> for Separator {
-    fn from(separator: KeySeparator) -> Self {
-        match separator {
-            KeySeparator::Dot => Separator::Dot,
-            KeySeparator::Slash => Separator::Slash,
-        }
-    }
-}
-
-/// `--as`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Form {
-    /// The float array, with scale_offset and cast_value in its codec chain
-    Codecs,
-    /// An integer array with the CF attributes scale_factor and add_offset
-    Cf,
-    /// An integer array, attributes as they are
-    Plain,
-}
-
-/// `--rounding`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum RoundingMode {
-    /// To the nearest, ties to even
-    NearestEven,
-    /// To the nearest, ties away from zero
-    NearestAway,
-    /// Towards zero
-    TowardsZero,
-    /// Towards positive infinity
-    TowardsPositive,
-    /// Towards negative infinity
-    TowardsNegative,
-}
-
-/// `--out-of-range`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Behaviour {
-    /// The nearest bound
-    Clamp,
-    /// Modulo 2^N; integer targets only
-    Wrap,
-}
-
-impl From<Form> for QuantizeForm {
-    fn from(form: Form) -> Self {
-        match form {
-            Form::Codecs => QuantizeForm::Codecs,
-            Form::Cf => QuantizeForm::Cf,
-            Form::Plain => QuantizeForm::Plain,
-        }
-    }
-}
-
-impl From<RoundingMode> for Rounding {
-    fn from(mode: RoundingMode) -> Self {
-        match mode {
-            RoundingMode::NearestEven => Rounding::NearestEven,
-            RoundingMode::NearestAway => Rounding::NearestAway,
-            RoundingMode::TowardsZero => Rounding::TowardsZero,
-            RoundingMode::TowardsPositive => Rounding::TowardsPositive,
-            RoundingMode::TowardsNegative => Rounding::TowardsNegative,
-        }
-    }
-}
-
-impl From<Behaviour> for OutOfRange {
-    fn from(behaviour: Behaviour) -> Self {
-        match behaviour {
-            Behaviour::Clamp => OutOfRange::Clamp,
-            Behaviour::Wrap => OutOfRange::Wrap,
-        }
-    }
 }

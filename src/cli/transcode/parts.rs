@@ -1,17 +1,26 @@
 //! `transcode` in parts: one job over many processes, by whatever starts a command with a number.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::cli::part_number::PartNumber;
 use crate::cli::report_file::ReportFile;
 use crate::cli::session::{Session, print_as_it_is};
-use crate::cli::{ExitStatus, require};
+use crate::cli::{ExitStatus, require, value};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ChangeOptions, RunOptions, TranscodeOptions};
 use crate::operation::transcode::parts::{
     Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
 };
 use crate::report::{parts_text, transcode_text};
+
+const ENGINES: [(&str, Engine); 4] = [
+    ("slurm", Engine::Slurm),
+    ("kubernetes", Engine::Kubernetes),
+    ("dask", Engine::Dask),
+    ("snakemake", Engine::Snakemake),
+];
+const PASSES: [(&str, PassName); 3] =
+    [("range", PassName::Range), ("staging", PassName::Staging), ("write", PassName::Write)];
 
 /// One job over many machines.
 #[derive(Debug, Args)]
@@ -32,7 +41,7 @@ pub(super) struct PartsArguments {
     partition: Option<PartNumber>,
 
     /// Pass of the part [default: the first that is not complete]
-    #[arg(long, value_name = "NAME", requires = "partition", value_parser = pass, help_heading = "Several machines", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", requires = "partition", value_parser = value::one_of(&PASSES), hide_possible_values = true, help_heading = "Several machines", hide_short_help = true)]
     pass: Option<PassName>,
 
     /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
@@ -50,46 +59,22 @@ pub(super) struct PartsArguments {
     /// Print a script for the whole job: slurm, kubernetes, dask or snakemake
     ///
     /// Options of stores, --threads and --max-memory are passed on. Secrets are refused: set them in the environment.
-    #[arg(long, value_enum, value_name = "ENGINE", hide_possible_values = true, conflicts_with_all = ["init", "partition", "status", "finish"], help_heading = "Several machines", hide_short_help = true)]
-    print_script: Option<ScriptEngine>,
-}
-
-/// What starts the parts of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ScriptEngine {
-    Slurm,
-    Kubernetes,
-    Dask,
-    Snakemake,
-}
-
-impl From<ScriptEngine> for Engine {
-    fn from(engine: ScriptEngine) -> Self {
-        match engine {
-            ScriptEngine::Slurm => Engine::Slurm,
-            ScriptEngine::Kubernetes => Engine::Kubernetes,
-            ScriptEngine::Dask => Engine::Dask,
-            ScriptEngine::Snakemake => Engine::Snakemake,
-        }
-    }
-}
-
-fn pass(name: &str) -> Result<PassName, String> {
-    PassName::of(name).ok_or_else(|| "the passes are range, staging and write".to_owned())
+    #[arg(long, value_parser = value::one_of(&ENGINES), value_name = "ENGINE", hide_possible_values = true, conflicts_with_all = ["init", "partition", "status", "finish"], help_heading = "Several machines", hide_short_help = true)]
+    print_script: Option<Engine>,
 }
 
 impl PartsArguments {
-    /// Whether any of them is given.
+    /// True if any of them is given.
     pub(super) fn is_given(&self) -> bool {
         self.init || self.goes_by_plan() || self.first_index.is_some()
     }
 
-    /// Whether a script is asked for.
+    /// True for `--print-script`.
     pub(super) fn prints_script(&self) -> bool {
         self.print_script.is_some()
     }
 
-    /// Whether a job that was planned before is meant.
+    /// True for a job that was planned before.
     fn goes_by_plan(&self) -> bool {
         self.partition.is_some() || self.status || self.finish || self.print_script.is_some()
     }
@@ -121,7 +106,7 @@ impl PartsArguments {
         }
         check_alone(options)?;
         if let Some(engine) = self.print_script {
-            let script = print_script(options, engine.into(), self.first_index.unwrap_or(0), access)?;
+            let script = print_script(options, engine, self.first_index.unwrap_or(0), access)?;
             print_as_it_is(|output| output.write_all(script.as_bytes()))?;
             return Ok(ExitStatus::Done);
         }

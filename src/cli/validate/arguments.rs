@@ -1,4 +1,4 @@
-//! What `validate` takes, and which of its three tasks that is.
+//! Arguments of `validate`, and its three tasks.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -17,29 +17,16 @@ use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
 use crate::operation::validate_result::Partition;
 use crate::store::Location;
 
-const EXAMPLES: &str = r"Examples (more: zarrcast validate --help):
-  zarrcast validate climate.zarr
-  zarrcast validate --level data --deny warnings climate.zarr
-  zarrcast validate copy.zarr --against climate.zarr --atol 0.005
-  zarrcast validate --explain ZC201";
+const EXAMPLES: &str = include_str!("../examples/validate.short.txt");
 
-const MORE_EXAMPLES: &str = r"Examples:
-  Documents and keys of every node of a hierarchy:
-    zarrcast validate climate.zarr
+const MORE_EXAMPLES: &str = include_str!("../examples/validate.txt");
 
-  Every chunk decoded, warnings refused, for a pull request:
-    zarrcast validate --level data --deny warnings \
-      --format github climate.zarr
-
-  Does a copy hold the same values, whatever its codecs?
-    zarrcast validate copy.zarr --against climate.zarr \
-      --atol 0.005
-
-  The findings as a page to show and to print:
-    zarrcast validate --report climate.html climate.zarr
-
-  What a code means:
-    zarrcast validate --explain ZC201";
+const LEVELS: [(&str, ValidateLevel); 4] = [
+    ("metadata", ValidateLevel::Metadata),
+    ("keys", ValidateLevel::Keys),
+    ("index", ValidateLevel::Index),
+    ("data", ValidateLevel::Data),
+];
 
 /// Check stores: metadata, keys, shard indexes, every chunk
 ///
@@ -61,8 +48,8 @@ pub(in crate::cli) struct ValidateArguments {
     /// Depth: metadata, keys, index or data [default: keys]
     ///
     /// The default is metadata for a store that does not list, such as a web server.
-    #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_enum, help_heading = "Check")]
-    level: Option<Level>,
+    #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_parser = value::one_of(&LEVELS), help_heading = "Check")]
+    level: Option<ValidateLevel>,
 
     /// Take a code, or all warnings, as errors
     #[arg(long, value_name = "CODE", value_parser = denied, help_heading = "Check")]
@@ -155,19 +142,6 @@ pub(in crate::cli) struct ValidateArguments {
     pub(in crate::cli) common: CommonArguments,
 }
 
-/// How deep to look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Level {
-    /// The documents
-    Metadata,
-    /// And the keys: unknown, out of the grid, truncated, absent
-    Keys,
-    /// And the shard indexes
-    Index,
-    /// And every chunk, decoded whole, its checksums verified
-    Data,
-}
-
 /// In what form to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -183,7 +157,7 @@ pub(super) enum Format {
     Sarif,
 }
 
-/// What `--partition` takes: the number of a share, and how many there are.
+/// `--partition`: the number of a share, and the number of shares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Share(PartNumber, u64);
 
@@ -203,9 +177,9 @@ impl FromStr for Share {
 
 impl Share {
     /// The share, of a run at this level.
-    fn partition(self, first_index: Option<u64>, level: Level) -> Result<Partition, OperationError> {
+    fn partition(self, first_index: Option<u64>, level: ValidateLevel) -> Result<Partition, OperationError> {
         let Share(number, count) = self;
-        if !matches!(level, Level::Data | Level::Index) {
+        if !matches!(level, ValidateLevel::Data | ValidateLevel::Index) {
             let message =
                 "--partition needs --level data or index: at other levels no stored objects are read";
             return Err(
@@ -220,14 +194,14 @@ impl Share {
     }
 }
 
-/// What `--deny` takes.
+/// `--deny`: all warnings, or one code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Denied {
     Warnings,
     Code(Code),
 }
 
-/// What the command is to do.
+/// The task of the command.
 #[derive(Debug)]
 pub(super) enum Task {
     /// Check stores.
@@ -286,7 +260,8 @@ impl ValidateArguments {
         let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
         let all_list = stores.iter().all(|store| store.node().abilities().lists);
-        let level = self.level.unwrap_or(if all_list { Level::Keys } else { Level::Metadata });
+        let level =
+            self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
         let share = |share: Share| share.partition(self.first_index, level);
         let partition = self.partition.map(share).transpose()?;
         let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
@@ -296,7 +271,7 @@ impl ValidateArguments {
             common: self.common.options(),
             stores,
             node: self.node,
-            level: level.into(),
+            level,
             deny_warnings: self.deny.contains(&Denied::Warnings),
             deny: self.deny.into_iter().filter_map(Denied::code).collect(),
             allow: self.allow,
@@ -311,17 +286,6 @@ impl ValidateArguments {
 /// The document of `--expect`.
 fn expectations(path: PathBuf) -> anyhow::Result<Object> {
     Document::File(path).object("expect")
-}
-
-impl From<Level> for ValidateLevel {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::Metadata => ValidateLevel::Metadata,
-            Level::Keys => ValidateLevel::Keys,
-            Level::Index => ValidateLevel::Index,
-            Level::Data => ValidateLevel::Data,
-        }
-    }
 }
 
 impl Denied {
