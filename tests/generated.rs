@@ -17,7 +17,7 @@ fn page_of_rules_has_all_of_them() {
     expect_page("docs/rules.md", &rule_page().unwrap());
 }
 
-/// The chapter of the guide: a table, then the page of each rule, which mdBook takes from where `--explain` has it.
+/// The chapter of the guide: a table, then the page of each rule, as `--explain` has it.
 fn rule_page() -> Result<String, std::fmt::Error> {
     let mut page = "\
 # Rules
@@ -35,11 +35,10 @@ What `zarrcast validate` finds. Each rule has a code and a name, which stay as t
         writeln!(page, "| [{code}](#{code}) | {name} | {severity} | {} |", rule.title())?;
     }
     for rule in ALL.iter().chain(RETIRED) {
-        // The heading is written here for its anchor; the lines below it are the page's own.
-        let (code, name) = (rule.code, rule.name);
-        let title = rule.title();
-        writeln!(page, "\n# {code} {name}: {title} {{#{code}}}\n")?;
-        writeln!(page, "{{{{#include ../src/diagnostic/page/{code}.md:2:}}}}")?;
+        // The anchor is read by forges and by mdBook alike.
+        let (code, name, title) = (rule.code, rule.name, rule.title());
+        let (_, body) = rule.page().split_once('\n').unwrap_or_default();
+        writeln!(page, "\n<a id=\"{code}\"></a>\n\n# {code} {name}: {title}\n\n{}", body.trim())?;
     }
     Ok(page)
 }
@@ -82,4 +81,21 @@ fn completions_folder_is_what_the_program_generates() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(committed, names, "{help}");
+}
+
+#[test]
+fn manual_pages_explain_every_option_and_have_the_usual_sections() {
+    for (name, text) in zarrcast::cli::generated_files().unwrap() {
+        let text = String::from_utf8(text).unwrap();
+        if !name.ends_with(".1") {
+            continue;
+        }
+        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"] {
+            let heading = [section.to_owned(), format!("\"{section}\"")].map(|title| format!(".SH {title}\n"));
+            assert!(heading.iter().any(|heading| text.contains(heading)), "{name}: {section}");
+        }
+        for option in text.split("\n.TP\n").skip(1) {
+            assert!(option.lines().nth(1).is_some_and(|line| !line.starts_with(".SH")), "{name}: {option}");
+        }
+    }
 }

@@ -5,10 +5,20 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
+use clap_mangen::Man;
+use roff::{Roff, roman};
 
 use super::{ExitStatus, NAME, session, suggested};
 use crate::operation::error::OperationError;
 use crate::store::file;
+
+const EXIT_STATUSES: &str = "\
+0  done
+1  the data or the request is wrong, or there is a finding at error level
+2  usage: unknown or contradictory options
+3  the work could not be done
+4  a part of a job started before the previous pass was complete
+129, 130, 143  stopped by SIGHUP, SIGINT or SIGTERM";
 
 /// Print the completions for a shell
 #[derive(Debug, Args)]
@@ -71,11 +81,50 @@ fn manual_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     Ok(pages)
 }
 
+/// A manual page by the conventions of man-pages(7). It has no date and no version: it changes when the command does.
 fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>)> {
-    let mut text = Vec::new();
-    // No date and no version: the page changes when the command does.
-    clap_mangen::Man::new(command.clone()).title(name.to_uppercase()).source(NAME).render(&mut text)?;
+    let usage = command.clone().render_usage().to_string();
+    let examples =
+        command.get_after_long_help().or_else(|| command.get_after_help()).map(ToString::to_string);
+    let examples = examples.unwrap_or_default().replace("Examples:\n", "").replace("Example:\n", "");
+    let mut others: Vec<String> =
+        command.get_subcommands().map(|other| format!("{name}-{}", other.get_name())).collect();
+    if others.is_empty() {
+        others.push(NAME.to_owned());
+    }
+    // Options that `-h` leaves out have their text here.
+    let whole =
+        command.clone().mut_args(|argument| match (argument.get_long_help(), argument.get_help().cloned()) {
+            (None, Some(help)) => argument.long_help(help),
+            _ => argument,
+        });
+    let (man, mut text) = (Man::new(whole).title(name.to_uppercase()).source(NAME), Vec::new());
+    man.render_title(&mut text)?;
+    man.render_name_section(&mut text)?;
+    section("SYNOPSIS", usage.trim_start_matches("Usage: ")).to_writer(&mut text)?;
+    man.render_description_section(&mut text)?;
+    man.render_options_section(&mut text)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut text)?;
+    }
+    section("EXIT STATUS", EXIT_STATUSES).to_writer(&mut text)?;
+    if !examples.is_empty() {
+        section("EXAMPLES", &examples).to_writer(&mut text)?;
+    }
+    let others: Vec<String> = others.iter().map(|other| format!("{other}(1)")).collect();
+    section("SEE ALSO", &others.join(", ")).to_writer(&mut text)?;
     Ok((format!("{name}.1"), text))
+}
+
+/// A section whose lines stay as they are.
+fn section(heading: &str, text: &str) -> Roff {
+    let mut section = Roff::new();
+    section.control("SH", [heading]).control("nf", []);
+    for line in text.trim_end().lines() {
+        section.text([roman(line)]);
+    }
+    section.control("fi", []);
+    section
 }
 
 /// Every generated file, by name: what `completions/` of the repository holds.
