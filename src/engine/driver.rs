@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, PoisonError};
 
 use super::ahead::{ReadAhead, Reads};
 use crate::array::chunk_set::ChunkSet;
@@ -115,14 +115,19 @@ impl Driver {
         let slot = if self.pool.is_some() { rayon::current_thread_index().unwrap_or(0) } else { 0 };
         match workspaces[slot % workspaces.len()].try_lock() {
             Ok(mut workspace) => work(&mut workspace),
-            // A panic leaves a workspace of plain buffers, which any chunk may use again.
-            Err(TryLockError::Poisoned(workspace)) => work(&mut workspace.into_inner()),
-            Err(TryLockError::WouldBlock) => work(&mut W::default()),
+            Err(_) => work(&mut W::default()),
         }
     }
 
-    /// Does `work` for each chunk with a workspace of the thread's own, and gives the results to `fold` in the order
-    /// of the set. After a fault no later chunk is begun; the fault of the earliest chunk is returned.
+    /// Does `work`, unless it was asked to stop; a panic becomes a fault.
+    fn checked<R>(&self, work: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
+        guarded(|| {
+            self.interrupt.check()?;
+            work()
+        })
+    }
+
+    /// [`Driver::run_ahead`] where nothing is told to a store.
     pub fn run<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
@@ -132,17 +137,46 @@ impl Driver {
         self.run_ahead(chunks, &[], work, fold)
     }
 
-    /// The same, telling the stores of what the work reads ahead of it what that will be.
+    /// Does `work` for each chunk with a workspace of the thread's own, and gives the results to `fold` in the order
+    /// of the set. After a fault no later chunk is begun; the fault of the earliest chunk is returned. The stores of what
+    /// the work `reads` are told ahead of it.
     pub fn run_ahead<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
         reads: &[&dyn Reads],
         work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
+        fold: impl FnMut(u64, R),
+    ) -> Result<(), ChunkFault> {
+        let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
+        let work = |workspace: &mut W, index| self.checked(|| work(workspace, index));
+        self.run_batches(chunks, reads, batch, work, fold)
+    }
+
+    /// Does `work` for each chunk, whatever becomes of the others, and gives the results to `fold` in the order of the
+    /// set, at most `batch` of them gathered at a time.
+    pub fn run_each<W: Default + Send, R: Send>(
+        &self,
+        chunks: &ChunkSet,
+        reads: &[&dyn Reads],
+        batch: u64,
+        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
+        fold: impl FnMut(u64, Result<R, Fault>),
+    ) {
+        let work = |workspace: &mut W, index| Ok(self.checked(|| work(workspace, index)));
+        // No unit fails.
+        let _ = self.run_batches(chunks, reads, batch.max(1), work, fold);
+    }
+
+    fn run_batches<W: Default + Send, R: Send>(
+        &self,
+        chunks: &ChunkSet,
+        reads: &[&dyn Reads],
+        batch: u64,
+        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
         mut fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
         let ahead = ReadAhead::of(reads, chunks);
         let workspaces: Vec<Mutex<W>> = self.workspaces();
-        let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
         let failed_at = AtomicU64::new(u64::MAX);
         let (mut first, mut waiting) = (0, Vec::new());
         while first < chunks.len() && failed_at.load(Ordering::Relaxed) == u64::MAX {
@@ -154,7 +188,7 @@ impl Driver {
                 for ahead in &ahead {
                     ahead.begin(place);
                 }
-                let result = self.unit(&workspaces, |workspace| work(workspace, index));
+                let result = self.with_own(&workspaces, |workspace| work(workspace, index));
                 if result.is_err() {
                     failed_at.fetch_min(place, Ordering::Relaxed);
                 }
@@ -170,50 +204,6 @@ impl Driver {
         fold_all(waiting, &mut fold)
     }
 
-    /// Does a unit with what the thread that calls keeps, unless the work was asked to stop; a panic becomes a fault.
-    fn unit<W: Default, R>(
-        &self,
-        workspaces: &[Mutex<W>],
-        work: impl FnOnce(&mut W) -> Result<R, Fault>,
-    ) -> Result<R, Fault> {
-        self.with_own(workspaces, |workspace| {
-            guarded(|| {
-                self.interrupt.check()?;
-                work(workspace)
-            })
-        })
-    }
-
-    /// Does `work` for each chunk, whatever becomes of the others, and gives the results to `fold` in the order of the
-    /// set, at most `batch` of them gathered at a time. The stores of what it reads are told ahead of it.
-    pub fn run_each<W: Default + Send, R: Send>(
-        &self,
-        chunks: &ChunkSet,
-        reads: &[&dyn Reads],
-        batch: u64,
-        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
-        mut fold: impl FnMut(u64, Result<R, Fault>),
-    ) {
-        let ahead = ReadAhead::of(reads, chunks);
-        let workspaces: Vec<Mutex<W>> = self.workspaces();
-        let mut first = 0;
-        while first < chunks.len() {
-            let end = (first + batch.max(1)).min(chunks.len());
-            let count = usize::try_from(end - first).unwrap_or(0);
-            let index_of = |item: usize| chunks.nth(first + item as u64).unwrap_or(0);
-            let results = self.map(&workspaces, count, |workspace, item| {
-                for ahead in &ahead {
-                    ahead.begin(first + item as u64);
-                }
-                work(workspace, index_of(item))
-            });
-            for (item, result) in results.into_iter().enumerate() {
-                fold(index_of(item), result);
-            }
-            first = end;
-        }
-    }
-
     /// Does `work` for each of `0..count` with a workspace of the thread's own; the results in order.
     pub fn map<W: Default + Send, R: Send>(
         &self,
@@ -221,7 +211,7 @@ impl Driver {
         count: usize,
         work: impl Fn(&mut W, usize) -> Result<R, Fault> + Sync,
     ) -> Vec<Result<R, Fault>> {
-        self.each(count, |item| self.unit(workspaces, |workspace| work(workspace, item)))
+        self.each(count, |item| self.with_own(workspaces, |workspace| self.checked(|| work(workspace, item))))
     }
 }
 

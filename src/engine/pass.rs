@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use super::ahead::{ReadAhead, Reads, reads_all};
+use super::ahead::{Reads, reads_all};
 use super::decoded_block::DecodedBlock;
-use super::driver::{Driver, guarded};
+use super::driver::Driver;
 use super::journal::PassProgress;
 use super::progress::Progress;
 use super::report::ObjectReport;
@@ -78,23 +78,19 @@ pub(super) fn run(
         ChunkFault { index, fault: fault.of_destination(index) }
     };
     let (units, reads): (ChunkSet, [&dyn Reads; 1]) = (pass.units(), [pass]);
-    if !pass.shares_units(&units, driver.num_threads()) {
-        let alone = driver.alone();
+    // Where all threads share each unit, the units are done one after the other here.
+    let alone = driver.alone();
+    let run = if pass.shares_units(&units, driver.num_threads()) {
+        let buffers = driver.workspaces();
+        let work = |block: &mut DecodedBlock, unit| {
+            pass.unit(unit, &mut Workers { driver, buffers: &buffers, block })
+        };
+        alone.run_ahead(&units, &reads, work, |_, report| fold(report))
+    } else {
         let work = |(buffers, block): &mut ([Mutex<ObjectBuffers>; 1], DecodedBlock), unit| {
             pass.unit(unit, &mut Workers { driver: &alone, buffers, block })
         };
-        return driver.run_ahead(&units, &reads, work, |_, report| fold(report)).map_err(located);
-    }
-    let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
-    let mut block = DecodedBlock::default();
-    let ahead = ReadAhead::of(&reads, &units);
-    for (place, index) in (0..).zip(units.iter()) {
-        for ahead in &ahead {
-            ahead.begin(place);
-        }
-        let workers = &mut Workers { driver, buffers: &buffers, block: &mut block };
-        let done = guarded(|| pass.unit(index, workers));
-        fold(done.map_err(|fault| located(ChunkFault { index, fault }))?);
-    }
-    Ok(())
+        driver.run_ahead(&units, &reads, work, |_, report| fold(report))
+    };
+    run.map_err(located)
 }
