@@ -44,7 +44,7 @@ pub struct CacheEntry {
 
 impl CacheEntry {
     fn size(&self) -> u64 {
-        (self.bytes.len() as u64).saturating_add(BESIDE)
+        size(self.bytes.len())
     }
 }
 
@@ -93,18 +93,31 @@ impl ChunkCache {
 }
 
 impl ArrayCache {
-    /// Room for a chunk of so many bytes, if one of this chain is worth keeping and there is any.
-    pub fn room(&self, chain: &BoundChain, bytes: usize) -> Option<Reservation> {
-        let Owner { cache, array, is_far } = self.0.as_ref()?;
-        let size = (bytes as u64).saturating_add(BESIDE);
+    /// Whether a chunk of so many bytes behind this chain is worth keeping, and there is room for it.
+    pub fn wants(&self, chain: &BoundChain, bytes: usize) -> bool {
+        self.with_room(chain, bytes).is_some()
+    }
+
+    /// Keeps the chunk at a position, of which `stored` bytes were read, where it is wanted.
+    pub fn keep(&self, position: &[u64], chain: &BoundChain, bytes: &[u8], stored: u64) {
+        let Some((owner, mut held)) = self.with_room(chain, bytes.len()) else { return };
+        let order = held.count;
+        held.count += 1;
+        held.bytes += size(bytes.len());
+        // The others go on while it is copied.
+        drop(held);
+        let chunk = Arc::new(CacheEntry { bytes: Box::from(bytes), stored, order });
+        let mut held = owner.cache.held();
+        let before = held.chunks.insert((owner.array, position.into()), chunk);
+        held.bytes -= before.map_or(0, |before| before.size());
+    }
+
+    fn with_room(&self, chain: &BoundChain, bytes: usize) -> Option<(&Owner, MutexGuard<'_, Held>)> {
+        let owner = self.0.as_ref()?;
         let is_plain = chain.stores_elements(as_index(chain.decoded_bytes()));
-        let mut held = cache.held();
-        let has_room = size <= held.most.saturating_sub(held.bytes);
-        if !has_room || (is_plain && size > MOST_PLAIN && !is_far) {
-            return None;
-        }
-        held.bytes += size;
-        Some(Reservation { cache: cache.clone(), array: *array, size })
+        let held = owner.cache.held();
+        let has_room = size(bytes) <= held.most.saturating_sub(held.bytes);
+        (has_room && (owner.is_far || !is_plain || size(bytes) <= MOST_PLAIN)).then_some((owner, held))
     }
 
     /// The chunk at a position, if it is kept; it stays so.
@@ -135,35 +148,9 @@ impl ArrayCache {
     }
 }
 
-/// Room that is set aside for a chunk; given back where none is put there.
-#[derive(Debug)]
-pub struct Reservation {
-    cache: ChunkCache,
-    array: usize,
-    size: u64,
-}
-
-impl Reservation {
-    /// Puts the chunk at a position there, of which `stored` bytes were read.
-    pub fn fill(self, position: &[u64], bytes: &[u8], stored: u64) {
-        if (bytes.len() as u64).saturating_add(BESIDE) > self.size {
-            return;
-        }
-        let (key, bytes) = ((self.array, Box::from(position)), Box::from(bytes));
-        let mut held = self.cache.held();
-        let chunk = CacheEntry { bytes, stored, order: held.count };
-        held.count += 1;
-        // What is set aside is given back below.
-        held.bytes += chunk.size();
-        let before = held.chunks.insert(key, Arc::new(chunk));
-        held.bytes -= before.map_or(0, |before| before.size());
-    }
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        self.cache.held().bytes -= self.size;
-    }
+/// What a chunk of so many bytes takes.
+fn size(bytes: usize) -> u64 {
+    (bytes as u64).saturating_add(BESIDE)
 }
 
 #[cfg(test)]
@@ -185,11 +172,9 @@ mod tests {
     }
 
     fn put(kept: &ArrayCache, position: &[u64], byte: u8, stored: u64) -> bool {
-        let room = kept.room(&chain(&["bytes", "crc32c"], 1000), 1000);
-        let has_room = room.is_some();
-        if let Some(room) = room {
-            room.fill(position, &[byte; 1000], stored);
-        }
+        let chain = chain(&["bytes", "crc32c"], 1000);
+        let has_room = kept.wants(&chain, 1000);
+        kept.keep(position, &chain, &[byte; 1000], stored);
         has_room
     }
 
@@ -228,28 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn room_that_is_not_used_is_given_back() {
-        let cache = ChunkCache::default();
-        cache.limit(2000);
-        let kept = cache.part(false);
-        let chain = chain(&["bytes", "crc32c"], 1000);
-        let room = kept.room(&chain, 1000);
-        assert!(room.is_some() && kept.room(&chain, 1000).is_none());
-        drop(room);
-        kept.room(&chain, 1000).unwrap().fill(&[0], &[0; 1001], 0);
-        assert!(kept.get(&[0]).is_none(), "it has more bytes than room was made for");
-        assert!(put(&kept, &[0], 1, 1));
-    }
-
-    #[test]
     fn large_chunks_that_are_their_elements_are_not_kept_nor_any_without_a_cache() {
         let cache = ChunkCache::default();
         cache.limit(u64::MAX);
-        let is_kept = |codecs: &[&str], bytes: u64| {
-            cache.part(false).room(&chain(codecs, bytes), as_index(bytes)).is_some()
-        };
+        let is_kept =
+            |codecs: &[&str], bytes: u64| cache.part(false).wants(&chain(codecs, bytes), as_index(bytes));
         assert!(is_kept(&["bytes"], 1000) && !is_kept(&["bytes"], MOST_PLAIN));
         assert!(is_kept(&["bytes", "crc32c"], 1 << 30));
-        assert!(ArrayCache::default().room(&chain(&["bytes"], 10), 10).is_none());
+        assert!(!ArrayCache::default().wants(&chain(&["bytes"], 10), 10));
     }
 }

@@ -144,7 +144,7 @@ impl StoredArray {
             return Ok(InPieces::NotGiven);
         }
         // A chunk that is kept has to be in memory whole.
-        if self.cache.room(&self.chain, as_index(self.chunk_bytes())).is_some() {
+        if self.cache.wants(&self.chain, as_index(self.chunk_bytes())) {
             return Ok(InPieces::NotGiven);
         }
         let Some(mut reader) = self.open_object(index)? else { return Ok(InPieces::Absent) };
@@ -186,15 +186,12 @@ impl StoredArray {
                 buffers.bytes.extend_from_slice(&chunk.bytes);
                 return visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?));
             }
-            let room = cache.room(chain, as_index(chain.decoded_bytes()));
             if !object.read_encoded(place, buffers)? {
                 return visit(&subchunk, None);
             }
             let stored = buffers.bytes.len() as u64;
             undo_bytes(chain, buffers)?;
-            if let Some(room) = room {
-                room.fill(&position, &buffers.bytes, stored);
-            }
+            cache.keep(&position, chain, &buffers.bytes, stored);
             visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?))
         })
     }
