@@ -58,9 +58,6 @@ struct Told {
     next: u64,
     /// Units that have not begun: their places, and how many parts and bytes they will read.
     waiting: VecDeque<(u64, usize, u64)>,
-    /// Parts and bytes of them all.
-    requests: usize,
-    bytes: u64,
     /// The last parts.
     latest: VecDeque<(String, Part)>,
 }
@@ -83,27 +80,27 @@ impl<'a> ReadAhead<'a> {
     pub fn begin(&self, place: u64) {
         // Held while it is told: another thread's unit does not begin before the store has heard of it.
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        while told.waiting.front().is_some_and(|(waiting, ..)| *waiting <= place)
-            && let Some((_, requests, bytes)) = told.waiting.pop_front()
-        {
-            told.requests -= requests;
-            told.bytes -= bytes;
-        }
+        told.waiting.retain(|(waiting, ..)| *waiting > place);
         let ((source, object_bytes), mut soon) = (self.reads.source(), Vec::new());
         while let Some(unit) = self.units.nth(told.next)
-            && (told.next <= place || (told.requests < self.most.requests && told.bytes < self.most.bytes))
+            && (told.next <= place || told.is_less_than(self.most))
         {
-            let (first, mut bytes) = (soon.len(), 0_u64);
+            let (mut requests, mut bytes) = (0, 0_u64);
             self.reads.reads(unit, &mut |key, part| {
-                if soon.len() - first < MOST_OF_A_UNIT && told.is_new(key, part) {
-                    soon.push((key.to_owned(), part));
+                if requests < MOST_OF_A_UNIT && told.is_new(key, part) {
+                    requests += 1;
                     bytes = bytes.saturating_add(match part {
                         Part::Whole => object_bytes,
                         Part::Range { length, .. } | Part::Last(length) => length,
                     });
+                    soon.push((key.to_owned(), part));
                 }
             });
-            told.wait(place, soon.len() - first, bytes);
+            if told.next > place {
+                let next = told.next;
+                told.waiting.push_back((next, requests, bytes));
+            }
+            told.next += 1;
         }
         if !soon.is_empty() {
             source.prefetch(&soon);
@@ -122,16 +119,13 @@ impl Told {
         true
     }
 
-    /// Counts what the next unit will read, unless it begins: then it waits no more.
-    fn wait(&mut self, begun: u64, requests: usize, bytes: u64) {
-        if self.next > begun {
-            // Sums that are taken apart again do not saturate.
-            let bytes = bytes.min(u64::MAX - self.bytes);
-            self.waiting.push_back((self.next, requests, bytes));
-            self.requests += requests;
-            self.bytes += bytes;
-        }
-        self.next += 1;
+    /// Whether what waits is less than the store wants to know.
+    fn is_less_than(&self, most: PrefetchLimit) -> bool {
+        let add = |(requests, bytes): (usize, u64), waiting: &(u64, usize, u64)| {
+            (requests + waiting.1, bytes.saturating_add(waiting.2))
+        };
+        let (requests, bytes) = self.waiting.iter().fold((0, 0), add);
+        requests < most.requests && bytes < most.bytes
     }
 }
 
@@ -165,12 +159,7 @@ pub fn index_part(sharding: &BoundSharding) -> Part {
     }
 }
 
-/// Gives what is read first of the objects of a job's source that overlap an object of its destination.
-pub fn reads_under(transfer: &Transfer, object: u64, each: &mut dyn FnMut(&str, Part)) {
-    reads_in(transfer, &transfer.destination.region_of(object), each);
-}
-
-/// The same of a box of its destination.
+/// Gives what is read first of the objects of a job's source that overlap a box of its destination.
 pub fn reads_in(transfer: &Transfer, region: &Region, each: &mut dyn FnMut(&str, Part)) {
     let source = &transfer.source;
     reads_of_box(source, &transfer.in_source(region), stays_open(source), each);

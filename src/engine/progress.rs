@@ -4,33 +4,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A listener to one piece of work, counted in bytes. Called from worker threads.
 pub trait Progress: Send + Sync {
-    /// The work begins: `length` bytes in all, if that is known, under this name.
-    fn start(&self, name: &str, length: Option<u64>);
-    /// `bytes` more are done.
-    fn advance(&self, bytes: u64);
+    /// The work begins: `_length` bytes in all, if that is known, under this name.
+    fn start(&self, _name: &str, _length: Option<u64>) {}
+    /// So many more bytes are done.
+    fn advance(&self, _bytes: u64) {}
     /// The work has ended, well or not.
-    fn finish(&self);
+    fn finish(&self) {}
 }
 
 /// Nobody listens.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
-impl Progress for Silent {
-    fn start(&self, _name: &str, _length: Option<u64>) {}
-    fn advance(&self, _bytes: u64) {}
-    fn finish(&self) {}
-}
+impl Progress for Silent {}
 
 /// A piece of a larger work, which shares the one bar of it: its own beginning and end are not told.
 pub struct Piece<'a>(pub &'a dyn Progress);
 
 impl Progress for Piece<'_> {
-    fn start(&self, _name: &str, _length: Option<u64>) {}
     fn advance(&self, bytes: u64) {
         self.0.advance(bytes);
     }
-    fn finish(&self) {}
 }
 
 /// A piece of a larger work whose bytes are only known when it begins: what is done of it is told as that part of a
@@ -83,11 +77,9 @@ mod tests {
     struct Counter(AtomicU64);
 
     impl Progress for Counter {
-        fn start(&self, _name: &str, _length: Option<u64>) {}
         fn advance(&self, bytes: u64) {
             self.0.fetch_add(bytes, Ordering::Relaxed);
         }
-        fn finish(&self) {}
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::metadata::array::ArrayMetadata;
 use crate::store::{Node, StoreError};
 
 /// Objects that a thread does at a time.
-const AT_ONCE: u64 = 256;
+const AT_ONCE: usize = 256;
 
 /// Removes the objects of an array that are not done. Where some are assigned to a run, no others are looked at: they are
 /// others' work, and so many that they are not listed. Those that are done are durable once the node is synced.
@@ -18,15 +18,13 @@ pub fn remove_unfinished(
     part: &PassProgress<'_>,
     driver: &Driver,
 ) -> Result<(), StoreError> {
-    let Some(assigned) = part.assigned() else {
-        if node.abilities().is_remote {
-            // Objects come whole there, or not at all: those that have no line are written again, without being removed.
-            return Ok(());
-        }
-        let unfinished = list_with_sizes(node, metadata, driver)?.present.without(part.done());
-        return unfinished.iter().try_for_each(|index| node.remove(&key(index, metadata)).map(drop));
+    let unfinished = match part.assigned() {
+        Some(assigned) => assigned.without(part.done()),
+        // Objects come whole there, or not at all: those that have no line are written again, without being removed.
+        None if node.abilities().is_remote => return Ok(()),
+        None => list_with_sizes(node, metadata, driver)?.present.without(part.done()),
     };
-    remove_objects(node, metadata, &assigned.without(part.done()), driver)
+    remove_objects(node, metadata, &unfinished, driver)
 }
 
 /// Removes some objects of an array, whether they are there or not.
@@ -36,7 +34,7 @@ pub fn remove_objects(
     objects: &ChunkSet,
     driver: &Driver,
 ) -> Result<(), StoreError> {
-    each(objects, driver, |index| node.remove(&key(index, metadata)).map(drop)).map(drop)
+    each(objects, driver, |index| node.remove(&key(index, metadata)).map(|_| 0)).map(drop)
 }
 
 /// Bytes that some objects of an array have, one by one: no others are looked at.
@@ -46,30 +44,25 @@ pub fn bytes_of(
     objects: &ChunkSet,
     driver: &Driver,
 ) -> Result<u64, StoreError> {
-    let sizes = each(objects, driver, |index| node.size(&key(index, metadata)))?;
-    Ok(sizes.into_iter().flatten().fold(0, u64::saturating_add))
+    each(objects, driver, |index| Ok(node.size(&key(index, metadata))?.unwrap_or(0)))
 }
 
 fn key(index: u64, metadata: &ArrayMetadata) -> String {
     metadata.chunk_key_encoding.key(&position(index, metadata))
 }
 
-/// Does something with each object, many at a time.
-fn each<R: Send>(
+/// The sum of what each object comes to, many at a time.
+fn each(
     objects: &ChunkSet,
     driver: &Driver,
-    work: impl Fn(u64) -> Result<R, StoreError> + Send + Sync,
-) -> Result<Vec<R>, StoreError> {
-    let pieces: Vec<u64> = (0..objects.len().div_ceil(AT_ONCE)).map(|piece| piece * AT_ONCE).collect();
-    let done = driver.map_plain(&pieces, |first| {
-        let places = *first..(first + AT_ONCE).min(objects.len());
-        places.filter_map(|place| objects.nth(place)).map(&work).collect::<Result<Vec<R>, _>>()
+    work: impl Fn(u64) -> Result<u64, StoreError> + Send + Sync,
+) -> Result<u64, StoreError> {
+    let add = |sum: u64, more: Result<u64, StoreError>| more.map(|more| sum.saturating_add(more));
+    let pieces: Vec<u64> = (0..objects.len()).step_by(AT_ONCE).collect();
+    let sums = driver.map_plain(&pieces, |first| {
+        (*first..).take(AT_ONCE).map_while(|place| objects.nth(place)).map(&work).try_fold(0, add)
     });
-    let mut all = Vec::new();
-    for piece in done {
-        all.extend(piece?);
-    }
-    Ok(all)
+    sums.into_iter().try_fold(0, add)
 }
 
 #[cfg(test)]
