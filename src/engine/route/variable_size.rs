@@ -3,7 +3,6 @@
 //! is; those that do not fit a thread's share are done at the end, one after the other, with all of it.
 
 mod buffers;
-mod cache;
 mod elements;
 mod groups;
 

@@ -1,11 +1,13 @@
 //! What a thread holds while it does subchunks whose size only reading tells, counted as it grows.
 
-use super::cache::SubchunkCache;
+use lru::LruCache;
+
 use crate::array::fault::Fault;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::Workspace;
-use crate::codec::elements::{VlenChain, VlenElements};
+use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::kinds::Contexts;
+use crate::codec::region::as_index;
 use crate::codec::{ChainFault, ChainFaultKind, Recoding};
 use crate::memory::fallibly;
 
@@ -18,17 +20,74 @@ const KEPT_CONTEXTS: u64 = 512 << 10;
 /// What a thread may hold beside the subchunk that it does.
 pub const BETWEEN_SUBCHUNKS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
 
+/// A subchunk that was taken apart, for the next box that needs it.
+#[derive(Debug)]
+pub(super) struct DecodedSubchunk {
+    pub(super) elements: VlenElements,
+    /// Its encoded bytes.
+    pub(super) encoded: u64,
+}
+
+impl DecodedSubchunk {
+    /// Bytes of its elements.
+    fn element_bytes(&self) -> u64 {
+        let places = (self.elements.places.capacity() as u64).saturating_mul(PLACE_BYTES);
+        places.saturating_add(self.elements.bytes.capacity() as u64)
+    }
+
+    /// Bytes that it takes, with its place among the others.
+    fn bytes(&self) -> u64 {
+        const BESIDE: u64 = 256;
+        self.element_bytes().saturating_add(BESIDE)
+    }
+}
+
+/// The array of a subchunk, and its position there.
+pub(super) type SubchunkKey = (usize, Vec<u64>);
+
+/// The subchunks that a thread keeps. Those go first that were used longest ago.
+#[derive(Debug)]
+pub(super) struct SubchunkCache {
+    by_key: LruCache<SubchunkKey, DecodedSubchunk>,
+    bytes: u64,
+}
+
+impl Default for SubchunkCache {
+    fn default() -> Self {
+        SubchunkCache { by_key: LruCache::unbounded(), bytes: 0 }
+    }
+}
+
+impl SubchunkCache {
+    /// The subchunk that was used last.
+    pub(super) fn last(&self) -> Option<&DecodedSubchunk> {
+        self.by_key.peek_mru().map(|(_, last)| last)
+    }
+
+    /// Uses a subchunk, if it is kept.
+    pub(super) fn recall(&mut self, key: &SubchunkKey) -> Option<&DecodedSubchunk> {
+        self.by_key.get(key)
+    }
+
+    /// Drops the subchunk that was used longest ago, unless it is one of the last few; whether it did.
+    fn drop_first(&mut self, last: usize) -> bool {
+        let dropped = if self.by_key.len() > last { self.by_key.pop_lru() } else { None };
+        self.bytes -= dropped.as_ref().map_or(0, |(_, dropped)| dropped.bytes());
+        dropped.is_some()
+    }
+}
+
 /// What a thread keeps from subchunk to subchunk.
 #[derive(Debug, Default)]
 pub struct VariableSizeBuffers {
-    /// Bytes that may be held, and those that are.
+    /// Bytes that may be held.
     most: u64,
-    held: u64,
-    /// Held whatever the subchunk.
+    /// Those that are held whatever the subchunk.
     beside: u64,
+    /// Those that are held for the one that is done, beside subchunks that are kept.
+    held: u64,
     /// What compressors held for a subchunk, at most.
     held_contexts: u64,
-    /// Subchunks that were taken apart.
     pub(super) subchunks: SubchunkCache,
     /// An encoded subchunk of the source.
     pub encoded: Vec<u8>,
@@ -43,17 +102,17 @@ pub struct VariableSizeBuffers {
 impl VariableSizeBuffers {
     /// Begins an object, for which so many bytes may be held, some of them whatever the subchunk.
     pub(super) fn begin(&mut self, bytes: u64, beside: u64) {
-        (self.most, self.held, self.beside) = (bytes, beside, beside);
+        (self.most, self.held, self.beside) = (bytes, 0, beside);
     }
 
     /// Bytes that are free.
     fn left(&self) -> u64 {
-        self.most.saturating_sub(self.held)
+        self.most.saturating_sub(self.with_held(0))
     }
 
-    /// The fault of so many bytes that are not free.
-    fn missing(&self, bytes: u64) -> Fault {
-        Fault::Memory { needed: self.held.saturating_add(bytes) }
+    /// So many bytes, and those that are held.
+    fn with_held(&self, bytes: u64) -> u64 {
+        [self.held, self.beside, self.subchunks.bytes].into_iter().fold(bytes, u64::saturating_add)
     }
 
     /// Begins a subchunk.
@@ -69,57 +128,88 @@ impl VariableSizeBuffers {
             self.held_contexts = 0;
         }
         // Subchunks that are kept leave some room to the others, so that these are not read in vain at first.
-        while self.subchunks.bytes() > self.most / 4 * 3 {
-            self.subchunks.drop_first();
-        }
-        self.held = self.beside.saturating_add(self.subchunks.bytes());
+        while self.subchunks.bytes > self.most / 4 * 3 && self.subchunks.drop_first(0) {}
+        self.held = 0;
     }
 
     /// Takes so many bytes, if they are free, or would be without subchunks that are only kept: all but the last few.
     pub(super) fn take(&mut self, bytes: u64, last: usize) -> Result<(), Fault> {
-        while bytes > self.left() && self.subchunks.len() > last {
-            self.drop_subchunk();
-        }
+        while bytes > self.left() && self.subchunks.drop_first(last) {}
         if bytes > self.left() {
-            return Err(self.missing(bytes));
+            return Err(Fault::Memory { needed: self.with_held(bytes) });
         }
         self.held += bytes;
         Ok(())
     }
 
-    fn drop_subchunk(&mut self) {
-        self.held = self.held.saturating_sub(self.subchunks.drop_first());
+    /// Keeps a subchunk whose bytes were taken, which is used now.
+    pub(super) fn keep(&mut self, key: SubchunkKey, subchunk: DecodedSubchunk) {
+        self.held = self.held.saturating_sub(subchunk.element_bytes());
+        self.subchunks.bytes += subchunk.bytes();
+        self.subchunks.by_key.put(key, subchunk);
+    }
+
+    /// Reads an encoded subchunk; false where it is absent.
+    pub fn read(&mut self, source: &SubchunkSource<'_>, subchunk: &[u64]) -> Result<bool, Fault> {
+        loop {
+            self.workspace.room = Some(self.left());
+            match source.read(subchunk, &mut self.encoded, &mut self.workspace) {
+                Err(fault) if fault.is_of_memory() && self.subchunks.drop_first(0) => {}
+                Err(fault) => return Err(self.in_all(fault)),
+                Ok(false) => return Ok(false),
+                Ok(true) => return self.take(self.encoded.len() as u64, 0).map(|()| true),
+            }
+        }
     }
 
     /// Undoes the codecs of the encoded subchunk that turn bytes into bytes. Of what it takes only that is held which
     /// comes of it.
     pub(super) fn decode(&mut self, chain: &VlenChain) -> Result<Vec<u8>, Fault> {
-        let buffers = chain.num_buffers();
-        let mut framed = Vec::new();
-        let undone = loop {
-            self.workspace.room = Some(self.left() / buffers);
-            match chain.undo(&self.encoded, &mut framed, &mut self.workspace) {
-                Err(fault)
-                    if self.subchunks.len() > 0 && matches!(fault.kind, ChainFaultKind::Room { .. }) =>
-                {
-                    self.drop_subchunk();
-                }
-                undone => break undone,
-            }
-        };
-        let context_bytes = |bytes| chain.context_bytes(bytes);
-        undone.map_err(|fault| self.as_memory(fault, buffers, context_bytes))?;
+        let before = self.held.saturating_sub(self.encoded.len() as u64);
+        let undo = |encoded: &[u8], kept: &mut _, work: &mut _| chain.undo(encoded, kept, work);
+        self.undo_with(chain.num_buffers(), |bytes| chain.context_bytes(bytes), undo)?;
+        let mut framed = std::mem::take(&mut self.kept);
         framed.shrink_to_fit();
-        let cost = self.cost(framed.len() as u64, buffers, context_bytes);
-        self.take(cost, 0)?;
-        let encoded = self.encoded.len() as u64;
         if self.encoded.capacity() > KEPT {
             self.encoded = Vec::new();
         }
         self.workspace.trim(KEPT);
-        let held = self.held.saturating_sub(cost).saturating_sub(encoded);
-        self.held = held.saturating_add(framed.len() as u64);
+        self.held = before.saturating_add(framed.len() as u64);
         Ok(framed)
+    }
+
+    /// Undoes the codecs of the encoded subchunk that differ, those of the source or those of the destination.
+    pub fn undo(&mut self, recoding: &Recoding, is_source: bool) -> Result<(), Fault> {
+        let undo = |encoded: &[u8], kept: &mut _, work: &mut _| recoding.undo(is_source, encoded, kept, work);
+        self.undo_with(recoding.num_buffers(), |bytes| recoding.context_bytes(bytes), undo)
+    }
+
+    /// Undoes codecs that hold so many buffers at a time, and contexts.
+    fn undo_with(
+        &mut self,
+        buffers: u64,
+        context_bytes: impl Fn(u64) -> u64,
+        undo: impl Fn(&[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
+    ) -> Result<(), Fault> {
+        loop {
+            self.workspace.room = Some(self.left() / buffers);
+            let Err(fault) = undo(&self.encoded, &mut self.kept, &mut self.workspace) else {
+                let cost = self.cost(self.kept.len() as u64, buffers, context_bytes);
+                return self.take(cost, 0);
+            };
+            let ChainFaultKind::Room { room, found } = fault.kind else { return Err(fault.into()) };
+            if !self.subchunks.drop_first(0) {
+                // Where the codec does not tell, twice as much may do.
+                let bytes = found.unwrap_or_else(|| room.saturating_mul(2));
+                let cost = self.cost(bytes, buffers, context_bytes);
+                return Err(Fault::Memory { needed: self.with_held(cost) });
+            }
+        }
+    }
+
+    /// Does what the destination has in their place.
+    pub fn redo(&mut self, recoding: &Recoding) -> Result<(), Fault> {
+        Ok(recoding.redo(&self.kept, &mut self.written, &mut self.workspace)?)
     }
 
     /// Encodes a subchunk of elements that fill a box of shape `valid` at its origin; the others are `fill`.
@@ -135,41 +225,10 @@ impl VariableSizeBuffers {
         let cost = self.cost(bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));
         self.take(cost, 0)?;
         self.kept.clear();
-        let size = usize::try_from(bytes).unwrap_or(usize::MAX);
-        fallibly(|| self.kept.try_reserve_exact(size)).map_err(|_| Fault::Memory { needed: bytes })?;
+        fallibly(|| self.kept.try_reserve_exact(as_index(bytes)))
+            .map_err(|_| Fault::Memory { needed: bytes })?;
         chain.frame(elements, valid, fill, &mut self.kept)?;
         Ok(chain.redo(&self.kept, &mut self.written, &mut self.workspace)?)
-    }
-
-    /// Reads an encoded subchunk; false where it is absent.
-    pub fn read(&mut self, source: &SubchunkSource<'_>, subchunk: &[u64]) -> Result<bool, Fault> {
-        loop {
-            self.workspace.room = Some(self.left());
-            match source.read(subchunk, &mut self.encoded, &mut self.workspace) {
-                Err(fault) if self.subchunks.len() > 0 && fault.is_of_memory() => self.drop_subchunk(),
-                Err(fault) => return Err(self.with_held(fault)),
-                Ok(false) => return Ok(false),
-                Ok(true) => {
-                    self.take(self.encoded.len() as u64, 0)?;
-                    return Ok(true);
-                }
-            }
-        }
-    }
-
-    /// Undoes the codecs of the encoded subchunk that differ, those of the source or those of the destination.
-    pub fn undo(&mut self, recoding: &Recoding, is_source: bool) -> Result<(), Fault> {
-        self.workspace.room = Some(self.left() / recoding.num_buffers());
-        let undone = recoding.undo(is_source, &self.encoded, &mut self.kept, &mut self.workspace);
-        let context_bytes = |bytes| recoding.context_bytes(bytes);
-        undone.map_err(|fault| self.as_memory(fault, recoding.num_buffers(), context_bytes))?;
-        let cost = self.cost(self.kept.len() as u64, recoding.num_buffers(), context_bytes);
-        self.take(cost, usize::MAX)
-    }
-
-    /// Does what the destination has in their place.
-    pub fn redo(&mut self, recoding: &Recoding) -> Result<(), Fault> {
-        Ok(recoding.redo(&self.kept, &mut self.written, &mut self.workspace)?)
     }
 
     /// What buffers for a chunk of so many bytes take, and the codecs beside them.
@@ -180,26 +239,11 @@ impl VariableSizeBuffers {
         bytes.saturating_mul(buffers).saturating_add(contexts)
     }
 
-    /// The fault of a chunk that there is no room for; any other stays what it is.
-    fn as_memory(&mut self, fault: ChainFault, buffers: u64, context_bytes: impl Fn(u64) -> u64) -> Fault {
-        match fault.kind {
-            // Where the codec does not tell, twice as much may do.
-            ChainFaultKind::Room { room, found } => {
-                let bytes = found.unwrap_or_else(|| room.saturating_mul(2));
-                let cost = self.cost(bytes, buffers, context_bytes);
-                self.missing(cost)
-            }
-            _ => Fault::Chain(fault),
-        }
-    }
-
     /// A fault of memory, with what is held already.
-    fn with_held(&self, fault: Fault) -> Fault {
+    fn in_all(&self, fault: Fault) -> Fault {
         match fault {
-            Fault::Memory { needed } => self.missing(needed),
-            Fault::At { of, index, fault } => {
-                Fault::At { of, index, fault: Box::new(self.with_held(*fault)) }
-            }
+            Fault::Memory { needed } => Fault::Memory { needed: self.with_held(needed) },
+            Fault::At { of, index, fault } => Fault::At { of, index, fault: Box::new(self.in_all(*fault)) },
             fault => fault,
         }
     }

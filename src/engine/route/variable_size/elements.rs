@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::buffers::VariableSizeBuffers;
-use super::cache::DecodedSubchunk;
+use super::buffers::{DecodedSubchunk, VariableSizeBuffers};
 use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::array::stored::StoredArray;
@@ -73,8 +72,8 @@ impl<'a> ElementReader<'a> {
             return Err(fault);
         }
         let mut elements = VlenElements { bytes: fill.to_vec(), places: Vec::new() };
-        let reserved = fallibly(|| elements.places.try_reserve_exact(as_index(count)));
-        reserved.map_err(|_| Fault::Memory { needed: count.saturating_mul(PLACE_BYTES) })?;
+        fallibly(|| elements.places.try_reserve_exact(as_index(count)))
+            .map_err(|_| Fault::Memory { needed: count.saturating_mul(PLACE_BYTES) })?;
         elements.places.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
         let mut bytes = 0_u64;
         self.each_within(&subchunks, |subchunk| {
@@ -128,7 +127,7 @@ impl<'a> ElementReader<'a> {
             .map_err(|_| Fault::Memory { needed })?;
         chain.places(&bytes, &mut places).map_err(|fault| located(Fault::Chain(fault)))?;
         let elements = VlenElements { bytes, places };
-        buffers.subchunks.keep(DecodedSubchunk { key, elements, encoded });
+        buffers.keep(key, DecodedSubchunk { elements, encoded });
         Ok(Some(encoded))
     }
 
@@ -168,8 +167,8 @@ impl<'a> ElementReader<'a> {
         each(&mut |position| length = length.saturating_add(loaded.element(from(position)).len() as u64));
         // A buffer that grows has room for twice what is in it.
         buffers.take(length.saturating_mul(2), 1)?;
-        let reserved = fallibly(|| elements.bytes.try_reserve(as_index(length)));
-        reserved.map_err(|_| Fault::Memory { needed: length })?;
+        fallibly(|| elements.bytes.try_reserve(as_index(length)))
+            .map_err(|_| Fault::Memory { needed: length })?;
         let Some(loaded) = buffers.subchunks.last().map(|last| &last.elements) else { return Ok(()) };
         let mut to = vec![0; start.len()];
         each(&mut |position| {
