@@ -213,8 +213,6 @@ impl Scanner<'_> {
     ) -> Result<bool, StoreError> {
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let (mut objects, mut outcome, mut seen) = (Vec::new(), Ok(()), 0);
-        // A folder that is not looked into; what lies in it comes one after the other.
-        let mut left_out: Option<String> = None;
         let mut each = |key: &str, kind, bytes| {
             seen += 1;
             if is_whole && seen > 4 * LISTED_WHOLE {
@@ -226,20 +224,11 @@ impl Scanner<'_> {
                 }
                 return ControlFlow::Continue(());
             }
-            let is_in =
-                |folder: &String| key.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
             let mut above =
                 key[prefix..].match_indices('/').map(|(slash, _)| &key[..prefix + slash]).zip(depth..);
-            if kind != EntryKind::Unnamed {
-                if left_out.as_ref().is_some_and(is_in) {
-                    return ControlFlow::Continue(());
-                }
-                if let Some((barred, _)) = above.find(|(above, depth)| !self.enters(above, *depth, found)) {
-                    left_out = Some(barred.to_owned());
-                    return ControlFlow::Continue(());
-                }
+            if kind == EntryKind::Unnamed || above.all(|(above, depth)| self.enters(above, depth, found)) {
+                objects.extend(self.object_at(key, (kind, bytes), prefix, found));
             }
-            objects.extend(self.object_at(key, (kind, bytes), prefix, found));
             if !is_whole && objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
                 outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
             }
@@ -378,16 +367,15 @@ impl Scanner<'_> {
         let mut found = Found::default();
         if !self.purpose.wants_sizes() {
             found.present.insert_run(0..num_chunks);
-        }
-        let asked = if self.purpose.wants_sizes() { num_chunks } else { 0 };
-        let mut indices = (0..asked).peekable();
-        while indices.peek().is_some() {
+        } else {
             let object = |index| {
                 let name = self.metadata.chunk_key_encoding.key(&position(index, self.metadata));
                 Object { index, name, is_link: false }
             };
-            let objects: Vec<Object> = indices.by_ref().take(SIZES_AT_ONCE).map(object).collect();
-            self.measure("", &objects, &mut found)?;
+            for first in (0..num_chunks).step_by(SIZES_AT_ONCE) {
+                let objects: Vec<Object> = (first..num_chunks).take(SIZES_AT_ONCE).map(object).collect();
+                self.measure("", &objects, &mut found)?;
+            }
         }
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
         Ok(())
@@ -428,8 +416,11 @@ impl Scanner<'_> {
 }
 
 impl Found {
+    /// Notes a key. What lies in a folder that is left out comes one after the other: it is noted once.
     fn push(&mut self, key: &str, kind: StrayKind) {
-        self.strays.push(Stray { key: key.to_owned(), kind });
+        if self.strays.last().is_none_or(|last| last.key != key || last.kind != kind) {
+            self.strays.push(Stray { key: key.to_owned(), kind });
+        }
     }
 
     /// Adds what was found in a folder.

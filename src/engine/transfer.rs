@@ -46,15 +46,20 @@ impl Transfer {
     /// are there.
     pub fn overlapped_among(&self, grid: &Grid, among: Option<&ChunkSet>) -> ChunkSet {
         let (side, present) = (&self.source.metadata, self.source.objects());
-        let is_quick = self.absent_element.is_some()
-            || self.has_chunks_of_source(grid)
-            || present.len() == side.num_chunks();
-        match among {
-            Some(among) if !is_quick && among.len() < present.len() => {
-                among.iter().filter(|index| self.overlaps(grid, *index, &present)).collect()
+        let is_same = !side.skips() && grid.has_chunks_of(&side.grid);
+        let full = || ChunkSet::full(grid.counts().iter().fold(1, |all, length| all.saturating_mul(*length)));
+        let all = match among {
+            _ if self.absent_element.is_some() => full(),
+            _ if is_same => present,
+            _ if present.len() == side.num_chunks() => full(),
+            Some(some) if some.len() < present.len() => {
+                return some.iter().filter(|index| self.overlaps(grid, *index, &present)).collect();
             }
-            Some(among) => self.overlapped_of_all(grid, present).common(among),
-            None => self.overlapped_of_all(grid, present),
+            _ => self.under(grid, &present),
+        };
+        match among {
+            Some(some) => all.common(some),
+            None => all,
         }
     }
 
@@ -64,26 +69,14 @@ impl Transfer {
         self.source.objects_in(&region).any(|object| present.contains(object))
     }
 
-    /// Whether the chunks of a grid are those of the source.
-    fn has_chunks_of_source(&self, grid: &Grid) -> bool {
-        !self.source.metadata.skips() && grid.has_chunks_of(&self.source.metadata.grid)
-    }
-
     /// What of a box of the destination lies inside it, as a box of the source.
     pub fn in_source(&self, region: &Region) -> Region {
         self.source.inside(&region.moved_by(&self.source.metadata.skipped))
     }
 
-    fn overlapped_of_all(&self, grid: &Grid, present: ChunkSet) -> ChunkSet {
-        let side = &self.source.metadata;
-        if self.absent_element.is_none() && self.has_chunks_of_source(grid) {
-            return present;
-        }
-        let counts = grid.counts();
-        let total = counts.iter().fold(1_u64, |all, length| all.saturating_mul(*length));
-        if self.absent_element.is_some() || present.len() == side.num_chunks() {
-            return ChunkSet::full(total);
-        }
+    /// The chunks of a grid that overlap some objects of the source.
+    fn under(&self, grid: &Grid, present: &ChunkSet) -> ChunkSet {
+        let (side, counts) = (&self.source.metadata, grid.counts());
         let mut overlapped = ChunkSetBuilder::default();
         for object in present.iter() {
             let region = self.source.inside(&self.source.region_of(object)).relative_to(&side.skipped);

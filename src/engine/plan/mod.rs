@@ -78,17 +78,10 @@ impl RechunkPlan {
         if least.unit_bytes() > budget {
             return Err(BudgetTooSmall { least: least.unit_bytes() });
         }
-        let mut best: Option<RechunkPlan> = None;
-        let whole = least.with_block(least.grids.destination_object.clone());
+        let whole = least.with_block(least.grids.destination_object.clone()).grown(budget, least_groups);
         let parts = parts(&least.grids).into_iter().map(|block| least.with_block(block));
-        for plan in parts.chain([whole.grown(budget, least_groups)]) {
-            let better =
-                |best: &RechunkPlan| (plan.reads(), plan.block_bytes()) < (best.reads(), best.block_bytes());
-            if plan.unit_bytes() <= budget && best.as_ref().is_none_or(better) {
-                best = Some(plan);
-            }
-        }
-        Ok(best.unwrap_or(least))
+        let plans = parts.chain([whole]).filter(|plan| plan.unit_bytes() <= budget);
+        Ok(plans.min_by_key(|plan| (plan.reads(), plan.block_bytes())).unwrap_or(least))
     }
 
     /// The plan of blocks that are given: those of a plan that was made before. `None` where they are no blocks of these
@@ -190,35 +183,29 @@ impl RechunkPlan {
     /// Grows blocks of whole objects, each time along the dimension where the bytes that it costs save most reads.
     fn grown(self, budget: u64, least_groups: u64) -> RechunkPlan {
         let mut plan = self;
-        let axes: Vec<Axis> = plan.axes().collect();
-        let multiples: Vec<Vec<u64>> = axes.iter().map(|axis| axis.multiples()).collect();
+        let axes: Vec<(Axis, Vec<u64>)> = plan.axes().map(|axis| (axis, axis.multiples())).collect();
         loop {
             let mut best: Option<(f64, RechunkPlan)> = None;
-            for (dimension, axis) in axes.iter().enumerate() {
-                let reads = axis.reads(plan.block_shape[dimension]);
-                for multiple in &multiples[dimension] {
-                    let Some(block) = multiple.checked_mul(axis.unit) else { continue };
-                    if block <= plan.block_shape[dimension] || axis.reads(block) >= reads {
-                        continue;
-                    }
+            for (dimension, (axis, multiples)) in axes.iter().enumerate() {
+                let (own, reads) = (plan.block_shape[dimension], axis.reads(plan.block_shape[dimension]));
+                let blocks = multiples.iter().filter_map(|multiple| multiple.checked_mul(axis.unit));
+                for block in blocks.filter(|block| *block > own && axis.reads(*block) < reads) {
                     let mut larger = plan.clone();
                     larger.block_shape[dimension] = block;
                     if larger.unit_bytes() > budget || larger.num_groups() < least_groups {
                         continue;
                     }
-                    let saved = (approximate(reads.into()) / approximate(axis.reads(block).into())).ln();
-                    let cost =
-                        approximate(larger.block_bytes().into()) / approximate(plan.block_bytes().into());
-                    let gain = saved / cost.ln().max(f64::MIN_POSITIVE);
+                    let ratio = |a: u64, b: u64| approximate(a.into()) / approximate(b.into());
+                    let saved = ratio(reads, axis.reads(block)).ln();
+                    let cost = ratio(larger.block_bytes(), plan.block_bytes()).ln();
+                    let gain = saved / cost.max(f64::MIN_POSITIVE);
                     if best.as_ref().is_none_or(|(most, _)| gain > *most) {
                         best = Some((gain, larger));
                     }
                 }
             }
-            match best {
-                Some((_, larger)) => plan = larger,
-                None => return plan,
-            }
+            let Some((_, larger)) = best else { return plan };
+            plan = larger;
         }
     }
 }
