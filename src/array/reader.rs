@@ -10,7 +10,7 @@ use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::region::{advance, as_index};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, element_bits};
 use crate::element::NumberType;
-use crate::grid::{Region, ravel};
+use crate::grid::{Region, ravel, zip_with};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
 
@@ -245,7 +245,7 @@ impl OpenedObject<'_> {
 
     /// The position of a unit in the grid of subchunks.
     fn position(&self, place: &[u64]) -> Vec<u64> {
-        self.subchunks.start.iter().zip(place).map(|(first, index)| first + index).collect()
+        zip_with(&self.subchunks.start, place, |first, index| first + index)
     }
 }
 

@@ -9,7 +9,7 @@ use super::shard::ShardLayout;
 use crate::codec::region::as_index;
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault};
-use crate::grid::{Region, ravel};
+use crate::grid::{Region, ravel, zip_with};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::Node;
 
@@ -163,9 +163,7 @@ impl StoredArray {
     /// The first element of a subchunk.
     pub fn start_of_subchunk(&self, subchunk: &[u64]) -> Vec<u64> {
         match &self.layout {
-            Some(_) => {
-                subchunk.iter().zip(self.subchunk_shape()).map(|(index, length)| index * length).collect()
-            }
+            Some(_) => zip_with(subchunk, self.subchunk_shape(), |index, length| index * length),
             None => self.metadata.grid.start_of(subchunk),
         }
     }

@@ -10,7 +10,7 @@ use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::BoundSharding;
 use crate::engine::transfer::Transfer;
-use crate::grid::Region;
+use crate::grid::{Region, volume};
 use crate::pipeline::IndexLocation;
 use crate::store::{Node, Part, PrefetchLimit};
 
@@ -185,8 +185,7 @@ pub fn reads_all(source: &StoredArray, destination: &StoredArray) -> bool {
 /// Whether so few shards lie side by side that each stays open until all that is wanted of it was read.
 pub fn stays_open(array: &StoredArray) -> bool {
     let grid = array.metadata.chunk_grid_shape();
-    let beside = grid.iter().skip(1).fold(1_u64, |all, length| all.saturating_mul(*length));
-    beside <= MOST_OPEN_SHARDS as u64
+    volume(grid.get(1..).unwrap_or_default()) <= MOST_OPEN_SHARDS as u64
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::codec::{BoundChain, ChainFault};
 use crate::engine::ahead::{reads_of_box, reads_of_object, stays_open};
 use crate::engine::progress::Progress;
 use crate::engine::transfer::Transfer;
-use crate::grid::{Region, ravel};
+use crate::grid::{Region, ravel, zip_with};
 use crate::store::Part;
 
 /// Bytes of a plain object that are read at a time: the least that is worth a call, and the most, which leaves room in
@@ -256,7 +256,7 @@ fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<
     for first in lines.relative_to(start).cells() {
         let place = as_index(ravel(&first, shape)) * size;
         let of_row = elements.get(place..place + length).unwrap_or_default();
-        let start: Vec<u64> = start.iter().zip(&first).map(|(start, first)| start + first).collect();
+        let start = zip_with(start, &first, |start, first| start + first);
         chain.check_values(of_row, &row, &row).map_err(|fault| at(fault, &start))?;
     }
     Ok(())

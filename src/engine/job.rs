@@ -15,7 +15,7 @@ use super::route::{Route, moving, rechunk, variable_size};
 use super::transfer::Transfer;
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::ChunkFault;
-use crate::metadata::array::{ArrayMetadata, num_elements};
+use crate::metadata::array::num_elements;
 
 /// The work on the objects of an array.
 #[derive(Debug)]
@@ -149,11 +149,10 @@ impl Job {
             }
             Job::Objects(job) => &job.transfer,
         };
-        let Some((rechunk, metadata)) = self.blocks_of(pass) else {
-            return transfer.overlapped_among(&transfer.destination.metadata.grid, objects);
-        };
-        let groups = objects.map(|objects| rechunk.plan.groups_of(objects, &metadata.chunk_grid_shape()));
-        transfer.overlapped_among(&transfer.grid_of(&rechunk.plan.group_shape()), groups.as_ref())
+        match self.blocks_of(pass) {
+            Some(rechunk) => rechunk.units(transfer, objects),
+            None => transfer.overlapped_among(&transfer.destination.metadata.grid, objects),
+        }
     }
 
     /// How many there are of each pass.
@@ -168,16 +167,16 @@ impl Job {
 
     /// The objects that units of a pass write: of DEST, or of the intermediate data.
     pub fn objects_of(&self, pass: usize, units: &Range<u64>) -> ChunkSet {
-        let Some((rechunk, metadata)) = self.blocks_of(pass) else {
+        let Some(rechunk) = self.blocks_of(pass) else {
             let end = match self {
                 Job::Copy(job) => job.metadata[1].num_chunks(),
                 Job::Objects(job) => job.transfer.destination.metadata.num_chunks(),
             };
             return ChunkSet::of_range(units.start.min(end)..units.end.min(end));
         };
-        let grid = metadata.chunk_grid_shape();
-        let groups = self.units_of(pass).common(&ChunkSet::of_range(units.clone()));
-        ChunkSet::from_ranges(groups.iter().flat_map(|group| rechunk.plan.objects(group, &grid)).collect())
+        let (groups, units) =
+            (rechunk.plan.groups(), self.units_of(pass).common(&ChunkSet::of_range(units.clone())));
+        ChunkSet::from_ranges(units.iter().flat_map(|group| groups.objects(group)).collect())
     }
 
     /// Bytes of a unit's elements, about: by them work is divided.
@@ -198,7 +197,7 @@ impl Job {
             Job::Objects(job) => &**job,
         };
         match (self.blocks_of(pass), route) {
-            (Some((rechunk, _)), _) => {
+            (Some(rechunk), _) => {
                 let whole = num_elements(&transfer.destination.metadata.shape)?;
                 let elements = num_elements(&rechunk.plan.group_shape()).unwrap_or(u64::MAX);
                 let elements = units.saturating_mul(elements).min(whole);
@@ -217,20 +216,19 @@ impl Job {
         u64::try_from(u128::from(all) * left / u128::from(units)).ok()
     }
 
-    /// What a pass over blocks does, and the array that it writes.
-    fn blocks_of(&self, pass: usize) -> Option<(&Rechunk, &ArrayMetadata)> {
-        let ObjectJob { transfer, route } = self.objects()?;
-        match (route, pass) {
-            (Route::Rechunk(rechunk), _) => Some((rechunk, &transfer.destination.metadata)),
-            (Route::Staged(staged), 0) => Some((&staged.first, &staged.staging.metadata)),
-            (Route::Staged(staged), _) => Some((&staged.second, &transfer.destination.metadata)),
+    /// What a pass over blocks does.
+    fn blocks_of(&self, pass: usize) -> Option<&Rechunk> {
+        match (&self.objects()?.route, pass) {
+            (Route::Rechunk(rechunk), _) => Some(rechunk),
+            (Route::Staged(staged), 0) => Some(&staged.first),
+            (Route::Staged(staged), _) => Some(&staged.second),
             (Route::Move(_) | Route::VariableSize(_), _) => None,
         }
     }
 
     /// The passes over blocks, where objects are cut anew.
     pub fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
-        self.passes().filter_map(|pass| Some(self.blocks_of(pass)?.0))
+        self.passes().filter_map(|pass| self.blocks_of(pass))
     }
 
     /// How often chunks of the source are read, in the mean, by whichever pass reads more than it needs.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use super::driver::Driver;
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use crate::array::listing::{DOCUMENT_KEYS, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind};
-use crate::grid::unravel;
+use crate::grid::{unravel, volume};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{EntryKind, Node, RemoteError, StoreError};
 
@@ -194,8 +194,7 @@ impl Scanner<'_> {
     fn is_listed_whole(&self, depth: usize) -> bool {
         // What the keys of chunks begin with lies above the first dimension.
         let given = depth.saturating_sub(1);
-        let expected = self.grid_shape.iter().skip(given).fold(1, |count: u64, of| count.saturating_mul(*of));
-        self.is_far && expected <= LISTED_WHOLE
+        self.is_far && volume(self.grid_shape.get(given..).unwrap_or_default()) <= LISTED_WHOLE
     }
 
     fn index(&self, key: &str) -> Option<u64> {

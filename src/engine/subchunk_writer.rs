@@ -8,7 +8,7 @@ use crate::array::shard::ShardWriter;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
 use crate::engine::report::ObjectReport;
-use crate::grid::Region;
+use crate::grid::{Region, zip_with};
 
 /// The positions in the array of subchunks of one object, a box of them, in the order in which they lie in the object.
 pub(super) fn in_order(side: &StoredArray, subchunks: Region) -> impl Iterator<Item = Vec<u64>> {
@@ -125,8 +125,7 @@ impl<'a> SubchunkWriter<'a> {
                 none.insert((shard, self.side.subchunks_of(self.object).start))
             }
         };
-        let inside: Vec<u64> = subchunk.iter().zip(&*first).map(|(index, first)| index - first).collect();
-        let entry = layout.entry_of(&inside);
+        let entry = layout.entry_of(&zip_with(subchunk, first, |index, first| index - first));
         match encoded.as_slice() {
             Some(bytes) => shard.append(entry, bytes)?,
             None => shard.append(entry, &encoded.to_vec())?,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::stored::StoredArray;
-use crate::grid::{Grid, Region, ravel, unravel};
+use crate::grid::{Grid, Region, ravel, unravel, volume};
 
 /// From one stored array to another.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ impl Transfer {
     pub fn overlapped_among(&self, grid: &Grid, among: Option<&ChunkSet>) -> ChunkSet {
         let (side, present) = (&self.source.metadata, self.source.objects());
         let is_same = !side.skips() && grid.has_chunks_of(&side.grid);
-        let full = || ChunkSet::full(grid.counts().iter().fold(1, |all, length| all.saturating_mul(*length)));
+        let full = || ChunkSet::full(volume(&grid.counts()));
         let all = match among {
             _ if self.absent_element.is_some() => full(),
             _ if is_same => present,
@@ -88,7 +88,7 @@ impl Transfer {
             let mut run = 1;
             for dimension in (0..counts.len()).rev() {
                 run *= std::mem::replace(&mut chunks.shape[dimension], 1);
-                if run < counts[dimension..].iter().fold(1, |all, length| all.saturating_mul(*length)) {
+                if run < volume(&counts[dimension..]) {
                     break;
                 }
             }

@@ -43,14 +43,12 @@ impl Region {
 
     /// The chunk at a position of a regular grid.
     pub fn chunk(position: &[u64], shape: &[u64]) -> Self {
-        let start = position.iter().zip(shape).map(|(index, length)| index.saturating_mul(*length)).collect();
-        Region { start, shape: shape.to_vec() }
+        Region { start: zip_with(position, shape, u64::saturating_mul), shape: shape.to_vec() }
     }
 
     /// What lies from `start` up to `end`.
     pub fn between(start: Vec<u64>, end: &[u64]) -> Self {
-        let shape = start.iter().zip(end).map(|(start, end)| end.saturating_sub(*start)).collect();
-        Region { start, shape }
+        Region { shape: zip_with(end, &start, u64::saturating_sub), start }
     }
 
     /// Elements of it.
@@ -65,7 +63,7 @@ impl Region {
 
     /// After its last element.
     pub fn end(&self) -> Vec<u64> {
-        self.start.iter().zip(&self.shape).map(|(start, extent)| start.saturating_add(*extent)).collect()
+        zip_with(&self.start, &self.shape, u64::saturating_add)
     }
 
     /// Whether an element is one of it.
@@ -96,9 +94,7 @@ impl Region {
     /// The same box of an array in front of which so many more elements lie.
     #[must_use]
     pub fn moved_by(&self, elements: &[u64]) -> Region {
-        let start =
-            self.start.iter().zip(elements).map(|(start, more)| start.saturating_add(*more)).collect();
-        Region { start, shape: self.shape.clone() }
+        Region { start: zip_with(&self.start, elements, u64::saturating_add), shape: self.shape.clone() }
     }
 
     /// The same box, counted from another element.
@@ -109,7 +105,7 @@ impl Region {
 
     /// Its first element, counted from another.
     pub fn offset_in(&self, start: &[u64]) -> Vec<u64> {
-        self.start.iter().zip(start).map(|(a, b)| a - b).collect()
+        zip_with(&self.start, start, |a, b| a - b)
     }
 
     /// The position of an element of it, by its place in C order.
@@ -253,6 +249,16 @@ pub fn num_elements(shape: &[u64]) -> Option<u64> {
         return Some(0);
     }
     shape.iter().try_fold(1_u64, |product, &size| product.checked_mul(size))
+}
+
+/// The same, or the largest number where it does not fit.
+pub fn volume(shape: &[u64]) -> u64 {
+    shape.iter().fold(1, |product, length| product.saturating_mul(*length))
+}
+
+/// What is made of two shapes or positions, dimension by dimension.
+pub fn zip_with(a: &[u64], b: &[u64], with: impl Fn(u64, u64) -> u64) -> Vec<u64> {
+    a.iter().zip(b).map(|(a, b)| with(*a, *b)).collect()
 }
 
 /// The position of a linear index in a C-order grid.

@@ -15,6 +15,7 @@ mod tests;
 pub use staged::{MOST_AMPLIFICATION, StagedCosts, StagedPlan, StagingShape};
 
 use crate::diagnostic::quantity::bytes;
+use crate::grid::{volume, zip_with};
 use axis::{Axis, divisors};
 
 /// Both grids of an array, in elements. A *subchunk* is what is decoded alone: an inner chunk, or a chunk without shards.
@@ -117,19 +118,14 @@ impl RechunkPlan {
 
     /// Bytes of a block: its subchunks, decoded.
     pub fn block_bytes(&self) -> u64 {
-        let extent = |(dimension, block): (usize, &u64)| {
-            let subchunk = self.grids.destination_subchunk[dimension];
-            let length = self.grids.shape[dimension].max(1);
-            (*block).min(length.checked_next_multiple_of(subchunk).unwrap_or(u64::MAX))
-        };
-        let extents: Vec<u64> = self.block_shape.iter().enumerate().map(extent).collect();
-        let elements = extents.iter().fold(1_u64, |product, extent| product.saturating_mul(*extent));
-        let subchunks = extents.iter().zip(&self.grids.destination_subchunk);
-        let subchunks =
-            subchunks.fold(1_u64, |product, (extent, subchunk)| product.saturating_mul(extent / subchunk));
-        elements
-            .saturating_mul(self.costs.element)
-            .saturating_add(subchunks.saturating_mul(self.costs.subchunk))
+        let Grids { shape, destination_subchunk: subchunk, .. } = &self.grids;
+        let whole = zip_with(shape, subchunk, |length, subchunk| {
+            length.max(1).checked_next_multiple_of(subchunk).unwrap_or(u64::MAX)
+        });
+        let extents = zip_with(&self.block_shape, &whole, u64::min);
+        let subchunks = volume(&zip_with(&extents, subchunk, |extent, subchunk| extent / subchunk));
+        let elements = volume(&extents).saturating_mul(self.costs.element);
+        elements.saturating_add(subchunks.saturating_mul(self.costs.subchunk))
     }
 
     /// Bytes that a block and one thread need.

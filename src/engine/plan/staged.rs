@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BudgetTooSmall, Costs, Grids, RechunkPlan};
-use crate::grid::gcd;
+use crate::grid::{gcd, volume, zip_with};
 
 /// The grid of intermediate data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,13 +148,8 @@ impl StagingShape {
     }
 }
 
-fn volume(lengths: &[u64]) -> u64 {
-    lengths.iter().fold(1, |product, length| product.saturating_mul(*length))
-}
-
 fn num_subchunks(shape: &StagingShape) -> u64 {
-    let counts = shape.shard.iter().zip(&shape.subchunk).map(|(shard, subchunk)| shard / subchunk);
-    counts.fold(1, u64::saturating_mul)
+    volume(&zip_with(&shape.shard, &shape.subchunk, |shard, subchunk| shard / subchunk))
 }
 
 /// Grids worth trying: what blocks of both passes have in common, grown along the dimensions in some orders, with
@@ -210,8 +205,7 @@ fn least_written(grids: &Grids, most: u64) -> Vec<u64> {
 
 /// The elements of a block that lie inside the array.
 fn clipped_volume(block: &[u64], shape: &[u64]) -> u64 {
-    let lengths = block.iter().zip(shape).map(|(length, axis)| (*length).min((*axis).max(1)));
-    lengths.fold(1, u64::saturating_mul)
+    volume(&zip_with(block, shape, |length, axis| length.min(axis.max(1))))
 }
 
 /// Halves a block until there is room for it.

@@ -105,10 +105,9 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
     let mut written = vec![0_u8; usize::try_from(total).unwrap()];
     let mut reads = 0_u128;
     let mut groups_of_object = HashMap::new();
-    let objects = grid_shape(&grids.shape, &grids.destination_object);
     for number in 0..plan.num_groups() {
-        let of_group = ChunkSet::from_ranges(plan.objects(number, &objects));
-        prop_assert!(plan.groups_of(&of_group, &objects).iter().eq([number]));
+        let of_group = ChunkSet::from_ranges(plan.groups().objects(number).collect());
+        prop_assert!(plan.groups().of(&of_group).iter().eq([number]));
         let mut places = HashMap::new();
         for block in plan.blocks(number) {
             for position in block.cells() {

@@ -32,6 +32,14 @@ pub struct Rechunk {
     pub schedule: Schedule,
 }
 
+impl Rechunk {
+    /// The groups of objects that hold anything which is to be written, or those that hold some of these objects.
+    pub fn units(&self, transfer: &Transfer, objects: Option<&ChunkSet>) -> ChunkSet {
+        let groups = objects.map(|objects| self.plan.groups().of(objects));
+        transfer.overlapped_among(&transfer.grid_of(&self.plan.group_shape()), groups.as_ref())
+    }
+}
+
 /// How many threads work, and on what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
@@ -100,10 +108,7 @@ impl Reads for RechunkPass<'_> {
 impl Pass for RechunkPass<'_> {
     /// The groups that hold anything which is to be written.
     fn units(&self) -> ChunkSet {
-        let (plan, destination) = (&self.rechunk.plan, &self.transfer.destination.metadata);
-        let assigned = self.work.progress.assigned();
-        let own = assigned.map(|units| plan.groups_of(units, &destination.chunk_grid_shape()));
-        self.transfer.overlapped_among(&self.transfer.grid_of(&plan.group_shape()), own.as_ref())
+        self.rechunk.units(self.transfer, self.work.progress.assigned())
     }
 
     fn shares_units(&self, _units: &ChunkSet, _threads: usize) -> bool {
@@ -112,8 +117,7 @@ impl Pass for RechunkPass<'_> {
 
     /// The first of the group.
     fn object_of(&self, group: u64) -> u64 {
-        let grid = self.transfer.destination.metadata.chunk_grid_shape();
-        self.rechunk.plan.objects(group, &grid).first().map_or(0, |objects| objects.start)
+        self.rechunk.plan.groups().objects(group).next().map_or(0, |objects| objects.start)
     }
 
     /// Writes the objects of a group.
@@ -169,8 +173,7 @@ impl<'a> RechunkPass<'a> {
 
     /// The objects of a group that are to be done.
     fn objects_left(&self, number: u64) -> ChunkSet {
-        let grid = self.transfer.destination.metadata.chunk_grid_shape();
-        let objects = ChunkSet::from_ranges(self.rechunk.plan.objects(number, &grid));
+        let objects = ChunkSet::from_ranges(self.rechunk.plan.groups().objects(number).collect());
         self.work.progress.left(objects).without(self.work.progress.done())
     }
 

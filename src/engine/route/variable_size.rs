@@ -4,7 +4,6 @@
 
 mod buffers;
 mod elements;
-mod groups;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,10 +28,10 @@ use crate::engine::transfer::Transfer;
 use crate::grid::{Region, lcm};
 use crate::store::{self, Node};
 
+pub use crate::engine::groups::Groups;
 pub use buffers::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
 pub use elements::ElementReader;
 use elements::{not_taken_apart, vlen_chain_of};
-pub use groups::Groups;
 
 /// How the subchunks of an array are made.
 #[derive(Debug, Clone)]
@@ -113,7 +112,7 @@ impl MemoryShare {
         let mut run = |most: u64, driver: &Driver, objects: &ChunkSet, reads: &[&dyn Reads]| {
             let of_group = |buffers: &mut VariableSizeBuffers, group| {
                 let mut all = R::default();
-                let mut own = groups.objects(group).filter(|object| objects.contains(*object));
+                let mut own = groups.objects(group).flatten().filter(|object| objects.contains(*object));
                 while let Some(object) = own.next() {
                     buffers.begin(most, self.beside);
                     match work(buffers, object) {
@@ -136,7 +135,8 @@ impl MemoryShare {
             run(self.whole, &driver.alone(), &left, &[])
         });
         done.map_err(|ChunkFault { index, fault }| {
-            let object = held(&failed).get(&index).copied().or_else(|| groups.objects(index).next());
+            let object =
+                held(&failed).get(&index).copied().or_else(|| groups.objects(index).flatten().next());
             ChunkFault { index: object.unwrap_or(index), fault }
         })
     }
@@ -176,7 +176,7 @@ impl Reads for VariableSizeRun<'_> {
     }
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.groups.objects(group).all(|object| self.work.progress.is_done(object)) {
+        if !self.groups.objects(group).flatten().all(|object| self.work.progress.is_done(object)) {
             reads_in(self.transfer, &self.groups.region(group), each);
         }
     }

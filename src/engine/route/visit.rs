@@ -41,10 +41,9 @@ pub fn visit_subchunks<R: Send>(
     let buffers: Vec<Mutex<ObjectBuffers>> = driver.workspaces();
     let mut decoded = DecodedBlock::default();
     let groups = transfer.overlapped(&rechunk.plan.group_shape());
-    let grid = transfer.destination.metadata.chunk_grid_shape();
+    let objects = rechunk.plan.groups();
     for index in groups.iter() {
-        let mut objects = rechunk.plan.objects(index, &grid).into_iter().flatten();
-        if !objects.any(is_wanted) {
+        if !objects.objects(index).flatten().any(is_wanted) {
             continue;
         }
         for block in rechunk.plan.blocks(index) {

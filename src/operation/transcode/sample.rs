@@ -336,8 +336,8 @@ fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> Vec<Vec<u64>> {
         _ => None,
     });
     let Some(rechunk) = rechunk else { return units.iter().map(|chunk| vec![chunk]).collect() };
-    let grid = plan.destination.metadata.chunk_grid_shape();
-    let chunks = |unit| rechunk.plan.objects(unit, &grid).into_iter().flatten().collect();
+    let groups = rechunk.plan.groups();
+    let chunks = |unit| groups.objects(unit).flatten().collect();
     units.iter().map(chunks).collect()
 }
 

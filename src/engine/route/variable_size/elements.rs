@@ -10,7 +10,7 @@ use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::OfShape;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::region::{advance, as_index};
-use crate::grid::{Region, ravel};
+use crate::grid::{Region, ravel, volume};
 use crate::memory::fallibly;
 
 /// What takes a subchunk apart and puts it together: the `chain` of all, where they are of one shape.
@@ -61,7 +61,7 @@ impl<'a> ElementReader<'a> {
             let first = first.map(|(start, (counted, skipped))| start.max(counted.saturating_add(*skipped)));
             first.zip(&block.start).all(|(first, start)| *start <= first)
         };
-        let count = block.shape.iter().fold(1_u64, |product, length| product.saturating_mul(*length));
+        let count = volume(&block.shape);
         let fill = self.chain.fill_value();
         let subchunks = self.source.side().subchunks_in(block);
         if let Err(fault) =
@@ -94,7 +94,7 @@ impl<'a> ElementReader<'a> {
         mut visit: impl FnMut(&[u64]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let side = self.source.side();
-        let count = subchunks.shape.iter().fold(1_u64, |all, count| all.saturating_mul(*count));
+        let count = volume(&subchunks.shape);
         if let Some(present) = side.present.as_ref().filter(|_| side.layout.is_none())
             && present.len() < count
         {

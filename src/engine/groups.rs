@@ -1,9 +1,10 @@
-//! Objects in groups that need the same subchunks: a thread does the objects of a group one after the other, and takes
-//! each of these subchunks apart once.
+//! Objects of an array in groups: boxes of them, which are done together.
+
+use std::ops::Range;
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::array::stored::StoredArray;
-use crate::grid::{Grid, Region, ravel, unravel};
+use crate::grid::{Grid, Region, ravel, unravel, volume, zip_with};
 
 /// Objects of a group at most, so that no thread is at one group for too long.
 const MOST_OBJECTS: u64 = 1 << 16;
@@ -12,31 +13,39 @@ const MOST_OBJECTS: u64 = 1 << 16;
 const LEAST_GROUPS: u64 = 16;
 
 /// The objects of an array in boxes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Groups {
     grid: Grid,
     /// Objects of the array along each dimension.
     objects: Vec<u64>,
-    /// Objects along each dimension that lie in one subchunk of what is read.
+    /// Objects along each dimension that need the same subchunks of what is read.
     under: Vec<u64>,
     /// Objects of a group along each dimension: these, or fewer.
     shape: Vec<u64>,
 }
 
 impl Groups {
-    /// The objects of `array`, each of which needs the subchunks of `read` that it overlaps.
+    /// The objects of `array` in groups that need the same subchunks of `read`: a thread does those of a group one after
+    /// the other, and takes each of these subchunks apart once.
     pub fn new(array: &StoredArray, read: &StoredArray) -> Self {
         Self::of_grid(array.metadata.grid.clone(), read.subchunk_shape())
     }
 
+    /// Boxes of so many objects.
+    pub fn of_shape(grid: Grid, shape: Vec<u64>) -> Self {
+        Groups { objects: grid.counts(), under: shape.clone(), grid, shape }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        volume(&self.counts())
+    }
+
     pub(super) fn of_grid(grid: Grid, subchunk: &[u64]) -> Self {
         let objects = grid.counts();
-        let under: Vec<u64> = subchunk
-            .iter()
-            .zip(grid.largest())
-            .map(|(subchunk, object)| subchunk.div_ceil((*object).max(1)).max(1))
-            .collect();
-        let mut left = (product(&objects) / LEAST_GROUPS).clamp(1, MOST_OBJECTS);
+        let under =
+            zip_with(subchunk, grid.largest(), |subchunk, object| subchunk.div_ceil(object.max(1)).max(1));
+        let mut left = (volume(&objects) / LEAST_GROUPS).clamp(1, MOST_OBJECTS);
         let mut shape = under.clone();
         for length in shape.iter_mut().rev() {
             *length = left.min(*length);
@@ -46,22 +55,20 @@ impl Groups {
     }
 
     /// The groups that hold some of these objects.
-    pub(super) fn of(&self, objects: &ChunkSet) -> ChunkSet {
+    pub fn of(&self, objects: &ChunkSet) -> ChunkSet {
         let grid = self.counts();
         if self.shape.iter().all(|length| *length == 1) {
             return objects.clone();
         }
-        if objects.len() == product(&self.objects) {
-            return ChunkSet::full(product(&grid));
+        if objects.len() == volume(&self.objects) {
+            return ChunkSet::full(volume(&grid));
         }
         let (row, step) = (self.objects.last().unwrap_or(&1), self.shape.last().unwrap_or(&1));
         let mut found = ChunkSetBuilder::default();
         for (mut object, end) in objects.runs() {
             while object < end {
                 let position = unravel(object, &self.objects);
-                let group: Vec<u64> =
-                    position.iter().zip(&self.shape).map(|(at, length)| at / length).collect();
-                found.insert(ravel(&group, &grid));
+                found.insert(ravel(&zip_with(&position, &self.shape, |at, length| at / length), &grid));
                 // What follows in the row lies in the same group up to its edge.
                 let at = position.last().unwrap_or(&0);
                 object += (at - at % step + step).min(*row) - at;
@@ -70,13 +77,16 @@ impl Groups {
         found.finish()
     }
 
-    /// The objects of a group, in C order.
-    pub(super) fn objects(&self, group: u64) -> impl Iterator<Item = u64> + '_ {
-        self.extent(group).cells().map(|position| ravel(&position, &self.objects))
+    /// The objects of a group in C order, as runs of those that follow each other along the last dimension.
+    pub fn objects(&self, group: u64) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut extent = self.extent(group);
+        let run = extent.shape.last_mut().map_or(1, |last| std::mem::replace(last, 1));
+        let starts = extent.cells().map(|position| ravel(&position, &self.objects));
+        starts.map(move |start| start..start + run).filter(|run| !run.is_empty())
     }
 
     /// The box of a group, in elements.
-    pub(super) fn region(&self, group: u64) -> Region {
+    pub fn region(&self, group: u64) -> Region {
         let objects = self.extent(group);
         let last: Vec<u64> = objects.end().iter().map(|end| end.saturating_sub(1)).collect();
         Region::between(self.grid.start_of(&objects.start), &self.grid.region_of(&last).end())
@@ -86,14 +96,12 @@ impl Groups {
     /// objects a group has.
     pub(super) fn start_beside(&self, object: u64) -> Vec<u64> {
         let position = unravel(object, &self.objects);
-        let first: Vec<u64> = position.iter().zip(&self.under).map(|(at, under)| at - at % under).collect();
-        self.grid.start_of(&first)
+        self.grid.start_of(&zip_with(&position, &self.under, |at, under| at - at % under))
     }
 
     /// Elements along each dimension of the objects that lie in the same subchunks.
     pub(super) fn lengths(&self) -> Vec<u64> {
-        let object = self.grid.largest();
-        self.under.iter().zip(object).map(|(count, length)| count.saturating_mul(*length)).collect()
+        zip_with(&self.under, self.grid.largest(), u64::saturating_mul)
     }
 
     /// The objects of a group, as a box of their grid.
@@ -104,12 +112,8 @@ impl Groups {
 
     /// Groups along each dimension.
     fn counts(&self) -> Vec<u64> {
-        self.objects.iter().zip(&self.shape).map(|(objects, length)| objects.div_ceil(*length)).collect()
+        zip_with(&self.objects, &self.shape, u64::div_ceil)
     }
-}
-
-fn product(lengths: &[u64]) -> u64 {
-    lengths.iter().fold(1, |all, length| all.saturating_mul(*length))
 }
 
 #[cfg(test)]
@@ -126,15 +130,16 @@ mod tests {
             ([0, 6], [5, 6], [1, 1]),
         ] {
             let groups = Groups::of_grid(Grid::regular(&shape, &object), &subchunk);
-            let total = product(&groups.objects);
+            let total = volume(&groups.objects);
             let some: ChunkSet = (0..total).filter(|object| object % 7 < 4).collect();
             for objects in [ChunkSet::full(total), some] {
                 let of_groups = groups.of(&objects);
-                let mut found: Vec<u64> = of_groups.iter().flat_map(|group| groups.objects(group)).collect();
+                let mut found: Vec<u64> =
+                    of_groups.iter().flat_map(|group| groups.objects(group).flatten()).collect();
                 assert!(
                     of_groups
                         .iter()
-                        .all(|group| groups.objects(group).any(|object| objects.contains(object)))
+                        .all(|group| groups.objects(group).flatten().any(|object| objects.contains(object)))
                 );
                 found.retain(|object| objects.contains(*object));
                 found.sort_unstable();
