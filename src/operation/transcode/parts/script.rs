@@ -2,12 +2,10 @@
 //!
 //! They name places, and no secrets. What is done is not done again, so that the same script submits what is missing.
 
-mod dask;
-mod kubernetes;
-mod slurm;
-mod snakemake;
-
 use std::fmt::Write;
+
+/// Pods of a pass of Kubernetes at once; whoever has more room changes it.
+const MOST_AT_ONCE: u64 = 100;
 
 /// What starts a command with a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,14 +47,96 @@ pub(super) struct ScriptedJob {
 /// The script of a job for an engine.
 pub(super) fn script(engine: Engine, job: &ScriptedJob) -> String {
     match engine {
-        Engine::Slurm => slurm::script(job),
-        Engine::Kubernetes => kubernetes::script(job),
-        Engine::Dask => dask::script(job),
-        Engine::Snakemake => snakemake::script(job),
+        Engine::Slurm => job.filled(include_str!("script/slurm.sh.tmpl"), &[]),
+        Engine::Kubernetes => job.kubernetes(),
+        Engine::Dask => job.filled(include_str!("script/dask.py.tmpl"), &[]),
+        Engine::Snakemake => job.snakefile(),
     }
 }
 
 impl ScriptedJob {
+    /// A template with what each of its scripts needs, as its engine takes words, and with values of its own.
+    fn filled(&self, template: &str, own: &[(&str, &str)]) -> String {
+        let is_shell = template.starts_with("#!/bin/bash");
+        let (quoted, between) =
+            if is_shell { (in_shell as fn(&str) -> String, " ") } else { (in_quotes as _, ", ") };
+        let options: Vec<String> = self.options.iter().map(|word| quoted(word)).collect();
+        let passes: Vec<String> =
+            self.passes.iter().map(|(name, partitions)| format!("{name}:{partitions}")).collect();
+        let all = [
+            ("words", self.passes_in_words()),
+            ("mebibytes", self.process_mebibytes().to_string()),
+            ("threads", self.threads.to_string()),
+            ("memory", self.memory_bytes.to_string()),
+            ("first", self.first_index.to_string()),
+            ("program", quoted(&self.program)),
+            ("source", quoted(&self.source)),
+            ("destination", quoted(&self.destination)),
+            ("options", options.join(between)),
+            ("passes", passes.join(" ")),
+        ];
+        let all = all.iter().map(|(name, value)| (*name, value.as_str())).chain(own.iter().copied());
+        filled(template, &all.collect::<Vec<_>>())
+    }
+
+    /// A Snakefile: of each pass a rule for its parts, and one of all of them, that not every part of the next names every one
+    /// of these.
+    fn snakefile(&self) -> String {
+        let last = self.passes.last().map_or("", |(name, _)| name);
+        let mut script = self.filled(include_str!("script/snakefile.tmpl"), &[("last", last)]);
+        let mut input = String::new();
+        for (name, partitions) in &self.passes {
+            let own = [("name", name.as_str()), ("partitions", &partitions.to_string()), ("input", &input)];
+            script += &self.filled(include_str!("script/snakefile-pass.tmpl"), &own);
+            input = format!("    input:\n        MARKS + \"/{name}.done\",\n");
+        }
+        script
+    }
+
+    /// Jobs of Kubernetes, as YAML: an Indexed Job for each pass, and one for the finish.
+    ///
+    /// <https://kubernetes.io/docs/concepts/workloads/controllers/job/>
+    fn kubernetes(&self) -> String {
+        let names: Vec<String> = self.passes.iter().map(|(name, _)| format!("zarrcast-{name}")).collect();
+        let mut script =
+            self.filled(include_str!("script/kubernetes.yaml.tmpl"), &[("names", &names.join(" "))]);
+        let (memory, threads) = (self.memory_bytes.to_string(), self.threads.to_string());
+        for (name, partitions) in &self.passes {
+            let at_once = MOST_AT_ONCE.min(*partitions);
+            let spec = format!(
+                "  completionMode: Indexed\n  completions: {partitions}\n  parallelism: {at_once}\n  backoffLimitPerIndex: 5\n"
+            );
+            let options =
+                ["--partition", "auto", "--pass", name, "--threads", &threads, "--max-memory", &memory];
+            // Another try does not help where data, command or pass are at fault; a pass that is too early is 4.
+            let own = [
+                ("name", name.as_str()),
+                ("spec", &spec),
+                ("action", "FailIndex"),
+                ("statuses", "[1, 2, 4]"),
+            ];
+            script += &self.kubernetes_job(&own, &options);
+        }
+        let spec = "  backoffLimit: 5\n";
+        let own = [("name", "finish"), ("spec", spec), ("action", "FailJob"), ("statuses", "[1, 2]")];
+        script + &self.kubernetes_job(&own, &["--finish"])
+    }
+
+    /// A Job by its values and the options of the command.
+    fn kubernetes_job(&self, own: &[(&str, &str)], options: &[&str]) -> String {
+        let places = self.options.iter().map(String::as_str).chain(["--", &self.source, &self.destination]);
+        let words = [&self.program, "transcode"].into_iter().chain(options.iter().copied()).chain(places);
+        // `$(NAME)` would be a variable.
+        let line = |word: &str| format!("            - {}\n", in_quotes(&word.replace('$', "$$")));
+        let command: String = words.map(line).collect();
+        let is_remote = |place: &&String| place.contains("://") && !place.starts_with("file://");
+        let num_remote = [&self.source, &self.destination].iter().filter(|place| is_remote(place)).count();
+        let secrets = if num_remote > 0 { include_str!("script/kubernetes-secrets.yaml.tmpl") } else { "" };
+        let volumes = if num_remote < 2 { include_str!("script/kubernetes-volumes.yaml.tmpl") } else { "" };
+        let access = [("command", command.as_str()), ("secrets", secrets), ("volumes", volumes)];
+        self.filled(include_str!("script/kubernetes-job.yaml.tmpl"), &[own, &access].concat())
+    }
+
     /// What a part's process is given, in MiB: chunk data in flight are most of it, not all.
     fn process_mebibytes(&self) -> u64 {
         const MEBIBYTE: u64 = 1 << 20;
@@ -72,14 +152,23 @@ impl ScriptedJob {
     }
 }
 
+/// A template with its `{{name}}`s replaced. In values, and of other names, they stay what they are.
+fn filled(template: &str, values: &[(&str, &str)]) -> String {
+    let (mut text, mut rest) = (String::new(), template);
+    while let Some((before, after)) = rest.split_once("{{") {
+        let named = |(name, value): &(&str, &'_ str)| {
+            Some((value.to_string(), after.strip_prefix(name)?.strip_prefix("}}")?))
+        };
+        let (value, after) = values.iter().find_map(named).unwrap_or(("{{".to_owned(), after));
+        text = text + before + &value;
+        rest = after;
+    }
+    text + rest
+}
+
 /// A word as a shell takes it, whatever it holds.
 fn in_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// Words in double quotes, with commas between.
-fn list_in_quotes(words: &[String]) -> String {
-    words.iter().map(|word| in_quotes(word)).collect::<Vec<_>>().join(", ")
 }
 
 /// A text in double quotes, as Python and YAML read it alike, whatever it holds.
@@ -127,6 +216,37 @@ mod tests {
     #[test]
     fn a_process_is_given_more_than_its_chunks() {
         assert_eq!(job().process_mebibytes(), 512 + 128 + 256);
+    }
+
+    #[test]
+    fn slurm_assigns_what_the_shell_would_expand() {
+        let script = script(Engine::Slurm, &job());
+        assert!(script.contains("\nsource='it'\\''s \"$(here)\"\\{x}\n'\n"), "{script}");
+        assert!(
+            script.contains("\npasses=(range:8 write:12)\n") && script.contains("#SBATCH --mem=896M\n"),
+            "{script}"
+        );
+    }
+
+    #[test]
+    fn kubernetes_expands_no_variable() {
+        let script = script(Engine::Kubernetes, &job());
+        assert!(script.contains(r#"- "it's \"$$(here)\"\\{x}\U0000000a""#), "{script}");
+        assert!(script.contains("  completions: 12\n  parallelism: 12\n"), "{script}");
+    }
+
+    #[test]
+    fn kubernetes_mounts_a_volume_for_places_that_are_folders() {
+        let both = script(Engine::Kubernetes, &job());
+        assert!(both.contains("volumeMounts") && both.contains("envFrom"), "{both}");
+        let remote =
+            script(Engine::Kubernetes, &ScriptedJob { source: "s3://bucket/from".to_owned(), ..job() });
+        assert!(!remote.contains("volume") && remote.contains("envFrom"), "{remote}");
+    }
+
+    #[test]
+    fn values_that_look_like_names_stay() {
+        assert_eq!(filled("{{a}} {{b}} {{c}} {{", &[("a", "{{b}}"), ("b", "x")]), "{{b}} x {{c}} {{");
     }
 
     #[test]
