@@ -101,7 +101,7 @@ fn write(
         Stream::File(path) => {
             let unfinished =
                 format!("a temporary file beside `{}` is left; run the command again", path.display());
-            let _unfinished = interrupt.begin(unfinished, None).map_err(|_| OperationError::interrupted())?;
+            let _unfinished = interrupt.begin(unfinished, None)?;
             file::write(path, &contents).map_err(|error| {
                 OperationError::environment(format!("OUTPUT `{}` is not written", path.display()))
                     .because(error)

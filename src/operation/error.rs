@@ -6,6 +6,9 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::array::interrupt::Interrupted;
+use crate::store::StoreError;
+
 /// Who is at fault. One class is one exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FaultClass {
@@ -63,6 +66,11 @@ impl OperationError {
     /// [`FaultClass::Environment`]: exit status 3.
     pub fn environment(message: impl Into<String>) -> Self {
         Self::new(FaultClass::Environment, message)
+    }
+
+    /// Something, by its name, whose keys a store does not tell.
+    pub fn cannot_list(name: impl fmt::Display, error: StoreError) -> Self {
+        Self::environment(format!("`{name}` cannot be listed")).because(error)
     }
 
     /// Interrupted before anything was written that is left.
@@ -124,6 +132,12 @@ impl OperationError {
     /// The next step.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
+    }
+}
+
+impl From<Interrupted> for OperationError {
+    fn from(_: Interrupted) -> Self {
+        OperationError::interrupted()
     }
 }
 

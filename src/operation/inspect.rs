@@ -172,9 +172,7 @@ fn listing(
     } else {
         return Ok(None);
     };
-    listing.map(Some).map_err(|error| {
-        OperationError::environment(format!("`{}` cannot be listed", reading.store)).because(error)
-    })
+    listing.map(Some).map_err(|error| OperationError::cannot_list(&reading.store, error))
 }
 
 /// Bytes that a thread holds at once.

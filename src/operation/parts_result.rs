@@ -52,7 +52,7 @@ pub struct PlannedPass {
 }
 
 /// What a part did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PartResult {
     /// SOURCE, as the user named it.
@@ -83,7 +83,7 @@ pub struct PartResult {
 }
 
 /// What is done of a job, and what is missing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct StatusResult {
     /// SOURCE, as the user named it.

@@ -37,7 +37,7 @@ pub struct TranscodeResult {
 }
 
 /// The way a node's chunks take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RouteName {
@@ -50,6 +50,7 @@ pub enum RouteName {
     /// Another grid.
     Rechunk,
     /// No chunk data.
+    #[default]
     Metadata,
 }
 
@@ -67,7 +68,7 @@ impl RouteName {
 }
 
 /// What became of one node.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct NodeResult {
     /// `/` for SOURCE itself, else `/a/b`.
@@ -177,7 +178,7 @@ pub struct PlannedObjects {
 }
 
 /// What a quantisation did to an array.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct QuantizationResult {
     /// `codecs`, `cf` or `plain`; `bitround` where floats stay floats (`--keep-bits`), of which there are neither range

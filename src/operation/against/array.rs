@@ -69,9 +69,8 @@ impl Readable {
         (cf, floats): (bool, Option<NumberType>),
         driver: &Driver,
     ) -> Result<Self, OperationError> {
-        let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
-            OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
-        })?;
+        let listing = list(&array.node, &array.metadata, driver)
+            .map_err(|error| OperationError::cannot_list(&array.store, error))?;
         let decoding = if cf { CfDecoding::of(&array, floats)? } else { None };
         let has = |name| array.metadata.attributes.contains(name);
         let is_packed = !cf && (has("scale_factor") || has("add_offset"));

@@ -47,9 +47,8 @@ pub(super) fn is_comparable(a: &DataType, b: &DataType) -> bool {
 
 /// An array with what of it is there.
 fn opened(array: &OpenedArray, driver: &Driver) -> Result<StoredArray, OperationError> {
-    let listing = list(&array.node, &array.metadata, driver).map_err(|error| {
-        OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
-    })?;
+    let listing = list(&array.node, &array.metadata, driver)
+        .map_err(|error| OperationError::cannot_list(&array.store, error))?;
     let side = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
     if VlenChain::of(side.subchunk_chain()).is_none() {
         return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));

@@ -121,8 +121,7 @@ fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visit
 }
 
 fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Visited, OperationError> {
-    let cannot_list =
-        |error| OperationError::environment(format!("`{}` cannot be listed", place.name())).because(error);
+    let cannot_list = |error| OperationError::cannot_list(place.name(), error);
     let folder = place.below(root).map_err(cannot_list)?;
     let node = match documents {
         Some(documents) => Some((content(place, folder, documents)?, Vec::new())),

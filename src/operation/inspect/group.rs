@@ -175,9 +175,8 @@ fn array_figures(
 /// Bytes of the stored chunks of an array; `None` where the metadata do not tell its keys.
 fn stored_bytes(array: &ArrayReading, driver: &Driver) -> Result<Option<u64>, OperationError> {
     let Some(metadata) = &array.metadata else { return Ok(None) };
-    let listing = list_with_sizes(&array.node, metadata, driver).map_err(|error| {
-        OperationError::environment(format!("`{}` cannot be listed", array.store)).because(error)
-    })?;
+    let listing = list_with_sizes(&array.node, metadata, driver)
+        .map_err(|error| OperationError::cannot_list(&array.store, error))?;
     Ok(Some(listing.present_bytes))
 }
 

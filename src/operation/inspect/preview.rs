@@ -129,9 +129,7 @@ impl Drawn<'_> {
         let down = Reduction { length: height, pixels: rows, is_mean };
         let right = Reduction { length: width, pixels: columns, is_mean };
         let preview = Preview { side, numbers, slice, down, right };
-        let objects = preview.objects(driver).map_err(|error| {
-            OperationError::environment(format!("`{store}` cannot be listed")).because(error)
-        })?;
+        let objects = preview.objects(driver).map_err(|error| OperationError::cannot_list(store, error))?;
         let picture = preview.read(&objects, driver, progress);
         let mut picture = picture.map_err(|fault| explain(fault, &side.metadata, store, None))?;
         let fill_value = source.fill_value.as_ref().map_or(f64::NAN, |fill| numbers.value(fill.as_bytes()));

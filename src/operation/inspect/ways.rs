@@ -63,8 +63,7 @@ impl Trying<'_> {
     pub(super) fn all(&self) -> Result<WaysResult, OperationError> {
         // What can be quantised at all is asked before anything is read.
         Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
-        let sampler =
-            Sampler { budget: self.budget, interrupt: self.driver.interrupt(), driver: self.driver };
+        let sampler = Sampler { budget: self.budget, driver: self.driver };
         let source = as_source(self.source.clone());
         let size = self.num_chunks.map_or(SampleSize::ByDefault, SampleSize::Chunks);
         let draw = |fills| sampler.draw(&source, self.listing, &Drawing::as_it_is(fills), size);
@@ -79,7 +78,7 @@ impl Trying<'_> {
             values,
         };
         for way in self.ways(&result.values, compress)? {
-            self.driver.interrupt().check().map_err(|_| OperationError::interrupted())?;
+            self.driver.interrupt().check()?;
             let tried = way.change.map_err(str::to_owned).map(|(change, options)| {
                 let trial = match sampler.try_way(&sample, &change, None)? {
                     // Only the values have told that absent chunks are written.

@@ -31,7 +31,7 @@ use crate::store::{
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// DEST, before a run has it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Output {
     /// As the user named it.
     shown: String,
@@ -167,12 +167,7 @@ impl Output {
         if matches!(self.destination, Destination::Beside { .. }) {
             self.begin_beside(&journal).map_err(failed)?;
             let is_published = self.has_taken_place;
-            return Ok(Claim {
-                output: self,
-                journal: Arc::new(journal),
-                is_resumed: is_begun,
-                is_published,
-            });
+            return Ok(self.claimed(journal, is_begun, is_published));
         }
         if journal.is_noted() && !is_begun && !self.overwrites && self.data().abilities().is_remote {
             return Err(OperationError::environment(format!(
@@ -191,7 +186,12 @@ impl Output {
         let is_left = matches!(self.existing, Existing::Unfinished | Existing::Node { .. });
         let is_resumed = self.resumes && is_left && !clears;
         let is_published = is_resumed && is_node(self.data()).map_err(cannot_write)?;
-        Ok(Claim { output: self, journal: Arc::new(journal), is_resumed, is_published })
+        Ok(self.claimed(journal, is_resumed, is_published))
+    }
+
+    fn claimed(self, journal: Journal, is_resumed: bool, is_published: bool) -> Claim {
+        let left = self.next_to_resume();
+        Claim { output: self, journal: Arc::new(journal), is_resumed, is_published, left }
     }
 
     /// Makes the folder that the journal lies in; false where one is there.
@@ -233,18 +233,20 @@ impl Output {
         Ok(())
     }
 
-    /// Takes a part of the work, whose log lies in a folder of its own. Others may write what is not `assigned`.
+    /// Takes a part of the work, whose log lies in a folder of its own. Others may write what is not `assigned`. `left` says what
+    /// goes on with it where it does not come to its end.
     pub(super) fn claim_part(
         self,
         folder: &str,
         fingerprint: &Fingerprint,
         assigned: Assignment,
+        left: String,
     ) -> Result<Claim, OperationError> {
         let folder = self.data().below(&Key::new(folder).map_err(cannot_write)?.into_owned());
         let is_resumed = matches!(folder.kind(), Ok(Some(EntryKind::Folder)));
         let opened = Journal::open_part((&folder, self.data()), fingerprint, assigned);
         let journal = opened.map_err(|error| self.refused(error))?;
-        Ok(Claim { output: self, journal: Arc::new(journal), is_resumed, is_published: false })
+        Ok(Claim { left, ..self.claimed(journal, is_resumed, false) })
     }
 
     /// Removes what stands in the place, where nothing takes the place of another at once. The journal stays: it tells

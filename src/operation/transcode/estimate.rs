@@ -23,7 +23,7 @@ impl Sampler<'_> {
         progress.start("estimate", None);
         let is_tree = arrays.len() > 1;
         let estimated = arrays.iter().map(|array| {
-            self.interrupt.check().map_err(|_| OperationError::interrupted())?;
+            self.driver.interrupt().check()?;
             let estimate = self
                 .estimate_of(array)
                 .map_err(|error| if is_tree { error.about(&array.plan.source.store) } else { error })?;

@@ -1,32 +1,32 @@
 //! What a run came to, or a plan would: counts, sizes, figures.
 
-use super::budget::Memory;
 use super::plan::Plan;
 use super::plan::keep_bits::BitRounding;
 use super::plan::route::name_of;
+use super::planning::PlannedArray;
 use super::verify::Verification;
+use crate::diagnostic::quantity::approximate;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::job::Job;
 use crate::engine::report::ObjectReport;
-use crate::grid::Grid;
+use crate::grid::{Grid, num_elements};
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::operation::draft::{Planned, edit_innermost};
-use crate::operation::open::OpenedArray;
 use crate::operation::options::KeepBits;
 use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult, RouteName,
+    ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult,
 };
 use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
 
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
 /// fill value are found out later; `None` where compression or absent inner chunks decide.
-pub(super) fn dry_tally(plan: &Plan) -> (ObjectReport, Option<u64>) {
+fn dry_tally(plan: &Plan) -> (ObjectReport, Option<u64>) {
     let bytes_temporary = plan.job.bytes_temporary();
     let mut tally =
         ObjectReport { bytes_read: plan.listing.present_bytes, bytes_temporary, ..ObjectReport::default() };
@@ -44,28 +44,41 @@ pub(super) fn fixed_bytes(plan: &Plan) -> Option<u64> {
     }
 }
 
-/// How a run, or a plan without one, came out.
-#[derive(Debug)]
-pub(super) struct Outcome {
-    /// What was counted.
+/// What was done with an array.
+pub(super) struct Done {
     pub tally: ObjectReport,
-    /// Bytes written, or to be written at most.
-    pub bytes_written: Option<u64>,
-    /// What it needs.
-    pub memory: Memory,
     /// What `--verify` found.
     pub verified: Option<Verification>,
     /// What `--quality` found.
     pub quality: Option<QualityResult>,
 }
 
-/// What became of an array, or would.
-pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool) -> NodeResult {
-    let Outcome { tally, bytes_written, memory, verified, quality } = outcome;
+/// What became of an array; where nothing was done, what would. What the user should know joins `warnings`.
+pub(super) fn array_result(
+    array: &PlannedArray,
+    done: Option<Done>,
+    warnings: &mut Vec<Diagnostic>,
+) -> NodeResult {
+    let PlannedArray { path, plan, memory, .. } = array;
+    let ran = done.is_some();
+    let (tally, bytes_written, verified, quality) = match done {
+        Some(Done { tally, verified, quality }) => (tally, Some(tally.bytes_written), verified, quality),
+        None => {
+            let (tally, bytes_written) = dry_tally(plan);
+            (tally, bytes_written, None, None)
+        }
+    };
+    warnings.extend(plan.warnings.iter().cloned());
+    warnings.extend(clamped_warning(path, plan, &tally));
+    warnings.extend(rounded_warning(path, plan, &tally));
+    warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
     let present = plan.listing.present.len() - plan.job.num_missing();
-    let element_size = plan.destination.pipeline.input.data_type.size();
-    let elements = crate::metadata::array::num_elements(&plan.destination.metadata.shape);
-    let mut destination = describe_planned(&plan.destination);
+    let input = &plan.destination.pipeline.input;
+    let elements = num_elements(&plan.destination.metadata.shape);
+    let Planned { zarr_format, document, pipeline, metadata } = &plan.destination;
+    let mut destination = description(*zarr_format, document, pipeline, &metadata.grid);
+    let (document, pipeline) = (&plan.source.document, &plan.source.pipeline);
+    let source = description(plan.source.zarr_format, document, pipeline, &plan.source.metadata.grid);
     let mut counts = Counts {
         chunks: Some(plan.destination.metadata.num_chunks()),
         chunks_absent: Some(plan.source.metadata.num_chunks() - present),
@@ -75,7 +88,9 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         bytes_read: Some(tally.bytes_read),
         bytes_written,
         bytes_temporary: Some(tally.bytes_temporary),
-        bytes_logical: elements.zip(element_size).and_then(|(count, size)| count.checked_mul(size as u64)),
+        bytes_logical: elements
+            .zip(input.data_type.size())
+            .and_then(|(count, size)| count.checked_mul(size as u64)),
         bytes_source: match plan.source_bytes {
             None if plan.job.read_amplification() <= 1.0 => Some(tally.bytes_read),
             listed => listed,
@@ -89,7 +104,7 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
             ..result
         });
     let is_type_open = quantization.as_ref().is_some_and(|quantization| quantization.data_type.is_none());
-    if is_type_open && plan.destination.pipeline.input.data_type != plan.source.data_type {
+    if is_type_open && input.data_type != plan.source.data_type {
         // The plan is made with the widest type that the first pass may take.
         destination.data_type = Json::Null;
         (counts.bytes_logical, counts.bytes_written) = (None, None);
@@ -100,10 +115,10 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
         counts.bytes_written = None;
     }
     NodeResult {
-        path: path.to_owned(),
+        path: path.clone(),
         node_type: "array",
         route: name_of(&plan.job),
-        source: Some(describe(&plan.source, &plan.source.document, &plan.source.pipeline)),
+        source: Some(source),
         destination: Some(destination),
         selection: plan.source.metadata.taken().map(|taken| {
             let ends = taken.end();
@@ -121,46 +136,47 @@ pub(super) fn array_result(path: &str, plan: &Plan, outcome: Outcome, ran: bool)
     }
 }
 
-/// The figures of a quantisation, or of rounding to bits; `None` where the array has neither.
+/// The figures of a quantisation, or of rounding to bits, over stored elements and absent ones, which all hold the fill value;
+/// `None` where the array has neither.
 pub(super) fn quantization_of(
     plan: &Plan,
     tally: &ObjectReport,
     verified: Option<&Verification>,
     ran: bool,
 ) -> Option<QuantizationResult> {
-    let elements = crate::metadata::array::num_elements(&plan.destination.metadata.shape);
-    if let Some(quantization) = &plan.quantization {
-        let figures = all_figures(quantization, &tally.figures, elements);
-        return Some(quantization_result(quantization, &figures, verified, ran));
-    }
-    let rounding = plan.rounding.as_ref()?;
     let mut figures = tally.figures;
-    let absent = elements.unwrap_or(figures.count).saturating_sub(figures.count);
+    let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(figures.count);
+    let absent = elements.saturating_sub(figures.count);
     figures.count += absent;
-    figures.nan += if rounding.fill_is_nan { absent } else { 0 };
-    figures.infinite += if rounding.fill_is_infinite { absent } else { 0 };
-    Some(rounding_result(rounding, &figures, ran))
+    let result = match (&plan.quantization, &plan.rounding) {
+        (Some(quantization), _) => {
+            add_absent(quantization, absent, &mut figures);
+            QuantizationResult {
+                clamped: ran.then_some(figures.clamped),
+                max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
+                distinct_codes: verified.and_then(Verification::distinct_codes),
+                ..quantization_result(quantization)
+            }
+        }
+        (None, Some(rounding)) => {
+            figures.nan += if rounding.fill_is_nan { absent } else { 0 };
+            figures.infinite += if rounding.fill_is_infinite { absent } else { 0 };
+            rounding_result(rounding)
+        }
+        (None, None) => return None,
+    };
+    Some(QuantizationResult {
+        count: figures.count,
+        nan: ran.then_some(figures.nan),
+        max_abs_error: ran.then_some(figures.max_abs_error),
+        rms_error: ran.then(|| figures.rms_error()),
+        ..result
+    })
 }
 
 /// What becomes of a group.
 pub(super) fn group_result(path: &str) -> NodeResult {
-    NodeResult {
-        path: path.to_owned(),
-        node_type: "group",
-        route: RouteName::Metadata,
-        source: None,
-        destination: None,
-        selection: None,
-        counts: Counts::default(),
-        passes: None,
-        units: None,
-        read_amplification: None,
-        memory_bytes: None,
-        quantization: None,
-        verify: None,
-        compression: None,
-        estimate: None,
-    }
+    NodeResult { path: path.to_owned(), node_type: "group", ..NodeResult::default() }
 }
 
 /// A chain as far as it is known before a compressor is chosen.
@@ -172,22 +188,11 @@ fn without_compressor(codecs: &[CodecMetadata]) -> Vec<Json> {
     codecs.iter().map(CodecMetadata::to_json).collect()
 }
 
-fn describe(source: &OpenedArray, document: &Json, pipeline: &Pipeline) -> ArrayDescription {
-    let zarr_format = source.zarr_format;
-    ArrayDescription { zarr_format, ..description(document, pipeline, &source.metadata.grid) }
-}
-
-fn describe_planned(planned: &Planned) -> ArrayDescription {
-    let zarr_format = planned.zarr_format;
-    let description = description(&planned.document, &planned.pipeline, &planned.metadata.grid);
-    ArrayDescription { zarr_format, ..description }
-}
-
-fn description(document: &Json, pipeline: &Pipeline, grid: &Grid) -> ArrayDescription {
+fn description(zarr_format: u64, document: &Json, pipeline: &Pipeline, grid: &Grid) -> ArrayDescription {
     let (stored, is_sharded) = (grid.uniform(), pipeline.sharding().is_some());
     let member = |name: &str| document.get(name).cloned().unwrap_or(Json::Null);
     ArrayDescription {
-        zarr_format: 3,
+        zarr_format,
         data_type: member("data_type"),
         fill_value: member("fill_value"),
         chunk_shape: (is_sharded || stored.is_some()).then(|| pipeline.innermost_chunk_shape()),
@@ -196,34 +201,21 @@ fn description(document: &Json, pipeline: &Pipeline, grid: &Grid) -> ArrayDescri
     }
 }
 
-/// The figures of the stored elements with those of the absent ones, which all hold the fill value.
-fn all_figures(
-    quantization: &Quantization,
-    stored: &QuantizeFigures,
-    elements: Option<u64>,
-) -> QuantizeFigures {
-    let mut all = *stored;
-    let absent = elements.unwrap_or(stored.count).saturating_sub(stored.count);
-    all.count += absent;
+/// Adds absent elements, which are counted already, to what was found of the stored ones.
+fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFigures) {
     match quantization.absent_error() {
-        None => all.nan += absent,
+        None => figures.nan += absent,
         Some(error) if absent > 0 => {
-            all.max_abs_error = all.max_abs_error.max(error);
-            let normalized = error * all.normalizer;
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a count rounded to 53 bits is far within the figure's error"
-            )]
-            let count = absent as f64;
-            all.sum_of_squares += count * normalized * normalized;
+            figures.max_abs_error = figures.max_abs_error.max(error);
+            let normalized = error * figures.normalizer;
+            figures.sum_of_squares += approximate(absent) * normalized * normalized;
         }
         Some(_) => {}
     }
-    all
 }
 
 /// A warning where a quantisation gave values outside of its range a code of another value.
-pub(super) fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
+fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
     let quantization = plan.quantization.as_ref().filter(|_| tally.figures.clamped > 0)?;
     let QuantizeFigures { count, clamped, max_abs_error_clamped, .. } = tally.figures;
     let became = match quantization.out_of_range {
@@ -239,7 +231,7 @@ pub(super) fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> 
 }
 
 /// A warning where a change of data type rounded most values to integers.
-pub(super) fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
+fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
     let QuantizeFigures { count, nan, rounded, .. } = tally.figures;
     let (values, name) = (count.saturating_sub(nan), plan.destination.pipeline.input.data_type.to_string());
     (rounded > values / 2).then(|| {
@@ -250,7 +242,7 @@ pub(super) fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> 
 }
 
 /// What `--keep-bits` does.
-fn rounding_result(rounding: &BitRounding, figures: &QuantizeFigures, ran: bool) -> QuantizationResult {
+fn rounding_result(rounding: &BitRounding) -> QuantizationResult {
     QuantizationResult {
         form: "bitround",
         data_type: Some(rounding.number_type.name()),
@@ -259,66 +251,33 @@ fn rounding_result(rounding: &BitRounding, figures: &QuantizeFigures, ran: bool)
             KeepBits::Auto(share) | KeepBits::Found(_, share) => Some(share),
             KeepBits::Bits(_) => None,
         },
-        range: None,
-        offset: None,
-        scale: None,
-        step: None,
-        codes: None,
-        nan_code: None,
-        count: figures.count,
-        nan: ran.then_some(figures.nan),
-        clamped: None,
-        max_abs_error: ran.then_some(figures.max_abs_error),
-        max_abs_error_clamped: None,
-        rms_error: ran.then(|| figures.rms_error()),
-        bound: None,
         readers: Some("zarr-python 3, xarray, zarrs, zarrcast"),
-        reader_workaround: None,
-        distinct_codes: None,
-        bytes_source: None,
-        bytes_destination: None,
-        quality: None,
+        ..QuantizationResult::default()
     }
 }
 
-fn quantization_result(
-    quantization: &Quantization,
-    figures: &QuantizeFigures,
-    verified: Option<&Verification>,
-    ran: bool,
-) -> QuantizationResult {
+fn quantization_result(quantization: &Quantization) -> QuantizationResult {
     // What only the first pass tells, a plan that reads no chunk leaves open.
     let settled = !quantization.is_open && quantization.is_target_settled;
+    let has_step = settled || quantization.grid_step.is_some();
     let (offset, scale) = quantization.literals();
+    let codes = quantization.are_codes_settled().then_some(&quantization.codes);
     QuantizationResult {
         form: match quantization.form {
             QuantizeForm::Codecs => "codecs",
             QuantizeForm::Cf => "cf",
             QuantizeForm::Plain => "plain",
         },
-        keep_bits: None,
-        information: None,
         data_type: quantization.is_target_settled.then(|| quantization.target.name()),
         range: quantization.range_literals().filter(|_| !quantization.is_open),
         offset: settled.then_some(offset),
-        scale: (settled || quantization.grid_step.is_some()).then_some(scale),
-        step: (settled || quantization.grid_step.is_some()).then(|| quantization.step()),
-        codes: quantization
-            .are_codes_settled()
-            .then_some([quantization.codes.first, quantization.codes.last]),
-        nan_code: quantization.codes.nan.filter(|_| quantization.are_codes_settled()),
-        count: figures.count,
-        nan: ran.then_some(figures.nan),
-        clamped: ran.then_some(figures.clamped),
-        max_abs_error: ran.then_some(figures.max_abs_error),
-        max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
-        rms_error: ran.then(|| figures.rms_error()),
+        scale: has_step.then_some(scale),
+        step: has_step.then(|| quantization.step()),
+        codes: codes.map(|codes| [codes.first, codes.last]),
+        nan_code: codes.and_then(|codes| codes.nan),
         bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
         readers: readers::names(quantization),
         reader_workaround: quantization.reader_workaround_literals(),
-        distinct_codes: verified.and_then(Verification::distinct_codes),
-        bytes_source: None,
-        bytes_destination: None,
-        quality: None,
+        ..QuantizationResult::default()
     }
 }

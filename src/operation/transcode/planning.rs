@@ -10,7 +10,6 @@ use super::plan::planner::Planner;
 use super::sample::Sampler;
 use super::selection::SourceArray;
 use crate::array::chunk_cache::ChunkCache;
-use crate::array::interrupt::Interrupt;
 use crate::array::listing::Listing;
 use crate::engine::driver::Driver;
 use crate::engine::progress::{Progress, Share, Silent};
@@ -42,7 +41,6 @@ pub(super) struct PlannedArray {
 pub(super) struct Planning<'a> {
     pub budget: Budget,
     pub run: &'a RunOptions,
-    pub interrupt: &'a Interrupt,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,
     /// Where they will be.
@@ -122,7 +120,7 @@ impl Planning<'_> {
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<PlannedArray, OperationError> {
-        self.interrupt.check().map_err(|_| OperationError::interrupted())?;
+        self.driver.interrupt().check()?;
         let SourceArray { path, opened, change, container, settled, surveyed, present } = array;
         let target = match path.trim_start_matches('/') {
             "" => self.work.clone(),
@@ -133,7 +131,7 @@ impl Planning<'_> {
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
         let (settled, surveyed) = (settled.as_ref(), surveyed.as_ref());
         let listing = present.map(|present| Listing { present, ..Listing::default() });
-        let Planning { run, interrupt, cache, .. } = *self;
+        let Planning { run, cache, .. } = *self;
         let least_parts = self.least_parts(&opened);
         let goal = match change.compress {
             Some(Compression::Auto(goal)) => Some(goal),
@@ -151,7 +149,6 @@ impl Planning<'_> {
             least_parts,
             run,
             budget,
-            interrupt,
             driver,
             cache,
         };
@@ -163,7 +160,7 @@ impl Planning<'_> {
             if run.dry_run && run.partitions.is_none() && !run.estimate {
                 plan.compression = Some(CompressionResult::open(goal.name()));
             } else {
-                let sampler = Sampler { budget, interrupt, driver };
+                let sampler = Sampler { budget, driver };
                 let (codecs, result) = sampler.choose(goal, &plan, &found)?;
                 let chosen = ChangeOptions { compress: Some(Compression::Codecs(codecs)), ..found };
                 plan = Planner { options: &chosen, ..planner }.with_chain(plan)?;

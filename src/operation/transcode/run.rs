@@ -10,9 +10,7 @@ use super::destination::{Claim, Output, cannot_write};
 use super::estimate::with_estimates;
 use super::format::consolidate::{NodeDocuments, with_copies};
 use super::many_objects::{many_objects, planned_objects};
-use super::outcome::{
-    Outcome, array_result, clamped_warning, dry_tally, group_result, quantization_of, rounded_warning,
-};
+use super::outcome::{Done, array_result, group_result, quantization_of};
 use super::plan::planner::ahead_bytes;
 use super::planning::{PlannedArray, Planning, bytes_of};
 use super::quality::{check_room as check_room_for_quality, is_lossy};
@@ -20,7 +18,6 @@ use super::room::{check_room, with_missing_space};
 use super::sample::Sampler;
 use super::sealed::SealedPlan;
 use super::tree::Source;
-use super::verify::Verification;
 use super::writing::{Ended, Extent, Writing, most_bytes};
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::interrupt::Interrupt;
@@ -51,10 +48,9 @@ pub fn seal(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<SealedPlan, OperationError> {
-    let prepared = Prepared::new(options, |_| Ok(()), progress, interrupt)?;
-    prepared.check_room()?;
-    let Prepared { source, arrays, documents, .. } = prepared;
-    Ok(SealedPlan::seal(options, &source, &arrays, documents))
+    let mut job = JobPlan::new(options, |_| Ok(()), |_| true, progress, interrupt)?;
+    job.check_room()?;
+    Ok(job.seal())
 }
 
 /// Carries out a plan that was sealed before: SOURCE, DEST and how it runs are the options', all else is the plan's.
@@ -76,64 +72,51 @@ fn carry_out(
 ) -> Result<TranscodeResult, OperationError> {
     let begun = Instant::now();
     let given_to = |source: &mut Source| given.map_or(Ok(()), |given| given.apply(source));
-    let prepared = Prepared::new(options, given_to, progress, interrupt)?;
-    prepared.check_room()?;
-    prepared.check_quality(options)?;
-    let Prepared { budget, driver, source, output, arrays, documents } = prepared;
-    let whole = Whole { options, source: &source, arrays: &arrays };
-    let sealed = SealedPlan::seal(options, &source, &arrays, documents);
+    let mut job = JobPlan::new(options, given_to, |_| true, progress, interrupt)?;
+    job.check_room()?;
+    job.check_quality()?;
+    let sealed = job.seal();
     given.map_or(Ok(()), |given| given.check_same(&sealed))?;
     if options.run.dry_run {
-        let sampler = Sampler { budget, interrupt, driver: &driver };
-        let estimates =
-            if options.run.estimate { sampler.estimates(&arrays, progress)? } else { BTreeMap::new() };
-        let mut result = with_estimates(whole.result(None, begun), estimates);
-        let documents = sealed.documents().iter().map(|(key, _)| key.as_str());
-        let keys: Vec<&str> = documents.chain(source.other_keys.iter().map(String::as_str)).collect();
-        result.plan = Some(planned_objects(&arrays, &keys, (&source.node, &output)));
-        result.warnings.extend(many_objects(&arrays, &output));
-        return Ok(result);
+        return job.shown(&sealed, begun, progress);
     }
-    let unfinished = interrupt
-        .begin(output.left_when_stopped(), Some(output.clearing(Weak::new())))
-        .map_err(|_| OperationError::interrupted())?;
-    let claim = output.claim(&sealed.fingerprint())?;
+    let unfinished =
+        interrupt.begin(job.output.left_when_stopped(), Some(job.output.clearing(Weak::new())))?;
+    let claim = job.output.clone().claim(&sealed.fingerprint())?;
     unfinished.cleared_by(claim.clearing());
     let unlocked = claim.unlocked_warning();
-    let outcomes = whole.write(claim, &sealed, &driver, budget, progress)?;
-    let mut result = whole.result(Some(outcomes), begun);
+    let writing = Writing { job: &job, claim: &claim, progress, extent: Extent::Whole };
+    let done = match check_published(&claim, &sealed).map_err(Ended::from).and_then(|()| writing.run()) {
+        Ok(done) => done,
+        Err(ended) => return Err(job.fail(claim, ended)),
+    };
+    claim.publish(sealed.documents(), &job.driver)?;
+    let mut result = job.result(Some(done), begun);
     result.warnings.extend(unlocked);
+    let JobPlan { driver, source, arrays, .. } = job;
     driver.discard((source, arrays, sealed));
     Ok(result)
 }
 
-/// Everything settled, and nothing written.
-pub(super) struct Prepared {
+/// A job that is settled, of which nothing is written.
+pub(super) struct JobPlan<'a> {
+    pub options: &'a TranscodeOptions,
     pub budget: Budget,
     pub driver: Driver,
     pub source: Source,
     pub output: Output,
     pub arrays: Vec<PlannedArray>,
     /// DEST's, by their keys, the one that makes it a node last.
-    pub documents: Vec<(String, Vec<u8>)>,
+    documents: Vec<(String, Vec<u8>)>,
 }
 
-impl Prepared {
-    /// Settles a job; `given` tells SOURCE's arrays what is settled of them already.
+impl<'a> JobPlan<'a> {
+    /// Settles a job. `given` tells SOURCE's arrays what is settled of them already. Those arrays that are not wanted, by their
+    /// numbers, are left out, and the others settled as among all of them.
     pub(super) fn new(
-        options: &TranscodeOptions,
+        options: &'a TranscodeOptions,
         given: impl FnOnce(&mut Source) -> Result<(), OperationError>,
-        progress: &dyn Progress,
-        interrupt: &Interrupt,
-    ) -> Result<Self, OperationError> {
-        Self::of_some(options, given, |_| true, progress, interrupt)
-    }
-
-    /// The same of those arrays alone that are wanted, by their numbers: each is settled as among all of them.
-    pub(super) fn of_some(
-        options: &TranscodeOptions,
-        given: impl FnOnce(&mut Source) -> Result<(), OperationError>,
-        is_wanted: impl Fn(u64) -> bool,
+        is_wanted: impl Fn(usize) -> bool,
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Result<Self, OperationError> {
@@ -143,13 +126,18 @@ impl Prepared {
         let output =
             Output::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
         let arrays = take(&mut source.arrays);
-        let (work, is_tree, run) = (output.data(), arrays.len() > 1, &options.run);
         let cache = &ChunkCache::default();
-        let bytes = arrays.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add);
-        let driver_of = &driver;
-        let planning =
-            Planning { budget, run, interrupt, driver: driver_of, progress, work, is_tree, cache, bytes };
-        let wanted = (0..).zip(arrays).filter(|(number, _)| is_wanted(*number));
+        let planning = Planning {
+            budget,
+            run: &options.run,
+            driver: &driver,
+            progress,
+            work: output.data(),
+            is_tree: arrays.len() > 1,
+            cache,
+            bytes: arrays.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add),
+        };
+        let wanted = arrays.into_iter().enumerate().filter(|(number, _)| is_wanted(*number));
         let mut arrays = planning.plan(wanted.map(|(_, array)| array).collect())?;
         let needed = most_bytes(&arrays, budget, driver.num_threads());
         cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
@@ -164,7 +152,7 @@ impl Prepared {
         };
         of_arrays.extend(containers.iter().map(|(path, documents)| (path.as_str(), documents.clone())));
         let documents = with_copies(options, &source.groups, of_arrays)?;
-        Ok(Prepared { budget, driver, source, output, arrays, documents })
+        Ok(JobPlan { options, budget, driver, source, output, arrays, documents })
     }
 
     /// An error where DEST has no room for what the whole job writes beside SOURCE's own objects. Parts do not ask: what
@@ -178,8 +166,8 @@ impl Prepared {
     }
 
     /// An error where quality is asked for that no array has, or for which there is no room in memory.
-    fn check_quality(&self, options: &TranscodeOptions) -> Result<(), OperationError> {
-        if !options.run.quality {
+    fn check_quality(&self) -> Result<(), OperationError> {
+        if !self.options.run.quality {
             return Ok(());
         }
         if !self.arrays.iter().any(|array| is_lossy(&array.plan)) {
@@ -191,27 +179,23 @@ impl Prepared {
         self.arrays.iter().try_for_each(|array| check_room_for_quality(&array.plan, self.budget))
     }
 
-    /// An error unless what was settled is `sealed` again.
+    /// An error unless what was settled is that of `sealed`, of whose arrays some may be left out here.
     pub(super) fn check_same(
         &self,
-        options: &TranscodeOptions,
         sealed: &SealedPlan,
+        is_wanted: impl Fn(usize) -> bool,
     ) -> Result<(), OperationError> {
-        sealed.check_same(&self.sealed(options))
+        let again = SealedPlan::seal(self, self.documents.clone());
+        if self.arrays.len() == sealed.num_arrays() {
+            return sealed.check_same(&again);
+        }
+        sealed.of_some(is_wanted).check_same(&again.of_some(|_| true))
     }
 
-    /// The same where only those arrays were settled that are wanted, by their numbers.
-    pub(super) fn check_same_of_some(
-        &self,
-        options: &TranscodeOptions,
-        sealed: &SealedPlan,
-        is_wanted: impl Fn(u64) -> bool,
-    ) -> Result<(), OperationError> {
-        sealed.of_some(is_wanted).check_same(&self.sealed(options).of_some(|_| true))
-    }
-
-    fn sealed(&self, options: &TranscodeOptions) -> SealedPlan {
-        SealedPlan::seal(options, &self.source, &self.arrays, self.documents.clone())
+    /// The plan with DEST's documents, of which nothing is left here.
+    pub(super) fn seal(&mut self) -> SealedPlan {
+        let documents = take(&mut self.documents);
+        SealedPlan::seal(self, documents)
     }
 
     /// What the user should know of SOURCE and of what becomes of it.
@@ -219,82 +203,41 @@ impl Prepared {
         let of_arrays = self.arrays.iter().flat_map(|array| &array.plan.warnings);
         self.source.warnings.iter().chain(of_arrays).cloned().collect()
     }
-}
 
-/// What was done with an array.
-pub(super) struct Done {
-    pub tally: ObjectReport,
-    pub verified: Option<Verification>,
-    pub quality: Option<QualityResult>,
-}
-
-/// All that is written.
-pub(super) struct Whole<'a> {
-    pub options: &'a TranscodeOptions,
-    pub source: &'a Source,
-    pub arrays: &'a [PlannedArray],
-}
-
-impl Whole<'_> {
-    /// The chunks, the sync, the comparison, and the metadata last.
-    fn write(
+    /// What a plan comes to that is shown.
+    fn shown(
         &self,
-        claim: Claim,
         sealed: &SealedPlan,
-        driver: &Driver,
-        budget: Budget,
+        begun: Instant,
         progress: &dyn Progress,
-    ) -> Result<Vec<Done>, OperationError> {
-        let writing = Writing {
-            arrays: self.arrays,
-            claim: &claim,
-            driver,
-            budget,
-            progress,
-            verifies: self.options.run.verify,
-            measures: self.options.run.quality,
-            extent: Extent::Whole,
+    ) -> Result<TranscodeResult, OperationError> {
+        let sampler = Sampler { budget: self.budget, driver: &self.driver };
+        let estimates = if self.options.run.estimate {
+            sampler.estimates(&self.arrays, progress)?
+        } else {
+            BTreeMap::new()
         };
-        let done = check_published(&claim, sealed).map_err(Ended::from).and_then(|()| self.prove(&writing));
-        match done {
-            Ok(done) => claim.publish(sealed.documents(), driver).map(|()| done),
-            Err(Ended { error, is_for_good }) => {
-                // What cannot be removed lies where temporary files do.
-                if is_for_good || !claim.output.keeps_unfinished() {
-                    let _ = self.remove_staging();
-                }
-                if is_for_good {
-                    return Err(claim.discard(error));
-                }
-                let plans = self.arrays.iter().map(|array| &array.plan);
-                let error = with_missing_space(error, plans, &claim.journal);
-                Err(claim.abandon(error))
-            }
-        }
+        let mut result = with_estimates(self.result(None, begun), estimates);
+        let documents = sealed.documents().iter().map(|(key, _)| key.as_str());
+        let keys: Vec<&str> = documents.chain(self.source.other_keys.iter().map(String::as_str)).collect();
+        result.plan = Some(planned_objects(&self.arrays, &keys, (&self.source.node, &self.output)));
+        result.warnings.extend(many_objects(&self.arrays, &self.output));
+        Ok(result)
     }
 
-    /// Writes all but the documents, and proves it.
-    fn prove(&self, writing: &Writing<'_>) -> Result<Vec<Done>, Ended> {
-        let (claim, driver) = (writing.claim, writing.driver);
-        let tallies = writing.chunks()?;
-        if !claim.is_published {
-            self.copy_other_keys(claim, driver)?;
-            claim.checkpoint()?;
-            if claim.data().abilities().is_remote {
-                writing.mend(&tallies)?;
-            }
+    /// Ends a run of the whole job that failed.
+    fn fail(&self, claim: Claim, Ended { error, is_for_good }: Ended) -> OperationError {
+        // What cannot be removed lies where temporary files do.
+        if is_for_good || !claim.output.keeps_unfinished() {
+            let _ = self.remove_staging();
         }
-        let verified = writing.verify().map_err(Ended::of_proof)?;
-        let qualities = writing.quality().and_then(|found| self.hold(&tallies, found));
-        let qualities = qualities.map_err(Ended::of_proof)?;
-        driver.interrupt().check().map_err(|_| OperationError::interrupted())?;
-        self.remove_staging()?;
-        let found = tallies.into_iter().zip(verified).zip(qualities);
-        Ok(found.map(|((tally, verified), quality)| Done { tally, verified, quality }).collect())
+        let plans = self.arrays.iter().map(|array| &array.plan);
+        let error = if is_for_good { error } else { with_missing_space(error, plans, &claim.journal) };
+        claim.fail(error, is_for_good)
     }
 
     /// Holds what was measured to what is required; an error names all that is not kept.
-    fn hold(
+    pub(super) fn hold(
         &self,
         tallies: &[ObjectReport],
         found: Vec<Option<QualityResult>>,
@@ -318,7 +261,7 @@ impl Whole<'_> {
     }
 
     /// Keys that belong to no node.
-    pub(super) fn copy_other_keys(&self, claim: &Claim, driver: &Driver) -> Result<(), OperationError> {
+    pub(super) fn copy_other_keys(&self, claim: &Claim) -> Result<(), OperationError> {
         let keys = &self.source.other_keys;
         if keys.is_empty() {
             return Ok(());
@@ -326,8 +269,9 @@ impl Whole<'_> {
         let work = claim.data();
         let room = work.room().map_err(cannot_write)?;
         let most = room.bytes();
-        let copied =
-            driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).transpose());
+        let copied = self
+            .driver
+            .map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).transpose());
         copied.into_iter().zip(keys).try_for_each(|(copied, key)| {
             let store = self.options.source.display();
             let failed = || OperationError::environment(format!("`{key}` of `{store}` cannot be copied"));
@@ -336,8 +280,8 @@ impl Whole<'_> {
         })
     }
 
-    fn remove_staging(&self) -> Result<(), OperationError> {
-        for array in self.arrays {
+    pub(super) fn remove_staging(&self) -> Result<(), OperationError> {
+        for array in &self.arrays {
             let Some(staged) = array.plan.job.staged() else { continue };
             staged.remove().map_err(cannot_write)?;
             if array.path != "/" && !staged.is_outside {
@@ -354,21 +298,8 @@ impl Whole<'_> {
         let mut nodes: Vec<_> =
             self.source.groups.iter().map(|group| group_result(&group.place.path)).collect();
         let mut outcomes = outcomes.unwrap_or_default().into_iter();
-        for PlannedArray { path, plan, memory, .. } in self.arrays {
-            let done = outcomes.next();
-            let (tally, bytes_written, verified, quality) =
-                if let Some(Done { tally, verified, quality }) = done {
-                    (tally, Some(tally.bytes_written), verified, quality)
-                } else {
-                    let (tally, bytes_written) = dry_tally(plan);
-                    (tally, bytes_written, None, None)
-                };
-            warnings.extend(plan.warnings.iter().cloned());
-            warnings.extend(clamped_warning(path, plan, &tally));
-            warnings.extend(rounded_warning(path, plan, &tally));
-            warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
-            let outcome = Outcome { tally, bytes_written, memory: *memory, verified, quality };
-            nodes.push(array_result(path, plan, outcome, ran));
+        for array in &self.arrays {
+            nodes.push(array_result(array, outcomes.next(), &mut warnings));
         }
         nodes.sort_by(|a, b| compare_paths(&a.path, &b.path));
         TranscodeResult {

@@ -17,7 +17,6 @@ use super::plan::{Blocks, Plan, Settled};
 use crate::array::ChunkSet;
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::chunk_set::position;
-use crate::array::interrupt::Interrupt;
 use crate::array::listing::Listing;
 use crate::engine::driver::Driver;
 use crate::engine::job::ObjectJob;
@@ -51,9 +50,7 @@ const UNIT_CHUNKS: u64 = 256;
 pub(in crate::operation) struct Sampler<'a> {
     /// Threads and memory.
     pub budget: Budget,
-    /// What stops it.
-    pub interrupt: &'a Interrupt,
-    /// Who lists and reads.
+    /// Who lists and reads, and is told what stops it.
     pub driver: &'a Driver,
 }
 
@@ -198,7 +195,6 @@ impl Sampler<'_> {
             run: &run,
             least_parts: 1,
             budget: self.budget,
-            interrupt: self.interrupt,
             driver: self.driver,
             cache: &ChunkCache::default(),
         };
@@ -208,7 +204,7 @@ impl Sampler<'_> {
     /// Carries out so much of a plan.
     fn run(&self, plan: &Plan, chunks: &ChunkSet) -> Result<ObjectReport, OperationError> {
         let memory = plan.allot(self.budget, false)?;
-        let driver = new_driver(memory.threads, self.interrupt)?;
+        let driver = new_driver(memory.threads, self.driver.interrupt())?;
         let assigned = Assignment::from([(ARRAY.to_owned(), chunks.clone())]);
         let journal = Journal::open_part((&plan.target, &plan.target), &Fingerprint::new([]), assigned);
         let journal = journal

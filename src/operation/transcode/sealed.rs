@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::route::name_of;
 use super::plan::{Blocks, Settled};
 use super::planning::PlannedArray;
+use super::run::JobPlan;
 use super::tree::Source;
 use crate::engine::journal::{Fingerprint, digest};
 use crate::metadata::json::{Json, Object};
@@ -68,12 +69,8 @@ struct SealedArray {
 
 impl SealedPlan {
     /// Seals what was settled.
-    pub(super) fn seal(
-        options: &TranscodeOptions,
-        source: &Source,
-        arrays: &[PlannedArray],
-        documents: Vec<(String, Vec<u8>)>,
-    ) -> Self {
+    pub(super) fn seal(job: &JobPlan<'_>, documents: Vec<(String, Vec<u8>)>) -> Self {
+        let JobPlan { options, source, arrays, .. } = job;
         let of_source = arrays.iter().flat_map(|array| digests(&array.path, &array.plan.source));
         SealedPlan {
             program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -89,8 +86,8 @@ impl SealedPlan {
     }
 
     /// What the plan has of some of its arrays alone, by their numbers: nothing of groups.
-    pub(super) fn of_some(&self, is_wanted: impl Fn(u64) -> bool) -> Self {
-        let wanted = (0..).zip(&self.arrays).filter(|(number, _)| is_wanted(*number));
+    pub(super) fn of_some(&self, is_wanted: impl Fn(usize) -> bool) -> Self {
+        let wanted = self.arrays.iter().enumerate().filter(|(number, _)| is_wanted(*number));
         let arrays: Vec<SealedArray> = wanted.map(|(_, array)| array.clone()).collect();
         let folders: HashSet<&str> = arrays.iter().map(|array| array.path.trim_start_matches('/')).collect();
         let is_of_them = |key: &str| folders.contains(key.rsplit_once('/').map_or("", |(folder, _)| folder));
@@ -102,8 +99,8 @@ impl SealedPlan {
     }
 
     /// How many arrays there are.
-    pub(super) fn num_arrays(&self) -> u64 {
-        self.arrays.len() as u64
+    pub(super) fn num_arrays(&self) -> usize {
+        self.arrays.len()
     }
 
     /// DEST's documents as they will be published, the one that makes it a node last.
@@ -165,10 +162,10 @@ impl SealedPlan {
     }
 
     /// The arrays by their numbers whose quantisation only the data settle.
-    pub(super) fn open_arrays(&self) -> Vec<u64> {
+    pub(super) fn open_arrays(&self) -> Vec<usize> {
         let is_open =
             |array: &SealedArray| array.change.quantize.is_some() && array.settled.quantization.is_none();
-        (0..).zip(&self.arrays).filter(|(_, array)| is_open(array)).map(|(number, _)| number).collect()
+        (0..self.arrays.len()).filter(|number| is_open(&self.arrays[*number])).collect()
     }
 
     /// Lets the arrays of SOURCE be changed as the plan has it; of those that it leaves open, what a first pass found is
@@ -176,16 +173,14 @@ impl SealedPlan {
     pub(super) fn apply_surveyed(
         &self,
         source: &mut Source,
-        surveys: BTreeMap<u64, Survey>,
+        surveys: BTreeMap<usize, Survey>,
     ) -> Result<(), OperationError> {
         self.apply(source)?;
-        for array in self.open_arrays() {
-            if let Some(array) = usize::try_from(array).ok().and_then(|array| source.arrays.get_mut(array)) {
-                array.settled = None;
-            }
+        for number in self.open_arrays() {
+            source.arrays[number].settled = None;
         }
-        for (array, survey) in surveys {
-            if let Some(array) = usize::try_from(array).ok().and_then(|array| source.arrays.get_mut(array)) {
+        for (number, survey) in surveys {
+            if let Some(array) = source.arrays.get_mut(number) {
                 array.surveyed = Some(survey);
             }
         }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::destination::{Claim, cannot_write};
+use super::outcome::Done;
 use super::plan::Plan;
 use super::planning::PlannedArray;
 use super::quality::measure;
+use super::run::JobPlan;
 use super::verify::{Scope, Verification, verify};
 use crate::array::ChunkSet;
 use crate::engine::driver::Driver;
@@ -55,23 +57,44 @@ pub(super) enum Extent {
     AfterThem(BTreeMap<String, Intermediate>),
 }
 
-/// The arrays being written.
+/// The arrays of a job being written: all of them, or what a part has of them.
 pub(super) struct Writing<'a> {
-    pub arrays: &'a [PlannedArray],
+    pub job: &'a JobPlan<'a>,
     pub claim: &'a Claim,
-    pub driver: &'a Driver,
-    pub budget: Budget,
     pub progress: &'a dyn Progress,
-    pub verifies: bool,
-    /// Whether the quality of what is quantised is measured.
-    pub measures: bool,
     pub extent: Extent,
 }
 
 impl<'a> Writing<'a> {
+    /// Writes all but the documents, makes it durable, and proves it.
+    pub(super) fn run(&self) -> Result<Vec<Done>, Ended> {
+        let Writing { job, claim, extent, .. } = self;
+        let is_whole = *extent == Extent::Whole;
+        let tallies = self.chunks()?;
+        if !claim.is_published {
+            if is_whole {
+                job.copy_other_keys(claim)?;
+            }
+            claim.checkpoint()?;
+            if is_whole && claim.data().abilities().is_remote {
+                self.mend(&tallies)?;
+            }
+        }
+        let verified = self.verify().map_err(Ended::of_proof)?;
+        let qualities = self.quality().and_then(|found| job.hold(&tallies, found));
+        let qualities = qualities.map_err(Ended::of_proof)?;
+        job.driver.interrupt().check().map_err(OperationError::from)?;
+        if is_whole {
+            job.remove_staging()?;
+        }
+        let found = tallies.into_iter().zip(verified).zip(qualities);
+        Ok(found.map(|((tally, verified), quality)| Done { tally, verified, quality }).collect())
+    }
+
     /// Writes the chunks of all arrays.
-    pub(super) fn chunks(&self) -> Result<Vec<ObjectReport>, Ended> {
-        let known = self.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
+    fn chunks(&self) -> Result<Vec<ObjectReport>, Ended> {
+        let known =
+            self.job.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
         self.progress.start("transcode", known);
         let piece = Piece(self.progress);
         let written = self.each(|array, driver| {
@@ -94,17 +117,17 @@ impl<'a> Writing<'a> {
 
     /// Holds what DEST has against what was written, and writes again what lacks: a request that somebody made before this
     /// run began may reach the store after it.
-    pub(super) fn mend(&self, written: &[ObjectReport]) -> Result<(), Ended> {
+    fn mend(&self, written: &[ObjectReport]) -> Result<(), Ended> {
         for _ in 0..MOST_MENDED {
             let mut is_whole = true;
-            let stored = stored(self.claim.data(), self.arrays, self.driver)?;
-            for ((array, (present, bytes)), written) in self.arrays.iter().zip(stored).zip(written) {
+            let stored = stored(self.claim.data(), &self.job.arrays, &self.job.driver)?;
+            for ((array, (present, bytes)), written) in self.job.arrays.iter().zip(stored).zip(written) {
                 if written.is_of(&present) && bytes == written.bytes_written {
                     continue;
                 }
                 is_whole = false;
                 let own = self.with_threads(array.memory.threads)?;
-                let driver = own.as_ref().unwrap_or(self.driver);
+                let driver = own.as_ref().unwrap_or(&self.job.driver);
                 let run = Run { plan: &array.plan, path: &array.path, driver, progress: &Silent };
                 run.write_again(self.claim, &present, written)?;
             }
@@ -145,15 +168,15 @@ impl<'a> Writing<'a> {
     }
 
     /// Reads all arrays back that are to be compared.
-    pub(super) fn verify(&self) -> Result<Vec<Option<Verification>>, OperationError> {
-        if !self.verifies {
-            return Ok(self.arrays.iter().map(|_| None).collect());
+    fn verify(&self) -> Result<Vec<Option<Verification>>, OperationError> {
+        if !self.job.options.run.verify {
+            return Ok(self.job.arrays.iter().map(|_| None).collect());
         }
         let bytes = |array: &PlannedArray| match self.share_of(array) {
             None => array.plan.job.bytes_left(&ChunkSet::default()),
             Some((pass, part)) => part.assigned().and_then(|of| array.plan.job.bytes_of(pass, Some(of))),
         };
-        let known = self.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
+        let known = self.job.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
         self.progress.start("verify", known);
         let verified = self.each(|array, driver| {
             let share = Share::new(self.progress, bytes(array).unwrap_or(0), 1);
@@ -172,14 +195,14 @@ impl<'a> Writing<'a> {
     }
 
     /// Measures what became of the arrays that are quantised, where that is asked for.
-    pub(super) fn quality(&self) -> Result<Vec<Option<QualityResult>>, OperationError> {
-        let arrays = self.arrays.iter();
+    fn quality(&self) -> Result<Vec<Option<QualityResult>>, OperationError> {
+        let arrays = self.job.arrays.iter();
         arrays
             .map(|array| {
-                if !self.measures {
+                if !self.job.options.run.quality {
                     return Ok(None);
                 }
-                measure(&array.plan, self.budget, self.driver, self.progress)
+                measure(&array.plan, self.job.budget, &self.job.driver, self.progress)
             })
             .collect()
     }
@@ -189,18 +212,18 @@ impl<'a> Writing<'a> {
         &self,
         work: impl Fn(&PlannedArray, &Driver) -> Result<R, E> + Send + Sync,
     ) -> Result<Vec<R>, E> {
-        let (threads, _) = small_at_once(self.arrays, self.budget, self.driver.num_threads());
+        let (threads, _) = small_at_once(&self.job.arrays, self.job.budget, self.job.driver.num_threads());
         let narrow = self.with_threads(threads)?;
-        let driver = narrow.as_ref().unwrap_or(self.driver);
+        let driver = narrow.as_ref().unwrap_or(&self.job.driver);
         let small =
-            driver.map_plain(self.arrays, |array| array.is_small.then(|| work(array, &driver.alone())));
-        let mut all = Vec::with_capacity(self.arrays.len());
-        for (array, done) in self.arrays.iter().zip(small) {
+            driver.map_plain(&self.job.arrays, |array| array.is_small.then(|| work(array, &driver.alone())));
+        let mut all = Vec::with_capacity(self.job.arrays.len());
+        for (array, done) in self.job.arrays.iter().zip(small) {
             all.push(if let Some(done) = done {
                 done?
             } else {
                 let own = self.with_threads(array.memory.threads)?;
-                work(array, own.as_ref().unwrap_or(self.driver))?
+                work(array, own.as_ref().unwrap_or(&self.job.driver))?
             });
         }
         Ok(all)
@@ -208,8 +231,8 @@ impl<'a> Writing<'a> {
 
     /// A driver of so many threads, if the one that is there has more.
     fn with_threads(&self, threads: usize) -> Result<Option<Driver>, OperationError> {
-        let is_other = threads < self.driver.num_threads();
-        is_other.then(|| new_driver(threads, self.driver.interrupt())).transpose()
+        let is_other = threads < self.job.driver.num_threads();
+        is_other.then(|| new_driver(threads, self.job.driver.interrupt())).transpose()
     }
 }
 

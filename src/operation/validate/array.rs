@@ -92,9 +92,7 @@ impl ArrayCheck<'_> {
         let sizes = &sizes;
         let purpose = Purpose::Validating(sizes);
         let listing = listing::scan(&reading.node, subject.metadata, purpose, self.driver);
-        let listing = listing.map_err(|error| {
-            OperationError::environment(format!("`{}` cannot be listed", reading.store)).because(error)
-        })?;
+        let listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
         let array = ArrayKeys { place: &reading.place, root: self.root, metadata: subject.metadata, sizes };
         keys::array(&array, &listing, gathered);
         if listing.present.len() < keys::num_chunks(subject.metadata)

@@ -21,6 +21,8 @@ pub(in crate::operation::transcode) struct Claim {
     pub is_resumed: bool,
     /// Whether the metadata stand in their place already.
     pub is_published: bool,
+    /// What is left where the run does not come to its end, and what goes on with it.
+    pub left: String,
 }
 
 impl Claim {
@@ -65,17 +67,13 @@ impl Claim {
         documents: &[(String, Vec<u8>)],
         driver: &Driver,
     ) -> Result<(), OperationError> {
-        let Claim { output, journal, is_published, .. } = self;
+        let Claim { output, journal, is_published, left, .. } = self;
         journal.confirm().map_err(|error| output.refused(error))?;
         let keeps = output.keeps_unfinished();
         if !is_published {
             output.write_documents(documents, driver).map_err(|error| {
                 let error = cannot_write(error);
-                if !keeps {
-                    return output.give_up(error, true);
-                }
-                let is_whole = journal.is_whole_run();
-                if is_whole { with_next_step(error, &output.next_to_resume()) } else { error }
+                if keeps { with_next_step(error, &left) } else { output.give_up(error, true) }
             })?;
             output.destination.take_place(output.overwrites).map_err(|error| {
                 let done = if output.overwrites { "replaced" } else { "put into its place" };
@@ -96,34 +94,33 @@ impl Claim {
         })
     }
 
-    /// Ends a run that failed. What it has done is kept for `--resume`; where that is nothing, DEST goes.
-    pub(in crate::operation::transcode) fn abandon(self, error: OperationError) -> OperationError {
-        let Claim { output, journal, is_published, .. } = self;
+    /// Ends a run that failed. What it has done is kept for another, but where it wrote what it should not have (`is_for_good`);
+    /// of a part it always is. Where that is nothing, DEST goes.
+    pub(in crate::operation::transcode) fn fail(
+        self,
+        error: OperationError,
+        is_for_good: bool,
+    ) -> OperationError {
+        let Claim { output, journal, is_published, left, .. } = self;
+        let is_whole = journal.is_whole_run();
+        if is_whole && is_for_good {
+            return if is_published || journal.is_lost() { error } else { output.give_up(error, false) };
+        }
         // What has no line yet is done again.
         let _ = journal.flush();
+        if !is_whole {
+            return with_next_step(error, &left);
+        }
         if journal.is_lost() {
             return error;
         }
         if (journal.num_units() == 0 && !is_published) || !output.keeps_unfinished() {
             return output.give_up(error, true);
         }
-        let next = output.next_to_resume();
         if error.class() == FaultClass::Interrupted {
-            return error.with_help(next);
+            return error.with_help(left);
         }
-        with_next_step(error, &next)
-    }
-
-    /// Ends a part that failed: what it has done is kept.
-    pub(in crate::operation::transcode) fn leave(self, error: OperationError, next: &str) -> OperationError {
-        // What has no line yet is done again.
-        let _ = self.journal.flush();
-        with_next_step(error, next)
-    }
-
-    /// Ends a run that wrote what it should not have: nothing of it is kept.
-    pub(in crate::operation::transcode) fn discard(self, error: OperationError) -> OperationError {
-        if self.is_published || self.journal.is_lost() { error } else { self.output.give_up(error, false) }
+        with_next_step(error, &left)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::array::ChunkSet;
 
 /// A place between units: before unit `unit` of array `array`, both by their numbers.
-pub(super) type Boundary = (u64, u64);
+pub(super) type Boundary = (usize, u64);
 
 /// The units of an array that have anything to do, and the bytes of each.
 pub(super) struct Work {
@@ -40,23 +40,23 @@ pub(super) fn cut(work: &[Work], parts: u64) -> Vec<Boundary> {
         before = units_before.saturating_add(inside).clamp(least, most);
         boundaries.push(at(work, before));
     }
-    boundaries.push((work.len() as u64, 0));
+    boundaries.push((work.len(), 0));
     boundaries
 }
 
 /// The boundary behind so many units of all arrays.
 fn at(work: &[Work], mut units: u64) -> Boundary {
-    for (number, of_array) in (0..).zip(work) {
+    for (number, of_array) in work.iter().enumerate() {
         if let Some(unit) = of_array.units.nth(units) {
             return (number, unit);
         }
         units -= of_array.units.len();
     }
-    (work.len() as u64, 0)
+    (work.len(), 0)
 }
 
 /// The units of an array between two boundaries; the last of all has no end.
-pub(super) fn units_between((from, to): (Boundary, Boundary), array: u64) -> Range<u64> {
+pub(super) fn units_between((from, to): (Boundary, Boundary), array: usize) -> Range<u64> {
     let start = match from.0.cmp(&array) {
         std::cmp::Ordering::Less => 0,
         std::cmp::Ordering::Equal => from.1,
@@ -85,7 +85,7 @@ mod tests {
     }
 
     /// The units of each part, by array.
-    fn shares(work: &[Work], boundaries: &[Boundary]) -> Vec<Vec<(u64, u64)>> {
+    fn shares(work: &[Work], boundaries: &[Boundary]) -> Vec<Vec<(usize, u64)>> {
         let of = |pair: &[Boundary]| {
             (0..)
                 .zip(work)
@@ -131,8 +131,8 @@ mod tests {
             prop_assert_eq!(boundaries.len() as u64 - 1, parts.min(total as u64).max(1));
             let shares = shares(&work, &boundaries);
             prop_assert!(total == 0 || shares.iter().all(|share| !share.is_empty()));
-            let all: Vec<(u64, u64)> = shares.concat();
-            let wanted: Vec<(u64, u64)> = (0..).zip(&arrays).flat_map(|(n, (units, _))| units.iter().map(move |unit| (n, *unit))).collect();
+            let all: Vec<(usize, u64)> = shares.concat();
+            let wanted: Vec<(usize, u64)> = (0..).zip(&arrays).flat_map(|(n, (units, _))| units.iter().map(move |unit| (n, *unit))).collect();
             prop_assert_eq!(all, wanted);
         }
     }

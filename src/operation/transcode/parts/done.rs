@@ -7,8 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::part_report::PartReport;
-use super::pass::PassName;
-use super::plan_file::{PartsPlan, PassPlan};
+use super::plan_file::{PartsPlan, PassName, PassPlan};
 use crate::engine::route::staged::Intermediate;
 use crate::operation::error::OperationError;
 use crate::operation::parts_result::PassStatus;
@@ -16,7 +15,7 @@ use crate::operation::transcode::destination::cannot_write;
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
 /// What the parts of a pass noted, by their numbers: for each array that they did anything of, by its number.
-pub(super) type Noted<T> = BTreeMap<u64, Vec<(u64, T)>>;
+pub(super) type Noted<T> = BTreeMap<u64, Vec<(usize, T)>>;
 
 /// Where a part notes that it is done, in the folder of its pass.
 fn key(folder: &str, part: u64) -> String {
@@ -35,7 +34,7 @@ pub(super) fn note(
     place: &Node,
     folder: &str,
     part: u64,
-    arrays: &[(u64, impl Serialize)],
+    arrays: &[(usize, impl Serialize)],
 ) -> Result<(), OperationError> {
     publish(place, &key(folder, part), &arrays)
 }
@@ -119,8 +118,8 @@ impl<'a> DoneParts<'a> {
     pub(super) fn between(
         &mut self,
         plan: &PartsPlan,
-    ) -> Result<BTreeMap<u64, Intermediate>, OperationError> {
-        let mut between: BTreeMap<u64, Intermediate> = BTreeMap::new();
+    ) -> Result<BTreeMap<usize, Intermediate>, OperationError> {
+        let mut between: BTreeMap<usize, Intermediate> = BTreeMap::new();
         if plan.passes.iter().all(|pass| pass.name != PassName::Staging) {
             return Ok(between);
         }
@@ -150,11 +149,26 @@ impl<'a> DoneParts<'a> {
                 name: pass.name.name(),
                 partitions: pass.partitions(),
                 done: done.len() as u64,
-                missing: super::indices::list(missing),
+                missing: listed(missing),
             })
         };
         plan.passes.iter().map(of).collect()
     }
+}
+
+/// Ascending indices as schedulers take them, those that follow each other as `first-last`: `3,7-9`.
+fn listed(indices: impl IntoIterator<Item = u64>) -> String {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for index in indices {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == index => *last = index,
+            _ => ranges.push((index, index)),
+        }
+    }
+    let text = |(first, last): &(u64, u64)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -170,6 +184,13 @@ mod tests {
     fn done(place: &Node) -> DoneParts<'_> {
         let (plan_folder, folder) = ("7f".to_owned(), "7f/done".to_owned());
         DoneParts { place, plan_folder, folder, passes: BTreeMap::new() }
+    }
+
+    #[test]
+    fn indices_that_follow_each_other_are_a_range() {
+        assert_eq!(listed([]), "");
+        assert_eq!(listed([3, 7, 8, 9]), "3,7-9");
+        assert_eq!(listed([0, 1, 5]), "0-1,5");
     }
 
     #[test]

@@ -5,9 +5,8 @@ use std::time::Instant;
 use super::cut::units_between;
 use super::done::{self, DoneParts, Noted};
 use super::part_report::PartReport;
-use super::pass::PassName;
-use super::plan_file::{PartsPlan, PassPlan};
-use super::settle::settled;
+use super::plan_file::{PartsPlan, PassName, PassPlan};
+use super::range::settled;
 use super::{Standing, left_by_others, standing, status, status_of};
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
@@ -20,8 +19,10 @@ use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::StatusResult;
 use crate::operation::transcode::destination::cannot_write;
+use crate::operation::transcode::outcome::Done;
 use crate::operation::transcode::planning::PlannedArray;
-use crate::operation::transcode::run::{Done, Prepared, Whole};
+use crate::operation::transcode::run::JobPlan;
+use crate::operation::transcode::tree::Source;
 use crate::operation::transcode::writing::stored;
 use crate::operation::transcode_result::TranscodeResult;
 use crate::store::{JOURNAL, Node, RUN_FOLDER, clear_run_folder};
@@ -73,12 +74,12 @@ pub fn finish(
     }
     // As the parts were planned: by that, too, the report tells the memory.
     let options = plan.options(options);
-    let prepared = Prepared::new(&options, |source| plan.apply(source), progress, interrupt)?;
-    prepared.check_same(&options, &plan.sealed)?;
-    let Prepared { driver, source, output, arrays, .. } = prepared;
+    let apply = |source: &mut Source| plan.apply(source);
+    let job = JobPlan::new(&options, apply, |_| true, progress, interrupt)?;
+    job.check_same(&plan.sealed, |_| true)?;
     let counted = done_parts.noted(PassName::Write)?;
-    let mut reports = sums(&counted, arrays.len());
-    let lost = lost((&plan, &place), &arrays, &reports, &counted, &driver)?;
+    let mut reports = sums(&counted, job.arrays.len());
+    let lost = lost((&plan, &place), &job, &reports, &counted)?;
     if !lost.is_empty() {
         for part in lost {
             // By its log the part knows that there may be objects to remove.
@@ -90,28 +91,26 @@ pub fn finish(
         return Ok(Finished::Missing(status(&options)?));
     }
     if plan.passes.iter().any(|pass| pass.name == PassName::Staging) {
-        let between = sums(&done_parts.noted(PassName::Staging)?, arrays.len());
+        let between = sums(&done_parts.noted(PassName::Staging)?, job.arrays.len());
         for (report, between) in reports.iter_mut().zip(between) {
             let ObjectReport { bytes_read, bytes_written: bytes_temporary, .. } = between.counted;
             report.counted.add(&ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });
         }
     }
-    let claim =
-        output.claim_part(&format!("{}/finish", plan.folder()), &plan.fingerprint(), Assignment::new())?;
-    let whole = Whole { options: &options, source: &source, arrays: &arrays };
-    let left = "DEST is not published: `--finish` again does it";
-    let copied = whole.copy_other_keys(&claim, &driver).and_then(|()| claim.checkpoint());
-    if let Err(error) = copied {
-        return Err(claim.leave(error, left));
+    let folder = format!("{}/finish", plan.folder());
+    let left = "DEST is not published: `--finish` again does it".to_owned();
+    let claim = job.output.clone().claim_part(&folder, &plan.fingerprint(), Assignment::new(), left)?;
+    if let Err(error) = job.copy_other_keys(&claim).and_then(|()| claim.checkpoint()) {
+        return Err(claim.fail(error, false));
     }
-    claim.publish(plan.sealed.documents(), &driver)?;
+    claim.publish(plan.sealed.documents(), &job.driver)?;
     let outcome = |(report, array): (PartReport, &PlannedArray)| Done {
         tally: report.counted,
         verified: plan.verifies.then(|| report.verification(&array.plan)),
         quality: None,
     };
-    let outcomes = reports.into_iter().zip(&arrays).map(outcome).collect();
-    let mut result = whole.result(Some(outcomes), begun);
+    let outcomes = reports.into_iter().zip(&job.arrays).map(outcome).collect();
+    let mut result = job.result(Some(outcomes), begun);
     result.warnings.extend(others);
     Ok(Finished::Now(Box::new(result)))
 }
@@ -124,7 +123,7 @@ fn cannot_begin(part: u64, error: JournalError) -> OperationError {
 fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
     let mut sums = vec![PartReport::default(); arrays];
     for (array, report) in counted.values().flatten() {
-        if let Some(sum) = usize::try_from(*array).ok().and_then(|array| sums.get_mut(array)) {
+        if let Some(sum) = sums.get_mut(*array) {
             sum.add(report);
         }
     }
@@ -134,10 +133,9 @@ fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
 /// The parts whose objects are not all there, or of another length, by a listing of DEST.
 fn lost(
     (plan, place): (&PartsPlan, &Node),
-    arrays: &[PlannedArray],
+    JobPlan { arrays, driver, .. }: &JobPlan<'_>,
     reports: &[PartReport],
     counted: &Noted<PartReport>,
-    driver: &Driver,
 ) -> Result<Vec<u64>, OperationError> {
     let Some(pass) = plan.passes.iter().find(|pass| pass.name == PassName::Write) else {
         return Ok(Vec::new());
@@ -165,7 +163,7 @@ fn lost(
 /// The parts that wrote other objects of an array than are there, or others of their bytes.
 fn parts_without(
     pass: &PassPlan,
-    (array, number): (&PlannedArray, u64),
+    (array, number): (&PlannedArray, usize),
     present: &ChunkSet,
     counted: &Noted<PartReport>,
     driver: &Driver,

@@ -3,8 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::cut::{Work, cut};
-use super::pass::PassName;
-use super::plan_file::{PartsPlan, PassPlan, present_of};
+use super::plan_file::{PartsPlan, PassName, PassPlan, present_of};
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::engine::progress::Progress;
@@ -13,8 +12,7 @@ use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
 use crate::operation::transcode::many_objects::many_objects;
 use crate::operation::transcode::planning::PlannedArray;
-use crate::operation::transcode::run::Prepared;
-use crate::operation::transcode::sealed::SealedPlan;
+use crate::operation::transcode::run::JobPlan;
 use crate::store::machine;
 
 /// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans
@@ -47,8 +45,8 @@ pub fn init(
     let before = PartsPlan::find(&place)?;
     // What was begun is looked at as a run that goes on: it stays as it is.
     options.run.resume = before.is_some();
-    let prepared = Prepared::new(&options, |_| Ok(()), progress, interrupt)?;
-    if !prepared.output.keeps_unfinished() {
+    let mut job = JobPlan::new(&options, |_| Ok(()), |_| true, progress, interrupt)?;
+    if !job.output.keeps_unfinished() {
         return Err(OperationError::usage(format!(
             "DEST `{}` is written as a whole, not in parts",
             options.destination
@@ -56,11 +54,11 @@ pub fn init(
         .with_help("name a folder or a place in an object store"));
     }
     if before.is_none() {
-        prepared.check_room()?;
+        job.check_room()?;
     }
-    let mut warnings = prepared.warnings();
-    let Prepared { source, output, arrays, documents, .. } = prepared;
-    let sealed = SealedPlan::seal(&options, &source, &arrays, documents);
+    let mut warnings = job.warnings();
+    let sealed = job.seal();
+    let JobPlan { output, arrays, .. } = job;
     let plan = PartsPlan {
         id: machine::unique_name(),
         verifies: options.run.verify,
@@ -113,7 +111,7 @@ fn compressor(array: &PlannedArray) -> Option<ChosenCompressor> {
 }
 
 /// The passes, each cut into so many parts at most. The quantisation of arrays that are `open` is left to the first.
-pub(super) fn passes(arrays: &[PlannedArray], open: &[u64], partitions: u64) -> Vec<PassPlan> {
+pub(super) fn passes(arrays: &[PlannedArray], open: &[usize], partitions: u64) -> Vec<PassPlan> {
     let is_staged = arrays.iter().any(|array| array.plan.job.staged().is_some());
     let passes =
         [(PassName::Range, !open.is_empty()), (PassName::Staging, is_staged), (PassName::Write, true)];
@@ -126,8 +124,8 @@ pub(super) fn passes(arrays: &[PlannedArray], open: &[u64], partitions: u64) -> 
 }
 
 /// The work of a pass, array by array.
-fn work(arrays: &[PlannedArray], open: &[u64], pass: PassName) -> Vec<Work> {
-    let of = |(number, array): (u64, &PlannedArray)| {
+fn work(arrays: &[PlannedArray], open: &[usize], pass: PassName) -> Vec<Work> {
+    let of = |(number, array): (usize, &PlannedArray)| {
         let job = &array.plan.job;
         match (pass, job.staged().is_some()) {
             (PassName::Range, _) if open.contains(&number) => {
@@ -143,7 +141,7 @@ fn work(arrays: &[PlannedArray], open: &[u64], pass: PassName) -> Vec<Work> {
             }
         }
     };
-    (0..).zip(arrays).map(of).collect()
+    arrays.iter().enumerate().map(of).collect()
 }
 
 /// Bytes that a part has in memory at most.

@@ -6,22 +6,19 @@
 mod cut;
 mod done;
 mod finish;
-mod indices;
 mod init;
 mod part_report;
 mod partition;
-mod pass;
 mod plan_file;
+mod range;
 mod script;
-mod settle;
-mod survey;
 
 use std::num::NonZeroUsize;
 
 pub use finish::{Finished, finish};
 pub use init::init;
 pub use partition::{Wanted, partition};
-pub use pass::PassName;
+pub use plan_file::PassName;
 pub use script::Engine;
 
 use done::DoneParts;

@@ -6,26 +6,19 @@ use std::time::Instant;
 use super::cut::{Boundary, units_between};
 use super::done::{self, DoneParts};
 use super::part_report::PartReport;
-use super::pass::PassName;
-use super::plan_file::{PartsPlan, PassPlan};
-use super::settle::settled;
-use super::survey::Looking;
+use super::plan_file::{PartsPlan, PassName, PassPlan};
+use super::range::{self, settled};
 use super::{Standing, standing};
-use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::engine::journal::name_of_pass;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::route::staged::FIRST_PASS;
-use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
-use crate::operation::new_driver;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::PartResult;
-use crate::operation::quantize::survey::Survey;
 use crate::operation::transcode::destination::cannot_write;
-use crate::operation::transcode::planning::PlannedArray;
-use crate::operation::transcode::run::Prepared;
+use crate::operation::transcode::run::JobPlan;
 use crate::operation::transcode::tree::Source;
 use crate::operation::transcode::writing::{Extent, Writing};
 use crate::store::Node;
@@ -70,15 +63,9 @@ pub fn partition(
         source: options.source.display().to_string(),
         destination: options.destination.display().to_string(),
         complete: true,
-        pass: None,
         partition: wanted.index,
-        partitions: 0,
         was_done: true,
-        chunks_written: 0,
-        bytes_read: 0,
-        bytes_written: 0,
-        seconds: 0.0,
-        warnings: Vec::new(),
+        ..PartResult::default()
     };
     let Standing::UnderWay(plan) = standing else { return Ok(result) };
     let mut done_parts = DoneParts::at(&place, &plan);
@@ -95,7 +82,7 @@ pub fn partition(
     let part = Part { plan: &plan, pass: pass.name, index: wanted.index, bounds };
     result.was_done = false;
     if pass.name == PassName::Range {
-        let (found, bytes_read) = part.look(options, progress, interrupt)?;
+        let (found, bytes_read) = range::look(&plan, bounds, options, progress, interrupt)?;
         result.bytes_read = bytes_read;
         done::note(&place, &plan.done_of(pass.name), wanted.index, &found)?;
         result.seconds = begun.elapsed().as_secs_f64();
@@ -178,31 +165,6 @@ impl Part<'_> {
         self.plan.log(self.pass, self.index)
     }
 
-    /// Surveys its chunks of SOURCE: what was found, by the numbers of the arrays, and the encoded bytes that were read.
-    fn look(
-        &self,
-        options: &TranscodeOptions,
-        progress: &dyn Progress,
-        interrupt: &Interrupt,
-    ) -> Result<(Vec<(u64, Survey)>, u64), OperationError> {
-        let sealed = &self.plan.sealed;
-        let options = sealed.options(options);
-        let budget = Budget::of(&options.run.common);
-        let driver = new_driver(budget.threads(), interrupt)?;
-        let source = Source::taken(&options, |source| self.plan.apply(source), &driver)?;
-        let looking = Looking { budget, interrupt, driver: &driver, progress };
-        let (mut found, mut bytes_read) = (Vec::new(), 0_u64);
-        for number in sealed.open_arrays() {
-            let array = usize::try_from(number).ok().and_then(|number| source.arrays.get(number));
-            let survey = array.map(|array| looking.array(array, number, self.bounds)).transpose()?;
-            if let Some((survey, read)) = survey.flatten() {
-                found.push((number, survey));
-                bytes_read = bytes_read.saturating_add(read);
-            }
-        }
-        Ok((found, bytes_read))
-    }
-
     /// Writes what is not written yet, and makes it durable; what was counted, by the numbers of the arrays.
     fn run(
         &self,
@@ -210,28 +172,27 @@ impl Part<'_> {
         result: &mut PartResult,
         progress: &dyn Progress,
         interrupt: &Interrupt,
-    ) -> Result<Option<Vec<(u64, PartReport)>>, OperationError> {
+    ) -> Result<Option<Vec<(usize, PartReport)>>, OperationError> {
         let options = self.plan.options(options);
         let given = |source: &mut Source| self.plan.apply(source);
         // Of a hierarchy's arrays most are others' work.
         let is_own = |number| !units_between(self.bounds, number).is_empty();
-        let prepared = Prepared::of_some(&options, given, is_own, progress, interrupt)?;
-        prepared.check_same_of_some(&options, &self.plan.sealed, is_own)?;
-        let numbers = || (0..self.plan.sealed.num_arrays()).filter(|number| is_own(*number));
-        let Prepared { budget, driver, output, arrays, .. } = prepared;
-        let command = format!("`--partition {}`", self.index);
-        let left = format!("part {} is unfinished: {command} again goes on with it", self.index);
-        let unfinished = interrupt
-            .begin(left.clone(), Some(output.clearing(Weak::new())))
-            .map_err(|_| OperationError::interrupted())?;
-        let assigned = arrays.iter().zip(numbers()).map(|(array, number)| {
+        let job = JobPlan::new(&options, given, is_own, progress, interrupt)?;
+        job.check_same(&self.plan.sealed, is_own)?;
+        let numbers: Vec<usize> = (0..self.plan.sealed.num_arrays()).filter(|n| is_own(*n)).collect();
+        let left =
+            format!("part {} is unfinished: `--partition {}` again goes on with it", self.index, self.index);
+        let unfinished = interrupt.begin(left.clone(), Some(job.output.clearing(Weak::new())))?;
+        let assigned = job.arrays.iter().zip(&numbers).map(|(array, number)| {
             let name = match self.pass {
                 PassName::Staging => name_of_pass(&array.path, FIRST_PASS),
                 PassName::Range | PassName::Write => array.path.clone(),
             };
-            (name, self.objects(array, number))
+            let units = units_between(self.bounds, *number);
+            (name, array.plan.job.objects_of(self.pass.number_in(&array.plan.job), &units))
         });
-        let claim = output.claim_part(&self.folder(), &self.plan.fingerprint(), assigned.collect())?;
+        let (fingerprint, assigned) = (self.plan.fingerprint(), assigned.collect());
+        let claim = job.output.clone().claim_part(&self.folder(), &fingerprint, assigned, left)?;
         unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());
         // It may have been removed while this process did not run, and planned anew.
@@ -245,53 +206,23 @@ impl Part<'_> {
         if done::is_done(claim.data(), &self.plan.done_of(self.pass), self.index)? {
             return Ok(None);
         }
-        let verifies = self.plan.verifies;
-        let extent = self.extent(numbers().zip(&arrays), claim.data())?;
-        let writing = Writing {
-            arrays: &arrays,
-            claim: &claim,
-            driver: &driver,
-            budget,
-            progress,
-            verifies,
-            measures: false,
-            extent,
+        let extent = match self.pass {
+            PassName::Staging => Extent::FirstPasses,
+            PassName::Range | PassName::Write => {
+                let between = DoneParts::at(claim.data(), self.plan).between(self.plan)?;
+                let of = |number| between.get(number).copied().unwrap_or_default();
+                let paths = job.arrays.iter().map(|array| array.path.clone());
+                Extent::AfterThem(paths.zip(numbers.iter().map(of)).collect())
+            }
         };
-        let written = writing.chunks().map_err(|ended| ended.error).and_then(|tallies| {
-            let verified = writing.verify()?;
-            claim.checkpoint()?;
-            Ok(tallies.into_iter().zip(verified))
-        });
-        let reports = match written {
-            Ok(reports) => reports.map(|(counted, verified)| PartReport::of(counted, verified)),
-            Err(error) => return Err(claim.leave(error, &left)),
+        let writing = Writing { job: &job, claim: &claim, progress, extent };
+        let done = match writing.run() {
+            Ok(done) => done,
+            Err(ended) => return Err(claim.fail(ended.error, ended.is_for_good)),
         };
-        let reports = numbers().zip(reports).filter(|(_, report)| *report != PartReport::default());
-        Ok(Some(reports.collect()))
-    }
-
-    /// The objects of an array that are this part's.
-    fn objects(&self, array: &PlannedArray, number: u64) -> ChunkSet {
-        let units = units_between(self.bounds, number);
-        if units.is_empty() {
-            return ChunkSet::default();
-        }
-        array.plan.job.objects_of(self.pass.number_in(&array.plan.job), &units)
-    }
-
-    /// Which passes over the arrays are done here.
-    fn extent<'p>(
-        &self,
-        arrays: impl Iterator<Item = (u64, &'p PlannedArray)>,
-        place: &Node,
-    ) -> Result<Extent, OperationError> {
-        if self.pass == PassName::Staging {
-            return Ok(Extent::FirstPasses);
-        }
-        let between = DoneParts::at(place, self.plan).between(self.plan)?;
-        let all = arrays
-            .map(|(number, array)| (array.path.clone(), between.get(&number).copied().unwrap_or_default()));
-        Ok(Extent::AfterThem(all.collect()))
+        let reports = done.into_iter().map(|done| PartReport::of(done.tally, done.verified));
+        let reports = numbers.into_iter().zip(reports);
+        Ok(Some(reports.filter(|(_, report)| *report != PartReport::default()).collect()))
     }
 
     /// Removes its log: that it is done is noted.

@@ -1,12 +1,13 @@
 //! The plan of a job in parts, as it lies in DEST: the sealed plan, and where its work is cut (`zarrcast.parts/3`).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::cut::Boundary;
-use super::pass::PassName;
 use crate::array::ChunkSet;
+use crate::engine::job::Job;
 use crate::engine::journal::Fingerprint;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
@@ -50,6 +51,46 @@ pub(super) struct PartsPlan {
     pub sealed: SealedPlan,
 }
 
+/// A pass, by what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum PassName {
+    /// The range of values that are quantised is looked for in SOURCE.
+    Range,
+    /// The intermediate data of a rechunk in two passes are written.
+    Staging,
+    /// The stored objects of DEST are written.
+    Write,
+}
+
+impl PassName {
+    /// The pass of a name: `range`, `staging` or `write`.
+    pub fn of(name: &str) -> Option<Self> {
+        [PassName::Range, PassName::Staging, PassName::Write].into_iter().find(|pass| pass.name() == name)
+    }
+
+    /// Which of the passes over an array's chunks it is.
+    pub(super) fn number_in(self, job: &Job) -> usize {
+        usize::from(self == PassName::Write && job.staged().is_some())
+    }
+
+    /// As options and results have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            PassName::Range => "range",
+            PassName::Staging => "staging",
+            PassName::Write => "write",
+        }
+    }
+}
+
+impl fmt::Display for PassName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Where a pass is cut.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PassPlan {
@@ -91,7 +132,7 @@ impl PartsPlan {
     pub(super) fn apply_surveyed(
         &self,
         source: &mut Source,
-        surveys: BTreeMap<u64, Survey>,
+        surveys: BTreeMap<usize, Survey>,
     ) -> Result<(), OperationError> {
         self.sealed.apply_surveyed(source, surveys)?;
         for (array, present) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
@@ -103,7 +144,8 @@ impl PartsPlan {
     /// The options of a run of a part: all that is done is the plan's, what it may use is the caller's.
     pub(super) fn options(&self, options: &TranscodeOptions) -> TranscodeOptions {
         let mut options = self.sealed.options(options);
-        (options.run.resume, options.run.verify) = (true, self.verifies);
+        (options.run.resume, options.run.verify, options.run.quality) = (true, self.verifies, false);
+        options.run.requirements = Vec::new();
         options.run.partitions = Some(self.partitions);
         options
     }

@@ -6,11 +6,10 @@ use super::change::{self, Changed};
 use super::check::check;
 use super::described::Described;
 use super::keep_bits::{self, Chunks};
-use super::work::{Ends, Work};
+use super::work::{Choice, Work};
 use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
 use crate::array::chunk_cache::{ArrayCache, ChunkCache};
-use crate::array::interrupt::Interrupt;
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
 use crate::data_type::registered_types;
@@ -60,9 +59,7 @@ pub(in crate::operation) struct Planner<'a> {
     pub least_parts: u64,
     /// What a run may use.
     pub budget: Budget,
-    /// What stops a first pass.
-    pub interrupt: &'a Interrupt,
-    /// Who lists the chunks.
+    /// Who lists the chunks, and is told what stops a first pass.
     pub driver: &'a Driver,
     /// Where first passes keep chunks.
     pub cache: &'a ChunkCache,
@@ -82,9 +79,7 @@ impl Planner<'_> {
         progress: &dyn Progress,
     ) -> Result<Plan, OperationError> {
         version_2::refuse_codecs(&source, self.options)?;
-        let unreadable = |error| {
-            OperationError::environment(format!("`{}` cannot be listed", source.store)).because(error)
-        };
+        let unreadable = |error| OperationError::cannot_list(&source.store, error);
         let with_sizes = self.asks_for_sizes(&source)?;
         let list = if with_sizes { listing::list_with_sizes } else { listing::list };
         let listing = match self.listing {
@@ -161,7 +156,7 @@ impl Planner<'_> {
         cache: &ArrayCache,
     ) -> Result<Quantization, OperationError> {
         let none = ArrayCache::default();
-        let (budget, interrupt) = (self.budget, self.interrupt);
+        let (budget, interrupt) = (self.budget, self.driver.interrupt());
         let (present, surveyed) = (listing.known(), self.surveyed);
         let lacks_chunks = listing.present.len() < request.source.metadata.num_chunks();
         let pass = FirstPass { budget, interrupt, present, lacks_chunks, surveyed, progress, cache: &none };
@@ -201,7 +196,7 @@ impl Planner<'_> {
         let unpacks = self.options.unpack;
         let absent = if unpacks { unpack::apply(source, self.options, &mut draft)?.1 } else { None };
         keep_bits::apply(source, absent.as_ref(), (KeepBits::Auto(share), self.container), &mut draft)?;
-        let (budget, interrupt) = (self.budget, self.interrupt);
+        let (budget, interrupt) = (self.budget, self.driver.interrupt());
         let chunks = Chunks { present: listing.known(), are_all: true };
         keep_bits::find((source, unpacks), chunks, share, (budget, interrupt), progress)
     }
@@ -240,20 +235,16 @@ impl Planner<'_> {
             });
             warnings.extend(rounding.warning());
         }
-        let change = changed.change.clone();
-        let (options, run, budget, present) = (self.options, self.run, self.budget, listing.known());
-        let ends = Ends {
-            options,
-            run,
-            least_parts: self.least_parts,
-            budget,
-            settled: self.settled,
+        let choice = Choice {
+            planner: self,
             source: &source,
-            present,
+            present: listing.known(),
             target: &target,
             destination: &destination,
+            changed: &changed,
+            elsewhere: 0,
         };
-        let Work { job, comparison } = ends.work(changed)?;
+        let Work { job, comparison } = choice.work()?;
         let lossy = job.objects().and_then(lossy_filter::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
         let documents = if draft.zarr_format == 2 {
@@ -267,7 +258,7 @@ impl Planner<'_> {
             && documents.last().is_some_and(|(_, d)| d.bytes == source.document_bytes);
         let described =
             if is_copied { None } else { Some(Described::read(&documents, &destination, &target, &source)?) };
-        let is_exact = options.codecs.is_none();
+        let is_exact = self.options.codecs.is_none();
         Ok(Plan {
             source,
             target,
@@ -276,7 +267,7 @@ impl Planner<'_> {
             source_bytes: None,
             job,
             comparison,
-            change,
+            change: changed.change,
             is_exact,
             quantization,
             rounding,

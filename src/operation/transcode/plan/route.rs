@@ -2,6 +2,7 @@
 
 use super::Blocks;
 use super::staging::{Begun, begun, staging};
+use super::work::Choice;
 use crate::array::stored::StoredArray;
 use crate::codec::conversion::ValueChange;
 use crate::codec::elements::VlenChain;
@@ -15,7 +16,7 @@ use crate::engine::route::Route;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
 use crate::engine::route::staged::{Staged, folder, folder_inside};
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, VariableSize};
-use crate::operation::budget::{BASE_BYTES, Budget};
+use crate::operation::budget::BASE_BYTES;
 use crate::operation::error::OperationError;
 use crate::operation::transcode::budget::{ENTRY_BYTES, of_chunks, open_bytes, reading_bytes, shard_bytes};
 use crate::operation::transcode_result::RouteName;
@@ -26,41 +27,24 @@ const SUBCHUNK_BYTES: u64 = 128;
 /// Encoded inner chunks that wait for their place, for each thread.
 const WAITING: u64 = 3;
 
-/// What the choice depends on, beside the two arrays.
-#[derive(Debug)]
-pub(in crate::operation) struct Choice<'a> {
-    /// What happens to the values.
-    pub change: &'a ValueChange,
-    /// Whether chunks of nothing but the fill value are written.
-    pub write_empty: bool,
-    /// SOURCE, as the user named it.
-    pub store: &'a str,
-    /// Threads and memory.
-    pub budget: Budget,
-    /// The blocks of a plan that was made before.
-    pub given: Option<&'a Blocks>,
-    /// What a thread needs in other passes, in bytes: a least budget that is named does for them, too.
-    pub elsewhere: u64,
-    /// Whether DEST is read back.
-    pub verifies: bool,
-    /// Whether an unfinished run is gone on with.
-    pub resumes: bool,
-    /// Of a job in parts: into how many the work can be cut at least.
-    pub parts: Option<u64>,
-}
-
 impl Choice<'_> {
+    /// The blocks of a plan that was made before.
+    fn given(&self) -> Option<&Blocks> {
+        self.planner.settled?.blocks.as_ref()
+    }
+
+    /// Of a job in parts: into how many the work can be cut at least.
+    fn parts(&self) -> Option<u64> {
+        self.planner.run.partitions.map(|_| self.planner.least_parts)
+    }
+
     /// The way of the objects.
-    pub(in crate::operation) fn way(
-        &self,
-        from: &StoredArray,
-        to: &StoredArray,
-    ) -> Result<Route, OperationError> {
-        let store = self.store;
+    pub(super) fn way(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
+        let store = &self.source.store;
         let nested = |side: &StoredArray| {
             side.layout.is_none() && side.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
         };
-        if nested(to) && self.change.num_codecs() > 0 {
+        if nested(to) && self.changed.change.num_codecs() > 0 {
             return Err(OperationError::data(format!(
                 "shards inside shards, or compressed shards, of `{store}` cannot be quantised"
             ))
@@ -76,19 +60,24 @@ impl Choice<'_> {
         let has_same_subchunks = from.has_subchunks_of(to) && (has_shards || !same_objects);
         if has_same_subchunks || (same_objects && !has_shards && !from.metadata.skips()) {
             let (source, destination) = (from.subchunk_chain().clone(), to.subchunk_chain().clone());
-            let conversion = Conversion::new(source, destination, self.change, self.write_empty);
+            let conversion = Conversion::new(
+                source,
+                destination,
+                &self.changed.change,
+                self.planner.options.write_empty_chunks,
+            );
             return Ok(Route::Move(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
         self.blocks(from, to)
     }
 
     /// The way of objects that are not decoded to elements of one size; `None` where there is none.
-    pub(in crate::operation) fn opaque_route(
+    pub(super) fn opaque_route(
         &self,
         from: &StoredArray,
         to: &StoredArray,
     ) -> Result<Option<Route>, OperationError> {
-        if !matches!(self.change, ValueChange::None) {
+        if !matches!(self.changed.change, ValueChange::None) {
             return Ok(None);
         }
         let (source, written) = (from.subchunk_chain(), to.subchunk_chain());
@@ -105,24 +94,27 @@ impl Choice<'_> {
             None => return Ok(None),
         };
         let beside = [BASE_BYTES, BETWEEN_SUBCHUNKS, shard_bytes(Some(from), to)];
-        let memory_share = self.budget.memory_share(beside.into_iter().fold(0, u64::saturating_add));
+        let memory_share = self.planner.budget.memory_share(beside.into_iter().fold(0, u64::saturating_add));
         let memory_share = memory_share.map_err(|least| self.too_small(least, to))?;
-        let write_empty = self.write_empty;
+        let write_empty = self.planner.options.write_empty_chunks;
         Ok(Some(Route::VariableSize(Box::new(VariableSize { way, destination, write_empty, memory_share }))))
     }
 
     /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
     /// goes on as it was begun.
     fn blocks(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
-        if let Some(Blocks { staging: Some(shape), .. }) = self.given {
+        if let Some(Blocks { staging: Some(shape), .. }) = self.given() {
             return Ok(Route::Staged(Box::new(self.staged(from, to, shape)?)));
         }
-        if self.given.is_some() {
+        if self.given().is_some() {
             return Ok(Route::Rechunk(Box::new(self.rechunk(from, to)?)));
         }
         // A job in parts goes by its plan, whatever was begun.
-        let begun =
-            if self.resumes && self.parts.is_none() { begun(&to.node, from)? } else { Begun::Nothing };
+        let begun = if self.planner.run.resume && self.parts().is_none() {
+            begun(&to.node, from)?
+        } else {
+            Begun::Nothing
+        };
         if let Begun::InTwoPasses(shape) = begun {
             let staged = self.staged(from, to, &shape)?;
             return Ok(Route::Staged(Box::new(staged)));
@@ -131,7 +123,7 @@ impl Choice<'_> {
         let once = one.plan.read_amplification();
         if once > MOST_AMPLIFICATION && begun == Begun::Nothing {
             let costs = self.staged_costs(from, to, &one.encoder);
-            let plan = StagedPlan::new(one.plan.grids(), costs, self.budget.bytes());
+            let plan = StagedPlan::new(one.plan.grids(), costs, self.planner.budget.bytes());
             let staged = plan.and_then(|plan| self.staged(from, to, &plan.shape).ok());
             if let Some(staged) = staged.filter(|staged| staged.is_better_than(once, MOST_AMPLIFICATION)) {
                 return Ok(Route::Staged(Box::new(staged)));
@@ -147,16 +139,17 @@ impl Choice<'_> {
         to: &StoredArray,
         shape: &StagingShape,
     ) -> Result<Staged, OperationError> {
-        let (folder, is_outside) = match self.parts {
+        let (folder, is_outside) = match self.parts() {
             // What one part writes another reads, wherever it runs.
             Some(_) => (folder_inside(&to.node), false),
             None => folder(&to.node),
         };
-        let (staging, document) = staging(from, folder, shape, self.store)?;
+        let (staging, document) = staging(from, folder, shape, &self.source.store)?;
         let stored = SubchunkEncoder::new(from, &staging, &ValueChange::None, true);
         let first =
             self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, Pass::First);
-        let changed = SubchunkEncoder::new(&staging, to, self.change, self.write_empty);
+        let changed =
+            SubchunkEncoder::new(&staging, to, &self.changed.change, self.planner.options.write_empty_chunks);
         let second =
             self.planned(&staging, to, changed.map_err(|error| self.unsupported(error))?, Pass::Second);
         let needed =
@@ -168,22 +161,20 @@ impl Choice<'_> {
     }
 
     /// From the subchunks of one side to those of the other, in blocks.
-    pub(in crate::operation) fn rechunk(
-        &self,
-        from: &StoredArray,
-        to: &StoredArray,
-    ) -> Result<Rechunk, OperationError> {
-        let encoder = SubchunkEncoder::new(from, to, self.change, self.write_empty);
+    pub(super) fn rechunk(&self, from: &StoredArray, to: &StoredArray) -> Result<Rechunk, OperationError> {
+        let encoder =
+            SubchunkEncoder::new(from, to, &self.changed.change, self.planner.options.write_empty_chunks);
         self.planned(from, to, encoder.map_err(|error| self.unsupported(error))?, Pass::Only)
             .map_err(|small| self.too_small(small.least, to))
     }
 
     fn too_small(&self, least: u64, to: &StoredArray) -> OperationError {
-        self.budget.too_small(least.max(self.elsewhere), &of_chunks(to.subchunk_shape()))
+        self.planner.budget.too_small(least.max(self.elsewhere), &of_chunks(to.subchunk_shape()))
     }
 
     fn unsupported(&self, error: BindError) -> OperationError {
-        OperationError::data(format!("the chunks of `{}` cannot be converted", self.store)).because(error)
+        OperationError::data(format!("the chunks of `{}` cannot be converted", &self.source.store))
+            .because(error)
     }
 
     fn planned(
@@ -214,17 +205,17 @@ impl Choice<'_> {
             subchunk: SUBCHUNK_BYTES,
             worker: worker.into_iter().fold(0, u64::saturating_add),
         };
-        let budget = self.budget.bytes();
-        let shapes = self.given.map(|blocks| blocks.shapes.as_slice()).unwrap_or_default();
+        let budget = self.planner.budget.bytes();
+        let shapes = self.given().map(|blocks| blocks.shapes.as_slice()).unwrap_or_default();
         let shape = match pass {
             Pass::Only | Pass::First => shapes.first(),
             Pass::Second => shapes.get(1),
         };
         let given = shape.cloned();
         let given = given.and_then(|shape| RechunkPlan::of_blocks(grids.clone(), costs, shape, budget));
-        let plan =
-            given.unwrap_or_else(|| RechunkPlan::in_groups(grids, costs, budget, self.parts.unwrap_or(1)))?;
-        let schedule = Schedule::new(&plan, self.budget.threads(), budget);
+        let plan = given
+            .unwrap_or_else(|| RechunkPlan::in_groups(grids, costs, budget, self.parts().unwrap_or(1)))?;
+        let schedule = Schedule::new(&plan, self.planner.budget.threads(), budget);
         Ok(Rechunk { plan, encoder, schedule })
     }
 
@@ -237,7 +228,7 @@ impl Choice<'_> {
         // Of both sides, the values as they should be, and absent elements.
         let comparing = reading_bytes(to, true).saturating_add(writes.decoded_bytes().saturating_mul(3));
         let writing = converting.saturating_add(waiting);
-        if self.verifies { writing.max(comparing) } else { writing }
+        if self.planner.run.verify { writing.max(comparing) } else { writing }
     }
 
     /// The costs of two passes without what depends on the grid between them.
@@ -245,7 +236,7 @@ impl Choice<'_> {
         let sum = |parts: [u64; 3]| parts.into_iter().fold(0, u64::saturating_add);
         let writing = self.writing_bytes(to, encoder.conversion());
         // Comparing takes the subchunk as it is read, its part inside the array, and three of its elements.
-        let first_subchunks = if self.verifies { 5 } else { WAITING };
+        let first_subchunks = if self.planner.run.verify { 5 } else { WAITING };
         StagedCosts {
             element: encoder.element_size() as u64,
             subchunk: SUBCHUNK_BYTES,
@@ -253,7 +244,7 @@ impl Choice<'_> {
             first_subchunks,
             second_worker: sum([BASE_BYTES, writing, shard_bytes(None, to)]),
             second_subchunks: 1,
-            entry: if self.verifies { 2 } else { 1 } * ENTRY_BYTES,
+            entry: if self.planner.run.verify { 2 } else { 1 } * ENTRY_BYTES,
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::Blocks;
 use super::change::Changed;
 use super::keep_bits::rounding_first;
 use super::lossy_filter::kept;
-use super::route::Choice;
+use super::planner::Planner;
 use super::staging::misfit;
-use super::{Blocks, Settled};
 use crate::array::ChunkSet;
 use crate::array::stored::{Missing, StoredArray};
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
@@ -18,11 +18,10 @@ use crate::engine::route::rechunk::Rechunk;
 use crate::engine::route::variable_size::SubchunkChange;
 use crate::engine::transfer::Transfer;
 use crate::grid::num_elements;
-use crate::operation::budget::{BASE_BYTES, Budget};
+use crate::operation::budget::BASE_BYTES;
 use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, RunOptions};
 use crate::operation::stored::{opaque_array, side};
 use crate::operation::transcode::budget::{first_pass_bytes, unit_bytes};
 use crate::operation::transcode::format::version_2;
@@ -36,18 +35,10 @@ pub(super) struct Work {
     pub comparison: Option<Rechunk>,
 }
 
-/// The two arrays that work lies between, and with what it is done.
-pub(super) struct Ends<'a> {
-    /// What was asked for.
-    pub options: &'a ChangeOptions,
-    /// How the job runs.
-    pub run: &'a RunOptions,
-    /// Into how many parts the work can be cut at least, of a job in parts.
-    pub least_parts: u64,
-    /// Threads and memory.
-    pub budget: Budget,
-    /// What a plan says that was made before.
-    pub settled: Option<&'a Settled>,
+/// What work depends on: the two arrays that it lies between, and what happens to the values.
+pub(super) struct Choice<'a> {
+    /// What was asked for, and what may be used.
+    pub planner: &'a Planner<'a>,
     /// SOURCE.
     pub source: &'a OpenedArray,
     /// Its chunks that are stored, where that is known.
@@ -56,56 +47,44 @@ pub(super) struct Ends<'a> {
     pub target: &'a Node,
     /// DEST.
     pub destination: &'a Planned,
+    /// What happens to the values.
+    pub changed: &'a Changed,
+    /// What a thread needs in other passes, in bytes: a least budget that is named does for them, too.
+    pub elsewhere: u64,
 }
 
-impl Ends<'_> {
+impl Choice<'_> {
     /// The cheapest work that gives DEST the values it is to have; an error where there is none, or too little memory.
-    pub(super) fn work(&self, changed: Changed) -> Result<Work, OperationError> {
-        let work = self.cheapest(changed)?;
-        self.check_settled(&work.job)?;
+    pub(super) fn work(self) -> Result<Work, OperationError> {
+        let (planner, store) = (self.planner, &self.source.store);
+        let work = self.cheapest()?;
+        check_settled(planner, store, &work.job)?;
         Ok(work)
     }
 
-    /// An error where a plan that was made before cuts the array as its grids do not let it be cut, or in other passes.
-    fn check_settled(&self, job: &Job) -> Result<(), OperationError> {
-        let Some(settled) = self.settled else { return Ok(()) };
-        if Blocks::of(job) == settled.blocks {
-            return Ok(());
-        }
-        let what = match &settled.blocks {
-            Some(Blocks { shapes, staging: None }) => format!("blocks of {shapes:?}"),
-            Some(Blocks { shapes, staging: Some(staging) }) => format!(
-                "blocks of {shapes:?} through shards of {:?} with chunks of {:?}",
-                staging.shard, staging.subchunk
-            ),
-            None => "no blocks".to_owned(),
-        };
-        Err(misfit(&self.source.store, &what))
-    }
-
-    fn cheapest(&self, changed: Changed) -> Result<Work, OperationError> {
-        let (options, destination) = (self.options, self.destination);
+    fn cheapest(mut self) -> Result<Work, OperationError> {
+        let (planner, destination, changed) = (self.planner, self.destination, self.changed);
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
-        if self.is_copy(&changed, keeps_fill) {
+        if self.is_copy(keeps_fill) {
             return Ok(Work { job: Job::Copy(Box::new(self.copy())), comparison: None });
         }
-        let (from, to) = match self.sides(&changed) {
+        let (from, to) = match self.sides() {
             Ok(sides) => sides,
-            Err(error) => return self.opaque_work(changed, error),
+            Err(error) => return self.opaque_work(error),
         };
         let quantization = changed.quantization.as_ref();
         let surveyed = |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled));
-        let mut choice = self.choice(&changed, quantization.map_or(0, surveyed));
-        let route = choice.way(&from, &to)?;
+        self.elsewhere = quantization.map_or(0, surveyed);
+        let route = self.way(&from, &to)?;
         let writes_absent = quantization.is_some_and(|quantization| quantization.writes_absent);
         let absent = changed.absent.as_ref().filter(|_| writes_absent || !keeps_fill);
         let absent_element = absent.map(|fill| fill.0.clone());
         let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
         let job = ObjectJob { transfer, route };
-        choice.elsewhere = unit_bytes(&job, quantization, false);
+        self.elsewhere = unit_bytes(&job, quantization, false);
         let is_told = depends_on_one_element(job.transfer.destination.subchunk_chain(), kept(&job));
-        if self.run.verify && options.codecs.is_some() && !is_told {
+        if planner.run.verify && planner.options.codecs.is_some() && !is_told {
             let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
             return Err(OperationError::data(message).with_help(
                 "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
@@ -115,8 +94,8 @@ impl Ends<'_> {
             Route::Rechunk(rechunk) => Some((**rechunk).clone()),
             // Each pass is compared by itself, and chunks that stay as they are one by one.
             Route::Staged(_) | Route::Move(_) => None,
-            _ if self.has_same_grid() || !self.run.verify => None,
-            Route::VariableSize(_) => Some(choice.rechunk(&job.transfer.source, &job.transfer.destination)?),
+            _ if self.has_same_grid() || !planner.run.verify => None,
+            Route::VariableSize(_) => Some(self.rechunk(&job.transfer.source, &job.transfer.destination)?),
         };
         Ok(Work { job: Job::Objects(Box::new(job)), comparison })
     }
@@ -138,8 +117,8 @@ impl Ends<'_> {
     }
 
     /// Whether stored chunks are to be what they are.
-    fn is_copy(&self, changed: &Changed, keeps_fill: bool) -> bool {
-        let Ends { source, destination, .. } = self;
+    fn is_copy(&self, keeps_fill: bool) -> bool {
+        let Choice { source, destination, changed, .. } = self;
         let is_whole = self.has_all_chunks() && source.pipeline.sharding().is_none();
         self.has_same_grid()
             && version_2::same_codecs(&source.metadata.codecs, &destination.metadata.codecs)
@@ -160,12 +139,12 @@ impl Ends<'_> {
     }
 
     /// Both arrays with their chains bound; an error where elements have no fixed size.
-    fn sides(&self, changed: &Changed) -> Result<(StoredArray, StoredArray), OperationError> {
-        let Ends { source, destination, .. } = self;
+    fn sides(&self) -> Result<(StoredArray, StoredArray), OperationError> {
+        let Choice { source, destination, changed, .. } = self;
         let hoisted = changed.change.num_codecs();
         let mut from =
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
-        let (metadata, empty) = (destination.metadata.clone(), self.options.write_empty_chunks);
+        let (metadata, empty) = (destination.metadata.clone(), self.planner.options.write_empty_chunks);
         let pipeline = match changed.change.of_floats() {
             ValueChange::KeepBits(_) if destination.zarr_format == 2 => {
                 Cow::Owned(rounding_first(&destination.pipeline))
@@ -205,35 +184,22 @@ impl Ends<'_> {
         Err(OperationError::data(message).with_help(help))
     }
 
-    fn choice<'c>(&'c self, changed: &'c Changed, elsewhere: u64) -> Choice<'c> {
-        Choice {
-            change: &changed.change,
-            write_empty: self.options.write_empty_chunks,
-            store: &self.source.store,
-            budget: self.budget,
-            given: self.settled.and_then(|settled| settled.blocks.as_ref()),
-            elsewhere,
-            verifies: self.run.verify,
-            resumes: self.run.resume,
-            parts: self.run.partitions.map(|_| self.least_parts),
-        }
-    }
-
     /// The work on an array whose chunks have no size that the metadata tell: elements of any length, and what a codec
     /// that is not run here has encoded. `refusal` where there is no route for them.
-    fn opaque_work(&self, changed: Changed, refusal: OperationError) -> Result<Work, OperationError> {
-        let Ends { source, destination, .. } = self;
+    fn opaque_work(&self, refusal: OperationError) -> Result<Work, OperationError> {
+        let Choice { source, destination, .. } = self;
         let from =
             opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
         let (node, metadata) = (self.target.clone(), destination.metadata.clone());
         let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
-        let Some(route) = self.choice(&changed, 0).opaque_route(&from, &to)? else { return Err(refusal) };
+        let Some(route) = self.opaque_route(&from, &to)? else { return Err(refusal) };
         if matches!(&route, Route::VariableSize(variable_size) if matches!(variable_size.way, SubchunkChange::Compose))
         {
             self.check_counts([&from, &to])?;
         }
         let fill = &destination.pipeline.input.fill_value;
-        let absent_element = changed.absent.filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
+        let absent_element =
+            self.changed.absent.clone().filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
         let is_whole = self.has_all_chunks() && from.layout.is_none();
         // Absent chunks become such as hold the old fill value, if anybody here can write them.
         let can_fill =
@@ -246,4 +212,21 @@ impl Ends<'_> {
         let job = Job::Objects(Box::new(ObjectJob { transfer, route }));
         Ok(Work { job, comparison: None })
     }
+}
+
+/// An error where a plan that was made before cuts the array as its grids do not let it be cut, or in other passes.
+fn check_settled(planner: &Planner<'_>, store: &str, job: &Job) -> Result<(), OperationError> {
+    let Some(settled) = planner.settled else { return Ok(()) };
+    if Blocks::of(job) == settled.blocks {
+        return Ok(());
+    }
+    let what = match &settled.blocks {
+        Some(Blocks { shapes, staging: None }) => format!("blocks of {shapes:?}"),
+        Some(Blocks { shapes, staging: Some(staging) }) => format!(
+            "blocks of {shapes:?} through shards of {:?} with chunks of {:?}",
+            staging.shard, staging.subchunk
+        ),
+        None => "no blocks".to_owned(),
+    };
+    Err(misfit(store, &what))
 }

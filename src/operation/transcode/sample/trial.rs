@@ -174,7 +174,7 @@ impl Sampler<'_> {
             let request = Request::new(&sample.array, &options, quantize)?;
             let pass = FirstPass {
                 budget: self.budget,
-                interrupt: self.interrupt,
+                interrupt: self.driver.interrupt(),
                 present: Some(&there),
                 lacks_chunks: sample.lacks_chunks,
                 surveyed: None,
@@ -190,7 +190,7 @@ impl Sampler<'_> {
         }
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
             passes += 1.0;
-            let using = (self.budget, self.interrupt);
+            let using = (self.budget, self.driver.interrupt());
             let chunks = Chunks { present: Some(&there), are_all: sample.is_whole() };
             let begun = Instant::now();
             options.keep_bits =

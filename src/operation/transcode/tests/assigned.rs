@@ -49,7 +49,6 @@ impl Run<'_> {
         let planning = Planning {
             budget,
             run: &self.options.run,
-            interrupt: &interrupt,
             driver: &driver,
             progress: &Silent,
             work: output.data(),

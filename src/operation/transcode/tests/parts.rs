@@ -5,8 +5,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::engine::progress::Progress;
 use crate::operation::transcode::parts::{Finished, Wanted, finish, init, partition};
-use crate::operation::transcode::run::Prepared;
-use crate::operation::transcode::sealed::SealedPlan;
+use crate::operation::transcode::run::JobPlan;
 use crate::store::Room;
 
 /// The options of a part, where DEST is this.
@@ -116,23 +115,23 @@ fn some_arrays_of_a_hierarchy_are_settled_as_among_all() {
     let change = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
     let scene = Scene::new(Kind::Local, &source, &change, false);
     let (options, interrupt) = (&scene.options, Interrupt::default());
-    let settled = |is_wanted: &dyn Fn(u64) -> bool| {
-        Prepared::of_some(options, |_| Ok(()), is_wanted, &Silent, &interrupt).unwrap()
+    let settled = |is_wanted: &dyn Fn(usize) -> bool| {
+        JobPlan::new(options, |_| Ok(()), is_wanted, &Silent, &interrupt).unwrap()
     };
     let all = settled(&|_| true);
-    let sealed = SealedPlan::seal(options, &all.source, &all.arrays, all.documents.clone());
+    let sealed = settled(&|_| true).seal();
     for number in 0..3 {
         let is_own = |other| other == number;
         let one = settled(&is_own);
         assert_eq!(one.arrays.len(), 1);
-        one.check_same_of_some(options, &sealed, is_own).unwrap();
-        assert!(one.check_same_of_some(options, &sealed, |other| other != number).is_err());
-        assert!(one.check_same(options, &sealed).is_err());
-        assert_eq!(one.arrays[0].memory, all.arrays[usize::try_from(number).unwrap()].memory);
+        one.check_same(&sealed, is_own).unwrap();
+        assert!(one.check_same(&sealed, |other| other != number).is_err());
+        assert!(one.check_same(&sealed, |_| true).is_err());
+        assert_eq!(one.arrays[0].memory, all.arrays[number].memory);
     }
-    all.check_same(options, &sealed).unwrap();
+    all.check_same(&sealed, |_| true).unwrap();
     let mut other = options.clone();
     other.change.compress = Some(zstd(2));
-    let one = Prepared::of_some(&other, |_| Ok(()), |number| number == 1, &Silent, &interrupt).unwrap();
-    assert!(one.check_same_of_some(options, &sealed, |number| number == 1).is_err());
+    let one = JobPlan::new(&other, |_| Ok(()), |number| number == 1, &Silent, &interrupt).unwrap();
+    assert!(one.check_same(&sealed, |number| number == 1).is_err());
 }

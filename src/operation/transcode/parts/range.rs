@@ -1,76 +1,125 @@
-//! The pass for the range of values: what its parts found, and put together.
+//! The pass for the range of values that are quantised: what its parts find is put together, and decides the quantisation, the
+//! same whoever does so.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use super::cut::{Boundary, units_between};
+use super::done::DoneParts;
+use super::init::{largest_part, memory, passes};
+use super::plan_file::{PartsPlan, PassName};
 use crate::array::ChunkSet;
 use crate::array::chunk_cache::ArrayCache;
 use crate::array::interrupt::Interrupt;
 use crate::element::NumberType;
-use crate::engine::driver::Driver;
 use crate::engine::listing;
 use crate::engine::progress::Progress;
 use crate::kernel::statistics::ExtentScan;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
+use crate::operation::new_driver;
+use crate::operation::options::TranscodeOptions;
 use crate::operation::quantize::first_pass::FirstPass;
 use crate::operation::quantize::request::Request;
 use crate::operation::quantize::survey::Survey;
-use crate::operation::transcode::selection::SourceArray;
+use crate::operation::transcode::run::JobPlan;
+use crate::operation::transcode::tree::Source;
+use crate::store::Node;
 
-/// What a part of the pass may use.
-pub(super) struct Looking<'a> {
-    pub budget: Budget,
-    pub interrupt: &'a Interrupt,
-    pub driver: &'a Driver,
-    pub progress: &'a dyn Progress,
-}
-
-impl Looking<'_> {
-    /// Surveys the chunks of an array that are between two boundaries, and tells the encoded bytes that were read; `None`
-    /// where there are none.
-    pub(super) fn array(
-        &self,
-        array: &SourceArray,
-        number: u64,
-        bounds: (Boundary, Boundary),
-    ) -> Result<Option<(Survey, u64)>, OperationError> {
+/// Surveys the chunks of SOURCE between two boundaries: what was found, by the numbers of the arrays, and the encoded bytes that
+/// were read.
+pub(super) fn look(
+    plan: &PartsPlan,
+    bounds: (Boundary, Boundary),
+    options: &TranscodeOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<(Vec<(usize, Survey)>, u64), OperationError> {
+    let options = plan.sealed.options(options);
+    let budget = Budget::of(&options.run.common);
+    let driver = new_driver(budget.threads(), interrupt)?;
+    let source = Source::taken(&options, |source| plan.apply(source), &driver)?;
+    let (mut found, mut bytes_read) = (Vec::new(), 0_u64);
+    for number in plan.sealed.open_arrays() {
+        let array = &source.arrays[number];
         let units = units_between(bounds, number);
-        let (Some(quantize), false) = (&array.change.quantize, units.is_empty()) else { return Ok(None) };
+        let (Some(quantize), false) = (&array.change.quantize, units.is_empty()) else { continue };
         let (opened, metadata) = (&array.opened, &array.opened.metadata);
-        let unreadable = |error| {
-            OperationError::environment(format!("`{}` cannot be listed", opened.store)).because(error)
-        };
         let all = match &array.present {
             Some(present) => present.clone(),
             None => {
-                listing::list_with_sizes(&opened.node, metadata, self.driver).map_err(unreadable)?.present
+                let listing = listing::list_with_sizes(&opened.node, metadata, &driver);
+                listing.map_err(|error| OperationError::cannot_list(&opened.store, error))?.present
             }
         };
         let end = units.end.min(metadata.num_chunks());
         let part = all.common(&ChunkSet::of_range(units.start.min(end)..end));
         if part.is_empty() {
-            return Ok(None);
+            continue;
         }
         let pass = FirstPass {
-            budget: self.budget,
-            interrupt: self.interrupt,
+            budget,
+            interrupt,
             present: Some(&part),
             lacks_chunks: all.len() < metadata.num_chunks(),
             surveyed: None,
-            progress: self.progress,
+            progress,
             cache: &ArrayCache::default(),
         };
-        pass.look(&Request::new(opened, &array.change, quantize)?).map(Some)
+        let (survey, read) = pass.look(&Request::new(opened, &array.change, quantize)?)?;
+        found.push((number, survey));
+        bytes_read = bytes_read.saturating_add(read);
     }
+    Ok((found, bytes_read))
+}
+
+/// The plan with what its first pass found, once all parts of that are done; the plan as it is before that, and where it has
+/// no such pass.
+pub(super) fn settled(
+    plan: PartsPlan,
+    (place, done): (&Node, &mut DoneParts<'_>),
+    options: &TranscodeOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<PartsPlan, OperationError> {
+    let Some(range) = plan.passes.iter().find(|pass| pass.name == PassName::Range) else { return Ok(plan) };
+    if let Some(settled) = plan.find_settled(place)? {
+        return Ok(settled);
+    }
+    if (done.parts(range)?.len() as u64) < range.partitions() {
+        return Ok(plan);
+    }
+    let found = done.noted(PassName::Range)?;
+    let mut options = plan.options(options);
+    // As the plan was made, whatever this process may use.
+    options.run.common.max_memory = Some(plan.budget_bytes);
+    options.run.common.threads = NonZeroUsize::new(plan.threads);
+    let tell = |source: &mut Source| {
+        let type_of = |array: usize| source.arrays.get(array)?.opened.data_type.number();
+        let surveys = merged(found.values().flatten(), type_of);
+        plan.apply_surveyed(source, surveys)
+    };
+    let mut job = JobPlan::new(&options, tell, |_| true, progress, interrupt)?;
+    job.check_room()?;
+    let mut all = vec![range.clone()];
+    all.extend(passes(&job.arrays, &[], plan.partitions));
+    let settled = PartsPlan {
+        passes: all,
+        memory_bytes: memory(&job.arrays),
+        bytes: largest_part(&job.arrays, plan.partitions),
+        sealed: job.seal(),
+        ..plan
+    };
+    settled.settle_in(place)?;
+    Ok(settled)
 }
 
 /// What all parts found of the arrays, by their numbers. The order in which parts are put together does not matter.
 pub(super) fn merged<'a>(
-    found: impl IntoIterator<Item = &'a (u64, Survey)>,
-    type_of: impl Fn(u64) -> Option<NumberType>,
-) -> BTreeMap<u64, Survey> {
-    let mut all: BTreeMap<u64, Survey> = BTreeMap::new();
+    found: impl IntoIterator<Item = &'a (usize, Survey)>,
+    type_of: impl Fn(usize) -> Option<NumberType>,
+) -> BTreeMap<usize, Survey> {
+    let mut all: BTreeMap<usize, Survey> = BTreeMap::new();
     for (array, survey) in found {
         let Some(number_type) = type_of(*array) else { continue };
         match all.get_mut(array) {
