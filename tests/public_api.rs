@@ -78,7 +78,7 @@ fn job_in_parts_is_planned_done_and_finished() {
     let script = print_script(&options, Engine::Slurm, 0, vec!["--requests=8".to_owned()]).unwrap();
     assert!(script.starts_with("#!/bin/bash") && script.contains("--requests=8"));
     let mut early = Wanted::new(0);
-    early.pass = PassName::of("write");
+    early.pass = Some(PassName::Write);
     let error = partition(&options, early, &progress, &interrupt).unwrap_err();
     assert_eq!(error.class(), FaultClass::TooEarly);
     assert!(matches!(finish(&options, &progress, &interrupt).unwrap(), Finished::Missing(_)));

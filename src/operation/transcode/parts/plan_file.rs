@@ -65,11 +65,6 @@ pub enum PassName {
 }
 
 impl PassName {
-    /// The pass of a name: `range`, `staging` or `write`.
-    pub fn of(name: &str) -> Option<Self> {
-        [PassName::Range, PassName::Staging, PassName::Write].into_iter().find(|pass| pass.name() == name)
-    }
-
     /// Which of the passes over an array's chunks it is.
     pub(super) fn number_in(self, job: &Job) -> usize {
         usize::from(self == PassName::Write && job.staged().is_some())
