@@ -2,7 +2,9 @@
 //! the edge of the array is cut off.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::chunk_cache::CacheEntry;
 use super::fault::Fault;
 use super::stored::StoredArray;
 use super::subchunks::{OpenedObject, SubchunkSource};
@@ -38,6 +40,8 @@ pub struct ReadBuffers {
     spare: Vec<u8>,
     /// For the codecs, and for the tiles of value programs.
     pub workspace: Workspace,
+    /// The chunk whose elements were given last, of those that the array keeps.
+    kept: Option<Arc<CacheEntry>>,
     /// Bytes that were read from the store, as they are stored, by whole objects, units and indexes of shards.
     pub bytes_read: u64,
 }
@@ -137,14 +141,14 @@ impl StoredArray {
         &self,
         index: u64,
         buffers: &mut ReadBuffers,
-        mut visit: impl FnMut(&[u8]),
+        mut visit: impl FnMut(&[u8]) -> Result<(), Fault>,
     ) -> Result<InPieces, Fault> {
         let object = self.region_of(index);
         if self.layout.is_some() || self.inside(&object) != object {
             return Ok(InPieces::NotGiven);
         }
         // A chunk that is kept has to be in memory whole.
-        if self.cache.wants(&self.chain, as_index(self.chunk_bytes())) {
+        if self.cache.wants(&self.chain, as_index(self.chunk_bytes())) || self.keeps_some_of(index) {
             return Ok(InPieces::NotGiven);
         }
         let Some(mut reader) = self.open_object(index)? else { return Ok(InPieces::Absent) };
@@ -152,48 +156,9 @@ impl StoredArray {
         if !self.chain_of(index)?.stores_elements(length) || self.chain.checks_values() {
             return Ok(InPieces::NotGiven);
         }
-        each_piece_of(&mut reader, length as u64, &mut buffers.bytes, |_, piece| {
-            visit(piece);
-            Ok(())
-        })?;
+        each_piece_of(&mut reader, length as u64, &mut buffers.bytes, |_, piece| visit(piece))?;
         buffers.bytes_read += length as u64;
         Ok(InPieces::Given)
-    }
-
-    /// Gives each unit of an object to `visit`, with its elements, or none where it is absent. Units that the array is
-    /// to keep are kept, and those that it has are not read again.
-    pub fn each(
-        &self,
-        index: u64,
-        buffers: &mut ReadBuffers,
-        mut visit: impl FnMut(&Region, Option<&[u8]>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let object = self.open(index, buffers)?;
-        object.expect_all();
-        let (chain, cache) = (&*object.chain()?, &self.cache);
-        object.each_place(|place| {
-            let subchunk = object.subchunk(place);
-            let first = subchunk.offset_in(&object.whole(place).start);
-            let position = object.position(place);
-            // Whether nothing is left to be done once the codecs from bytes to bytes are undone.
-            let are_elements =
-                chain.num_noop_codecs() == chain.bytes_place() && subchunk.shape == chain.decoded().shape;
-            if let Some(chunk) = cache.get(&position) {
-                if are_elements {
-                    return visit(&subchunk, Some(&chunk.bytes));
-                }
-                buffers.bytes.clear();
-                buffers.bytes.extend_from_slice(&chunk.bytes);
-                return visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?));
-            }
-            if !object.read_encoded(place, buffers)? {
-                return visit(&subchunk, None);
-            }
-            let stored = buffers.bytes.len() as u64;
-            undo_bytes(chain, buffers)?;
-            cache.keep(&position, chain, &buffers.bytes, stored);
-            visit(&subchunk, Some(elements(chain, (&subchunk, &first), buffers)?))
-        })
     }
 }
 
@@ -229,6 +194,37 @@ impl OpenedObject<'_> {
         }
         let first = subchunk.offset_in(&self.whole(place).start);
         Ok(Some(decode(&*self.chain()?, (subchunk, &first), buffers)?))
+    }
+
+    /// The elements of a unit; `None` where it is absent. A unit that the array is to keep is kept, and one that it has
+    /// is not read again.
+    pub fn read_or_keep<'b>(
+        &self,
+        place: &[u64],
+        subchunk: &Region,
+        buffers: &'b mut ReadBuffers,
+    ) -> Result<Option<&'b [u8]>, Fault> {
+        let (chain, cache) = (&*self.chain()?, &self.side.cache);
+        let position = self.position(place);
+        let first = subchunk.offset_in(&self.whole(place).start);
+        if let Some(chunk) = cache.get(&position) {
+            // Nothing may be left to be done once the codecs from bytes to bytes are undone.
+            let are_elements =
+                chain.num_noop_codecs() == chain.bytes_place() && subchunk.shape == chain.decoded().shape;
+            if are_elements {
+                return Ok(Some(&buffers.kept.insert(chunk).bytes));
+            }
+            buffers.bytes.clear();
+            buffers.bytes.extend_from_slice(&chunk.bytes);
+        } else {
+            if !self.read_encoded(place, buffers)? {
+                return Ok(None);
+            }
+            let stored = buffers.bytes.len() as u64;
+            undo_bytes(chain, buffers)?;
+            cache.keep(&position, chain, &buffers.bytes, stored);
+        }
+        Ok(Some(elements(chain, (subchunk, &first), buffers)?))
     }
 
     /// Reads a unit as it is stored; false where it is absent.

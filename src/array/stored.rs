@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::chunk_cache::ArrayCache;
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::fault::Fault;
+use super::reader::PIECE;
 use super::shard::ShardLayout;
 use crate::codec::region::as_index;
 use crate::codec::sharding::IndexEntry;
@@ -182,6 +183,24 @@ impl StoredArray {
         let Some(layout) = &self.layout else { return 0 };
         let entries = layout.sharding.num_inner_chunks().saturating_mul(size_of::<IndexEntry>() as u64);
         entries.saturating_add(layout.sharding.index_bytes().saturating_mul(3))
+    }
+
+    /// Bytes that a thread holds while it reads a subchunk: both sides of the largest codec, what the codecs keep, and
+    /// the index of a shard.
+    pub fn reading_bytes(&self) -> u64 {
+        let chain = self.subchunk_chain();
+        let buffers = chain.max_representation_bytes().saturating_mul(2);
+        buffers.saturating_add(chain.context_bytes()).saturating_add(self.index_bytes())
+    }
+
+    /// The same where elements may be taken piece by piece, as those of chunks that store them as they are.
+    pub fn reading_bytes_in_pieces(&self) -> u64 {
+        let is_plain =
+            self.chain.stores_elements(as_index(self.chunk_bytes())) && !self.chain.checks_values();
+        if self.layout.is_none() && !self.has_edges() && is_plain {
+            return self.chunk_bytes().min(PIECE as u64);
+        }
+        self.reading_bytes()
     }
 
     /// Whether chunks reach beyond the edge of the array.

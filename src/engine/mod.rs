@@ -4,6 +4,7 @@ pub mod ahead;
 mod block_reader;
 mod decoded_block;
 pub mod driver;
+pub mod fold;
 pub mod groups;
 pub mod job;
 pub mod journal;

@@ -1,8 +1,8 @@
 //! The bitwise real information of an array, along each of its dimensions: one pass over its chunks.
 //!
 //! Every pair of neighbours counts, also those that lie in two chunks. The thread that has read a chunk leaves its faces for
-//! the one that reads, or has read, the chunk beyond; who comes second counts the pairs between. Counts are integers, so
-//! that the outcome is the same whatever the order.
+//! the one that reads the chunk beyond; who comes second counts the pairs between. Counts are integers, so that the outcome
+//! is the same whatever the order.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,17 +14,16 @@ use super::numbers::Numbers;
 use super::open::OpenedArray;
 use super::quantize::range::FloatType;
 use super::stored::side;
-use crate::array::chunk_set::position;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
 use crate::codec::kinds::Role;
 use crate::codec::region::as_index;
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
+use crate::engine::fold::{Accumulator, Fold};
 use crate::engine::progress::Progress;
-use crate::grid::{Region, ravel};
+use crate::grid::Region;
 use crate::kernel::bit_pairs::{BitPairs, BitPatterns, Block, BlockAxis, Information, PairCounter};
 use crate::kernel::cast::Cast;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline, Representation, Stage};
@@ -45,44 +44,26 @@ pub(super) struct BitSurvey<'a> {
 
 /// Of a dimension: what was counted, and over how many pairs of neighbours, missing ones among them.
 #[derive(Debug, Clone, Default)]
-struct Counted {
+pub(super) struct Counted {
     pairs: BitPairs,
     looked_at: u64,
 }
 
-/// What a thread keeps from object to object.
-#[derive(Default)]
-struct Workspace {
-    read: ReadBuffers,
-    block: Block,
-    counter: Option<PairCounter>,
-}
-
-/// A side of a chunk, until the chunk on the other side is read.
-enum Face {
-    /// The last elements of the chunk before.
-    Last(Block),
-    /// The first of the chunk after.
-    First(Block),
-    /// That chunk is absent.
-    Absent,
+/// A pass over an array, with the faces whose other side has not been seen: the last elements before a border or the first
+/// after it; `None` where the chunk is absent.
+struct Counting<'a> {
+    survey: &'a BitSurvey<'a>,
+    waiting: Mutex<HashMap<Border, Option<Block>>>,
 }
 
 /// The dimension across which two chunks are neighbours, and the first element of the one after.
 type Border = (usize, Vec<u64>);
 
-/// Faces whose other side has not been seen.
-type Waiting = Mutex<HashMap<Border, Face>>;
-
 impl BitSurvey<'_> {
     /// Bytes that a thread holds for a chunk: its elements, their patterns, and which are missing.
     pub(super) fn unit_bytes(side: &StoredArray) -> u64 {
-        let chain = side.subchunk_chain();
-        let buffers = chain.max_representation_bytes().saturating_mul(2);
-        let patterns = chain.decoded_bytes().saturating_mul(4);
-        [buffers, patterns, chain.context_bytes(), side.index_bytes(), BASE_BYTES]
-            .into_iter()
-            .fold(0, u64::saturating_add)
+        let patterns = side.subchunk_chain().decoded_bytes().saturating_mul(4);
+        side.reading_bytes().saturating_add(patterns).saturating_add(BASE_BYTES)
     }
 
     /// Bytes of faces that wait at most: chunks are read in the order of the grid, so that those of the first dimension
@@ -95,7 +76,7 @@ impl BitSurvey<'_> {
             let after = shape.iter().skip(dimension + 1);
             before.chain(after).fold(size as u64, |all, length| all.saturating_mul(*length))
         };
-        (0..shape.len()).fold(0_u64, |all, dimension| all.saturating_add(layer(dimension))).saturating_mul(2)
+        (0..shape.len()).map(layer).fold(0_u64, u64::saturating_add).saturating_mul(2)
     }
 
     /// The threads that a budget has room for.
@@ -122,83 +103,29 @@ impl BitSurvey<'_> {
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<Vec<Information>, ChunkFault> {
-        let objects = self.side.objects();
-        let bytes = self.side.chunk_bytes();
-        let waiting = Waiting::default();
-        let mut all = self.nothing();
-        progress.start("information", Some(objects.len().saturating_mul(bytes)));
-        let outcome = driver.run_ahead::<Workspace, Vec<Counted>>(
-            &objects,
-            &[self.side],
-            |workspace, index| self.object(workspace, index, &waiting),
-            |_, found| {
-                add(&mut all, &found);
-                progress.advance(bytes);
-            },
-        );
-        progress.finish();
-        outcome?;
+        let counting = Counting { survey: self, waiting: Mutex::default() };
+        let mut all = Fold { array: self.side, driver, progress }.run("information", &counting)?.part;
         if !self.is_sample {
-            self.finish(waiting, &mut all);
+            self.add_absent(&mut all);
         }
-        let width = self.patterns.number_type().size() * 8;
+        let width = self.size() * 8;
         Ok(all.iter().map(|counted| counted.pairs.information(width)).collect())
-    }
-
-    fn nothing(&self) -> Vec<Counted> {
-        vec![Counted::default(); self.side.metadata.shape.len()]
     }
 
     fn size(&self) -> usize {
         self.patterns.number_type().size()
     }
 
-    /// The pattern of absent elements; `None` where they are missing.
-    fn fill(&self) -> Option<u64> {
-        self.patterns.pattern(self.fill_bits)
-    }
-
-    /// Faces that nobody came for lie beside what is absent; and all pairs that were not looked at are of absent elements.
-    fn finish(&self, waiting: Waiting, all: &mut [Counted]) {
-        let mut counter = PairCounter::new(self.size());
-        let waiting = waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for ((dimension, _), face) in waiting {
-            self.meet(face, Face::Absent, &mut counter, &mut all[dimension]);
-        }
-        let shape = &self.side.metadata.shape;
+    /// All pairs that were not looked at are of absent elements.
+    fn add_absent(&self, all: &mut [Counted]) {
+        let Some(fill) = self.patterns.pattern(self.fill_bits) else { return };
+        let metadata = &self.side.metadata;
         for (dimension, counted) in all.iter_mut().enumerate() {
-            let neighbours =
-                |axis: usize, length: u64| if axis == dimension { length.saturating_sub(1) } else { length };
-            let pairs = shape.iter().enumerate().map(|(axis, length)| neighbours(axis, *length));
-            let pairs: u64 = pairs.fold(1, u64::saturating_mul);
-            if let Some(fill) = self.fill() {
-                counted.pairs.add_constant(fill, pairs.saturating_sub(counted.looked_at));
-            }
+            let mut shape = Region::between(metadata.skipped.clone(), &metadata.shape).shape;
+            shape[dimension] = shape[dimension].saturating_sub(1);
+            let pairs = shape.into_iter().fold(1, u64::saturating_mul);
+            counted.pairs.add_constant(fill, pairs.saturating_sub(counted.looked_at));
         }
-    }
-
-    fn object(
-        &self,
-        workspace: &mut Workspace,
-        index: u64,
-        waiting: &Waiting,
-    ) -> Result<Vec<Counted>, Fault> {
-        let mut found = self.nothing();
-        let Workspace { read, block, counter } = workspace;
-        let counter = counter.get_or_insert_with(|| PairCounter::new(self.size()));
-        self.side.each(index, read, |unit, elements| {
-            if let Some(elements) = elements {
-                self.fill_block(elements, block);
-                self.inside(unit, block, counter, &mut found);
-            }
-            let block = elements.map(|_| &*block);
-            if self.is_sample {
-                return Ok(());
-            }
-            self.borders((index, unit), block, waiting, counter, &mut found);
-            Ok(())
-        })?;
-        Ok(found)
     }
 
     fn fill_block(&self, elements: &[u8], block: &mut Block) {
@@ -209,96 +136,119 @@ impl BitSurvey<'_> {
         self.numbers.each_piece(elements, |piece| numbers.extend_from_slice(piece));
         self.patterns.fill(&numbers, block);
     }
+}
 
-    /// Counts the pairs inside of a unit.
-    fn inside(&self, unit: &Region, block: &Block, counter: &mut PairCounter, found: &mut [Counted]) {
-        let shape: Vec<usize> = unit.shape.iter().map(|length| as_index(*length)).collect();
-        let ones = counter.ones(block);
-        for (dimension, counted) in found.iter_mut().enumerate() {
-            let axis = BlockAxis::new(&shape, dimension, self.size());
-            counter.add_inside(block, &ones, axis, &mut counted.pairs);
-            let others = unit.num_elements() / unit.shape[dimension].max(1);
-            counted.looked_at += others * (unit.shape[dimension] - 1);
-        }
+impl Accumulator for Counting<'_> {
+    /// Of each dimension.
+    type Part = Vec<Counted>;
+    type Buffers = (Block, Option<PairCounter>);
+
+    fn start(&self, region: &Region) -> Vec<Counted> {
+        vec![Counted::default(); region.shape.len()]
     }
 
-    /// Counts the pairs across the borders of a unit whose other side has been seen, and leaves its faces at the others.
-    fn borders(
+    fn add(
         &self,
-        (object, unit): (u64, &Region),
-        block: Option<&Block>,
-        waiting: &Waiting,
-        counter: &mut PairCounter,
-        found: &mut [Counted],
-    ) {
-        let shape: Vec<usize> = unit.shape.iter().map(|length| as_index(*length)).collect();
-        for dimension in 0..shape.len() {
-            let axis = BlockAxis::new(&shape, dimension, self.size());
-            let last = shape[dimension].saturating_sub(1);
-            let end = unit.start[dimension] + unit.shape[dimension];
-            let before = unit.start[dimension].checked_sub(1);
-            let after = Some(end).filter(|end| *end < self.side.metadata.shape[dimension]);
-            for (beyond, is_first, index) in [(before, true, 0), (after, false, last)] {
-                let Some(beyond) = beyond else { continue };
-                let face = match block {
-                    None => Face::Absent,
-                    Some(block) if is_first => Face::First(block.face(axis, index)),
-                    Some(block) => Face::Last(block.face(axis, index)),
-                };
-                let counted = &mut found[dimension];
-                if self.is_beyond_absent(object, dimension, beyond) {
-                    self.meet(face, Face::Absent, counter, counted);
-                    continue;
-                }
-                let mut border = (dimension, unit.start.clone());
-                border.1[dimension] = if is_first { unit.start[dimension] } else { end };
-                let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                match waiting.remove(&border) {
-                    None => {
-                        waiting.insert(border, face);
-                    }
-                    Some(other) => {
-                        drop(waiting);
-                        self.meet(face, other, counter, counted);
-                    }
-                }
+        part: &mut Vec<Counted>,
+        chunk: &Region,
+        elements: Option<&[u8]>,
+        (block, counter): &mut Self::Buffers,
+    ) -> Result<(), Fault> {
+        let size = self.survey.size();
+        let counter = counter.get_or_insert_with(|| PairCounter::new(size));
+        let block = match elements {
+            Some(elements) => {
+                self.survey.fill_block(elements, block);
+                Some(&*block)
             }
-        }
-    }
-
-    /// Whether the element beyond a unit's border lies in another object than the unit, which is not there.
-    fn is_beyond_absent(&self, object: u64, dimension: usize, beyond: u64) -> bool {
-        let metadata = &self.side.metadata;
-        let mut at = position(object, metadata);
-        let chunk = metadata.grid.chunk_of(dimension, beyond);
-        if at[dimension] == chunk {
-            return false;
-        }
-        at[dimension] = chunk;
-        !self.side.may_hold(ravel(&at, &metadata.chunk_grid_shape()))
-    }
-
-    /// Counts the pairs between two faces; of two that are absent, none.
-    fn meet(&self, one: Face, other: Face, counter: &mut PairCounter, counted: &mut Counted) {
-        let absent = |beside: &Block| Block::constant(self.fill(), self.size(), beside.len() / self.size());
-        let (last, first) = match (one, other) {
-            (Face::Last(last), Face::First(first)) | (Face::First(first), Face::Last(last)) => (last, first),
-            (Face::Last(last), _) | (_, Face::Last(last)) => {
-                let first = absent(&last);
-                (last, first)
-            }
-            (Face::First(first), _) | (_, Face::First(first)) => (absent(&first), first),
-            (Face::Absent, Face::Absent) => return,
+            None => None,
         };
-        counter.add_between(&last, &first, &mut counted.pairs);
-        counted.looked_at += (last.len() / self.size()) as u64;
+        let ones = block.map(|block| counter.ones(block));
+        let shape: Vec<usize> = chunk.shape.iter().map(|length| as_index(*length)).collect();
+        for (dimension, counted) in part.iter_mut().enumerate() {
+            let axis = BlockAxis::new(&shape, dimension, size);
+            if let (Some(block), Some(ones)) = (block, &ones) {
+                counter.add_inside(block, ones, axis, &mut counted.pairs);
+                let others = chunk.num_elements() / chunk.shape[dimension].max(1);
+                counted.looked_at += others * (chunk.shape[dimension] - 1);
+            }
+            if self.survey.is_sample {
+                continue;
+            }
+            let last = shape[dimension].saturating_sub(1);
+            for (is_after, index) in [(true, 0), (false, last)] {
+                let face = || block.map(|block| block.face(axis, index));
+                let Some((face, beyond)) = self.exchange(face, (dimension, is_after), chunk) else {
+                    continue;
+                };
+                let (before, after) = if is_after { (beyond, face) } else { (face, beyond) };
+                self.add_between(before, after, counter, counted);
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, all: &mut Vec<Counted>, part: &Vec<Counted>) {
+        for (all, part) in all.iter_mut().zip(part) {
+            all.pairs.merge(&part.pairs);
+            all.looked_at += part.looked_at;
+        }
+    }
+
+    fn takes_whole(&self) -> bool {
+        true
     }
 }
 
-fn add(all: &mut [Counted], found: &[Counted]) {
-    for (all, found) in all.iter_mut().zip(found) {
-        all.pairs.merge(&found.pairs);
-        all.looked_at += found.looked_at;
+impl Counting<'_> {
+    /// The face of a chunk at one of its borders, with that on the other side; `None` where there is none, or the chunk there
+    /// has not been seen: then the face is left for it.
+    fn exchange(
+        &self,
+        face: impl FnOnce() -> Option<Block>,
+        (dimension, is_after): (usize, bool),
+        chunk: &Region,
+    ) -> Option<(Option<Block>, Option<Block>)> {
+        let side = self.survey.side;
+        let mut border = chunk.start.clone();
+        if !is_after {
+            border[dimension] += chunk.shape[dimension];
+        }
+        let mut beyond = Region { start: border.clone(), shape: vec![1; border.len()] };
+        beyond.start[dimension] = border[dimension].checked_sub(u64::from(is_after))?;
+        if side.inside(&beyond).is_empty() {
+            return None;
+        }
+        let face = face();
+        if !side.objects_in(&beyond).any(|object| side.may_hold(object)) {
+            return Some((face, None));
+        }
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let border = (dimension, border);
+        match waiting.remove(&border) {
+            Some(beyond) => Some((face, beyond)),
+            None => {
+                waiting.insert(border, face);
+                None
+            }
+        }
+    }
+
+    /// Counts the pairs across a border; of two chunks that are absent, none.
+    fn add_between(
+        &self,
+        before: Option<Block>,
+        after: Option<Block>,
+        counter: &mut PairCounter,
+        counted: &mut Counted,
+    ) {
+        let Some(bytes) = before.as_ref().or(after.as_ref()).map(Block::len) else { return };
+        let size = self.survey.size();
+        let fill = self.survey.patterns.pattern(self.survey.fill_bits);
+        let absent = || Block::constant(fill, size, bytes / size);
+        let (before, after) = (before.unwrap_or_else(absent), after.unwrap_or_else(absent));
+        counter.add_between(&before, &after, &mut counted.pairs);
+        counted.looked_at += (bytes / size) as u64;
     }
 }
 

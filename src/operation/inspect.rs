@@ -5,7 +5,6 @@ mod chunk;
 mod contents;
 mod drawn;
 mod group;
-mod histogram;
 mod information;
 mod picture;
 mod preview;
@@ -19,7 +18,6 @@ use super::description::describe;
 use super::drawing::ArrayDrawing;
 use super::error::OperationError;
 use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
-use super::level::Level;
 use super::open::{ArrayReading, open_documents, opened, read_array_of};
 use super::options::{InspectOptions, Suggest};
 use super::place::Place;
@@ -35,7 +33,6 @@ use crate::engine::progress::Progress;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::group::NodeKind;
 use contents::{Contents, finding, no_statistics};
-use values::unit_bytes;
 
 /// Reads an array, or a group and what is below it.
 pub fn inspect(
@@ -180,12 +177,13 @@ fn needed_bytes(side: &StoredArray, listing: Option<&Listing>, options: &Inspect
     let reads_chunks = options.preview.is_some()
         || options.draws
         || listing.is_some_and(|listing| !listing.present.is_empty());
-    let unit = if reads_chunks { unit_bytes(side) } else { 0 };
-    // A picture takes chunks whole, also where figures are made while they are read.
-    let takes_whole = options.draws || options.preview.is_some();
-    let unit = if takes_whole { unit.max(Level::unit_bytes(side)) } else { unit };
-    // Codes are made of all that was read.
+    // A picture takes chunks whole, and codes are made of whole chunks.
     let suggests_codecs = options.suggested_type().is_some();
+    let unit = match options.draws || options.preview.is_some() || suggests_codecs {
+        _ if !reads_chunks => 0,
+        true => side.reading_bytes(),
+        false => side.reading_bytes_in_pieces(),
+    };
     let codes = if suggests_codecs { side.subchunk_chain().decoded_bytes().min(unit) } else { 0 };
     let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk::needed_bytes(side, chunk));
     unit.saturating_add(codes).max(chunk)

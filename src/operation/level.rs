@@ -93,14 +93,6 @@ impl Level {
         decoded.saturating_mul(chunks).saturating_add(array.index_bytes().saturating_mul(objects))
     }
 
-    /// Bytes that a thread holds while it reads a level of an array: both sides of the largest codec, what the codecs keep,
-    /// and the index of a shard.
-    pub(super) fn unit_bytes(array: &StoredArray) -> u64 {
-        let chain = array.subchunk_chain();
-        let buffers = chain.max_representation_bytes().saturating_mul(2);
-        buffers.saturating_add(chain.context_bytes()).saturating_add(array.index_bytes())
-    }
-
     /// Its description, with these values.
     pub(super) fn result(
         &self,

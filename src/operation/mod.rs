@@ -19,6 +19,7 @@ mod fault;
 pub mod figure;
 pub mod group;
 pub mod hierarchy;
+mod histogram;
 mod information;
 pub mod inspect;
 pub mod inspect_result;

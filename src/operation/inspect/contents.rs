@@ -1,11 +1,7 @@
 //! What is read of an array's chunks, and what becomes of faults in them.
 
 use super::chunk;
-use super::histogram::Histogram;
 use super::preview::{Drawn, Slice};
-use super::stats::Figures;
-use super::suggestion;
-use super::values::Values;
 use super::ways::Trying;
 use crate::array::chunk_set::position;
 use crate::array::fault::ChunkFault;
@@ -13,13 +9,13 @@ use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::element::NumberType;
 use crate::engine::driver::Driver;
+use crate::engine::fold::Fold;
 use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::inspect_result::{ArrayResult, HistogramResult, SuggestionResult, WaysResult};
+use crate::operation::inspect_result::{ArrayResult, WaysResult};
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{InspectOptions, PreviewOptions, Suggest};
@@ -46,20 +42,14 @@ impl Contents<'_> {
         if numbers.is_none() && is_asked {
             result.warnings.push(no_statistics(&self.source.data_type));
         }
-        let mut is_readable = numbers.is_some();
-        if let Some(numbers) = numbers.as_ref().filter(|_| options.stats || options.histogram.is_some()) {
-            is_readable = self.figures(numbers, options, result)?;
+        let is_readable = match &numbers {
+            Some(numbers) => self.values(numbers, options, result)?,
+            None => false,
+        };
+        if let (Some(Suggest::Ways { sample }), true) = (options.suggest, is_readable) {
+            result.ways = self.ways(sample, options)?;
         }
-        match options.suggest.filter(|_| is_readable) {
-            Some(Suggest::Codecs(target)) => {
-                let suggested = self.suggest(target, options)?;
-                result.suggestion = Some(suggested.0);
-                result.warnings.extend(suggested.1);
-            }
-            Some(Suggest::Ways { sample }) => result.ways = self.ways(sample, options)?,
-            None => {}
-        }
-        if options.information && is_readable && numbers.is_some() {
+        if options.information && is_readable {
             result.information = self.information(options, result)?;
         }
         // Single chunks are looked for by their keys: what stands in the place of one is told of.
@@ -73,7 +63,7 @@ impl Contents<'_> {
             self.preview(side, numbers, preview, result)?;
         }
         if options.draws {
-            result.drawing = Some(self.drawing(side, numbers.as_ref(), result.histogram.as_ref())?);
+            result.drawing = Some(self.drawing(side, numbers.as_ref(), result)?);
         }
         Ok(())
     }
@@ -101,21 +91,6 @@ impl Contents<'_> {
         Ok(())
     }
 
-    fn suggest(
-        &self,
-        target: NumberType,
-        options: &InspectOptions,
-    ) -> Result<(SuggestionResult, Vec<Diagnostic>), OperationError> {
-        let suggesting = suggestion::Suggesting {
-            source: self.source,
-            side: self.side,
-            driver: self.driver,
-            progress: self.progress,
-            budget: Budget::of(&options.common),
-        };
-        suggesting.suggest(target, options.cf.missing.as_ref())
-    }
-
     /// `--suggest` without TYPE.
     fn ways(
         &self,
@@ -137,31 +112,9 @@ impl Contents<'_> {
         tried.map(Some)
     }
 
-    /// `--stats` and `--histogram`; false where a chunk could not be read, which is a finding.
-    fn figures(
-        &self,
-        numbers: &CfNumbers,
-        options: &InspectOptions,
-        result: &mut ArrayResult,
-    ) -> Result<bool, OperationError> {
-        let values = Values { side: self.side, numbers, driver: self.driver, is_sample: false };
-        if values.num_elements().is_none() {
-            return Err(OperationError::data(format!(
-                "`{}` has more elements than can be counted: its shape is {:?}",
-                self.source.store, self.source.metadata.shape
-            )));
-        }
-        match histogram_and_stats(&values, options, self.progress) {
-            Ok((figures, histogram)) => {
-                result.stats = options.stats.then(|| figures.result());
-                result.histogram = histogram;
-                Ok(true)
-            }
-            Err(fault) => {
-                self.found(fault, result)?;
-                Ok(false)
-            }
-        }
+    /// A pass over the array.
+    pub(super) fn fold(&self) -> Fold<'_> {
+        Fold { array: self.side, driver: self.driver, progress: self.progress }
     }
 
     /// A fault of a chunk as a finding.
@@ -172,29 +125,6 @@ impl Contents<'_> {
         result.warnings.push(finding(error, code::CHUNK_CORRUPT)?.at_key(key).at_chunk(chunk));
         Ok(())
     }
-}
-
-/// One pass where the range of the histogram is given, or none is wanted; else two.
-fn histogram_and_stats(
-    values: &Values<'_>,
-    options: &InspectOptions,
-    progress: &dyn Progress,
-) -> Result<(Figures, Option<HistogramResult>), ChunkFault> {
-    let number_type = values.numbers.number_type();
-    let Some(wanted) = options.histogram else {
-        return Ok((Figures::of(values, &(), progress)?.0, None));
-    };
-    let (figures, histogram, mut counts);
-    if let Some(range) = wanted.range {
-        histogram = Histogram::new(number_type, wanted.bins, range);
-        (figures, counts) = Figures::of(values, &histogram, progress)?;
-    } else {
-        (figures, ()) = Figures::of(values, &(), progress)?;
-        histogram = Histogram::new(number_type, wanted.bins, figures.range().unwrap_or((0.0, 1.0)));
-        counts = values.scan(&histogram, "histogram", progress)?.part;
-    }
-    histogram.add_constant(values.numbers.fill_bits, figures.absent, &mut counts);
-    Ok((figures, Some(histogram.result(counts))))
 }
 
 /// An error of the data as a finding; any other as it is.

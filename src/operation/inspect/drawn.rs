@@ -1,15 +1,15 @@
 //! `--report`: the numbers of an array's pictures, of a bounded number of chunks.
 
 use super::contents::Contents;
-use super::histogram::Histogram;
-use super::stats::Figures;
-use super::values::Values;
+use super::stats::{Stats, absent};
 use crate::array::stored::StoredArray;
+use crate::engine::fold::Fold;
 use crate::metadata::array::num_elements;
 use crate::operation::drawing::{ArrayDrawing, finite_range, histogram};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::inspect_result::HistogramResult;
+use crate::operation::histogram::{Binning, Histogram};
+use crate::operation::inspect_result::{ArrayResult, HistogramResult};
 use crate::operation::level::Level;
 use crate::operation::numbers::CfNumbers;
 
@@ -32,7 +32,7 @@ impl Contents<'_> {
         &self,
         side: &StoredArray,
         numbers: Option<&CfNumbers>,
-        given: Option<&HistogramResult>,
+        result: &ArrayResult,
     ) -> Result<ArrayDrawing, OperationError> {
         let Some(numbers) = numbers else {
             let note =
@@ -45,7 +45,7 @@ impl Contents<'_> {
             return Ok(ArrayDrawing { note, ..ArrayDrawing::default() });
         };
         let mut drawing =
-            ArrayDrawing { histogram: given.cloned(), is_of_all: true, ..ArrayDrawing::default() };
+            ArrayDrawing { histogram: result.histogram.clone(), is_of_all: true, ..ArrayDrawing::default() };
         let read = level.read((self.source, side, numbers), self.driver, self.progress);
         match read {
             Ok(values) => {
@@ -73,13 +73,13 @@ impl Contents<'_> {
         side: &StoredArray,
         numbers: &CfNumbers,
     ) -> Result<Option<HistogramResult>, crate::array::fault::ChunkFault> {
-        let values = Values { side, numbers, driver: self.driver, is_sample: false };
-        let (figures, ()) = Figures::of(&values, &(), self.progress)?;
-        let Some(range) = figures.range() else { return Ok(None) };
-        let bins = Histogram::new(numbers.number_type(), BINS, range);
-        let mut counts = values.scan(&bins, "histogram", self.progress)?.part;
-        bins.add_constant(numbers.fill_bits, figures.absent, &mut counts);
-        Ok(Some(bins.result(counts)))
+        let fold = Fold { array: side, driver: self.driver, progress: self.progress };
+        let Some(range) = Stats::of(numbers, fold, false)?.range() else { return Ok(None) };
+        let histogram = Histogram::new(numbers.number_type(), BINS, range);
+        let binning = Binning { numbers, histogram };
+        let found = fold.run("histogram", &binning)?;
+        let absent = absent(fold, &found);
+        Ok(Some(binning.finish(found.part, absent)))
     }
 
     /// Why a chunk cannot be read; an error where the run was interrupted.

@@ -1,26 +1,23 @@
 //! `--stats`: figures over all values, absent chunks counted as what they stand for.
 
-use super::values::{Found, Scan, Values};
-use crate::array::fault::ChunkFault;
+use crate::array::fault::{ChunkFault, Fault};
 use crate::codec::fault::number_value;
 use crate::data_type::value_to_json;
 use crate::element::NumberType;
-use crate::engine::progress::Progress;
+use crate::engine::fold::{Accumulator, Fold, Folded};
+use crate::grid::Region;
 use crate::kernel::missing::MissingCount;
 use crate::kernel::summary::{Summary, SummaryScan};
+use crate::metadata::array::num_elements;
 use crate::metadata::json::{Json, Number};
 use crate::operation::inspect_result::StatsResult;
+use crate::operation::numbers::CfNumbers;
 
-impl Scan for SummaryScan {
-    type Part = Summary;
-
-    fn add(&self, part: &mut Summary, elements: &[u8]) {
-        self.scan(elements, part);
-    }
-
-    fn merge(&self, part: &mut Summary, other: &Summary) {
-        SummaryScan::merge(self, part, other);
-    }
+/// Adds up what is not missing.
+#[derive(Debug)]
+pub(super) struct Stats<'a> {
+    numbers: &'a CfNumbers,
+    scan: SummaryScan,
 }
 
 /// What was found over all elements.
@@ -33,53 +30,76 @@ pub(super) struct Figures {
     /// Elements that are missing, and of them those that equal the fill value where it is missing.
     missing: MissingCount,
     fill_is_missing: bool,
-    /// Elements that are not stored and do not count as missing.
-    pub absent: u64,
 }
 
-/// A scan of some other kind that is made together with the summary.
-pub(super) struct Together<'a, S>(pub &'a SummaryScan, pub &'a S);
+impl Accumulator for Stats<'_> {
+    type Part = (Summary, MissingCount);
+    type Buffers = ();
 
-impl<S: Scan> Scan for Together<'_, S> {
-    type Part = (Summary, S::Part);
-
-    fn add(&self, part: &mut Self::Part, elements: &[u8]) {
-        self.0.scan(elements, &mut part.0);
-        self.1.add(&mut part.1, elements);
+    fn start(&self, _: &Region) -> Self::Part {
+        Self::Part::default()
     }
 
-    fn merge(&self, part: &mut Self::Part, other: &Self::Part) {
-        SummaryScan::merge(self.0, &mut part.0, &other.0);
-        self.1.merge(&mut part.1, &other.1);
+    fn add(
+        &self,
+        (summary, missing): &mut Self::Part,
+        _: &Region,
+        elements: Option<&[u8]>,
+        (): &mut (),
+    ) -> Result<(), Fault> {
+        let elements = elements.unwrap_or_default();
+        *missing += self.numbers.each_piece(elements, |numbers| self.scan.scan(numbers, summary));
+        Ok(())
+    }
+
+    fn merge(&self, all: &mut Self::Part, part: &Self::Part) {
+        self.scan.merge(&mut all.0, &part.0);
+        all.1 += part.1;
     }
 }
 
-impl Figures {
-    /// Makes a pass, with another scan in it, and one more where squares leave the range of a float64.
-    pub(super) fn of<S: Scan>(
-        values: &Values<'_>,
-        other: &S,
-        progress: &dyn Progress,
-    ) -> Result<(Figures, S::Part), ChunkFault> {
-        let number_type = values.numbers.number_type();
-        let (fill_value, fill_is_missing) = (values.numbers.fill_bits, values.numbers.fill_is_missing);
-        let mut scan = SummaryScan::new(number_type, fill_value);
-        let Found { part: (mut all, part), elements, mut missing } =
-            values.scan(&Together(&scan, other), "values", progress)?;
-        if let Some(rescaled) = scan.rescaled(&all) {
-            all = values.scan(&rescaled, "values, scaled", progress)?.part;
-            scan = rescaled;
+impl<'a> Stats<'a> {
+    pub(super) fn new(numbers: &'a CfNumbers) -> Self {
+        Stats { numbers, scan: SummaryScan::new(numbers.number_type(), numbers.fill_bits) }
+    }
+
+    /// Makes a pass of figures alone; what is not stored counts, unless it is only a sample that is read.
+    pub(super) fn of(numbers: &'a CfNumbers, fold: Fold<'_>, is_sample: bool) -> Result<Figures, ChunkFault> {
+        let stats = Stats::new(numbers);
+        let found = fold.run("values", &stats)?;
+        let absent = if is_sample { 0 } else { absent(fold, &found) };
+        stats.finish(found.part, absent, fold)
+    }
+
+    /// The figures over what a pass found and so many absent elements, after one more where squares leave the range of a
+    /// float64.
+    pub(super) fn finish(
+        mut self,
+        (mut all, mut missing): (Summary, MissingCount),
+        mut absent: u64,
+        fold: Fold<'_>,
+    ) -> Result<Figures, ChunkFault> {
+        if let Some(scan) = self.scan.rescaled(&all) {
+            self.scan = scan;
+            all = fold.run("values, scaled", &self)?.part.0;
         }
-        let all_elements = values.num_elements().filter(|_| !values.is_sample);
-        let mut absent = all_elements.unwrap_or(elements).saturating_sub(elements);
-        if fill_is_missing {
+        let Stats { numbers, scan } = self;
+        if numbers.fill_is_missing {
             missing += MissingCount { all: absent, first: absent };
             absent = 0;
         }
-        SummaryScan::merge(&scan, &mut all, &scan.of_constant(fill_value, absent));
-        Ok((Figures { number_type, scan, all, missing, fill_is_missing, absent }, part))
+        scan.merge(&mut all, &scan.of_constant(numbers.fill_bits, absent));
+        let (number_type, fill_is_missing) = (numbers.number_type(), numbers.fill_is_missing);
+        Ok(Figures { number_type, scan, all, missing, fill_is_missing })
     }
+}
 
+/// Elements of an array that are not stored.
+pub(super) fn absent<P>(fold: Fold<'_>, found: &Folded<P>) -> u64 {
+    num_elements(&fold.array.metadata.shape).map_or(0, |all| all.saturating_sub(found.elements))
+}
+
+impl Figures {
     /// The least and greatest finite value as float64.
     pub(super) fn range(&self) -> Option<(f64, f64)> {
         let (least, greatest) = self.all.extremes?;

@@ -1,14 +1,14 @@
 //! `--suggest` without TYPE: ways to store an array of floats smaller, each tried on the same sample of its chunks.
 
-use super::stats::Figures;
+use super::stats::Stats;
 use super::suggestion;
-use super::values::{Values, unit_bytes};
 use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::codec::kinds::BytesSize;
 use crate::diagnostic::quantity::approximate;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
+use crate::engine::fold::Fold;
 use crate::engine::progress::Silent;
 use crate::operation::budget::Budget;
 use crate::operation::codec_words;
@@ -196,16 +196,16 @@ impl Trying<'_> {
             side(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store, 0, false)?;
         stored.present = Some(sample.held_by(array)?);
         let driver = self.driver_for(&stored)?;
-        let values = Values { side: &stored, numbers: &numbers, driver: &driver, is_sample: true };
-        let figures = Figures::of(&values, &(), &Silent)
+        let fold = Fold { array: &stored, driver: &driver, progress: &Silent };
+        let figures = Stats::of(&numbers, fold, true)
             .map_err(|fault| explain(fault, &stored.metadata, &self.source.store, None))?;
-        Ok(figures.0.result())
+        Ok(figures.result())
     }
 
     /// So many threads as there is room for.
     fn driver_for(&self, array: &StoredArray) -> Result<Driver, OperationError> {
         let purpose = || format!("for the chunks of `{}`", self.source.store);
-        new_driver(self.budget.threads_of(unit_bytes(array), purpose)?, self.driver.interrupt())
+        new_driver(self.budget.threads_of(array.reading_bytes_in_pieces(), purpose)?, self.driver.interrupt())
     }
 }
 

@@ -2,20 +2,20 @@
 //! has so many codes that its error is measured rather than proved.
 
 use super::fit::Fit;
-use super::measure;
+use super::measure::Measure;
 use super::quantization::Quantization;
 use super::request::Request;
-use super::survey::{Survey, Surveyor, scans};
+use super::survey::{Survey, Surveyor};
 use crate::array::ChunkSet;
 use crate::array::chunk_cache::ArrayCache;
 use crate::array::interrupt::Interrupt;
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
+use crate::engine::fold::Fold;
 use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
-use crate::operation::missing;
 use crate::operation::new_driver;
 use crate::operation::stored::side;
 
@@ -78,42 +78,33 @@ impl FirstPass<'_> {
     fn survey(
         &self,
         request: &Request<'_>,
-        side: &StoredArray,
+        array: &StoredArray,
         driver: &Driver,
     ) -> Result<(Survey, u64), OperationError> {
-        let source = request.source;
-        let declared = match request.unpack {
-            Some(_) => Vec::new(),
-            None => missing::declared(source, request.number_type),
-        };
-        let (scan, declared) = scans(request.number_type, &request.missing, &declared);
-        let reads_values = request.needs_first_pass();
-        if !reads_values && request.fill_is_nan() {
-            return Ok((Survey::default(), 0));
+        let Some(surveyor) = Surveyor::of(request) else { return Ok((Survey::default(), 0)) };
+        if !surveyor.wants_pass(array, self.lacks_chunks) {
+            return Ok((surveyor.survey(None, self.lacks_chunks), 0));
         }
-        let (lacks_chunks, numbers) = (self.lacks_chunks, request.numbers());
-        let surveyor = Surveyor { source: side, numbers, lacks_chunks, reads_values, scan, declared };
-        self.progress.start("first pass", Some(side.objects().len().saturating_mul(side.chunk_bytes())));
-        let survey = surveyor.run(driver, self.progress);
-        self.progress.finish();
-        survey.map_err(|fault| explain(fault, &side.metadata, &source.store, None))
+        let found = Fold { array, driver, progress: self.progress }.run("first pass", &surveyor);
+        let found = found.map_err(|fault| explain(fault, &array.metadata, &request.source.store, None))?;
+        let absent_elements = self.lacks_chunks || found.lacks_chunks;
+        Ok((surveyor.survey(Some(found.part), absent_elements), found.bytes_read))
     }
 
     /// The greatest error of a quantisation, measured over all stored data without writing anything.
     fn measure(
         &self,
-        side: &StoredArray,
+        array: &StoredArray,
         request: &Request<'_>,
         quantization: &Quantization,
         driver: &Driver,
     ) -> Result<f64, OperationError> {
-        self.progress.start("measuring", Some(side.objects().len().saturating_mul(side.chunk_bytes())));
-        let figures = measure::figures(side, (request.unpack.as_ref(), quantization), driver, self.progress);
-        self.progress.finish();
-        let store = side.node.name();
-        figures
-            .map(|figures| figures.max_abs_error)
-            .map_err(|fault| explain(fault, &side.metadata, &store, Some(quantization)))
+        let measure = Measure::new(request.unpack.as_ref(), quantization);
+        let found = Fold { array, driver, progress: self.progress }.run("measuring", &measure);
+        let store = array.node.name();
+        found
+            .map(|found| found.part.max_abs_error)
+            .map_err(|fault| explain(fault, &array.metadata, &store, Some(quantization)))
     }
 }
 

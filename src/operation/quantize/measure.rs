@@ -1,54 +1,60 @@
 //! Error figures of a quantisation over all data, with nothing written: for `--max-error`.
 
 use super::quantization::Quantization;
-use crate::array::fault::ChunkFault;
-use crate::array::reader::{ReadBuffers, element_fault};
-use crate::array::stored::StoredArray;
-use crate::engine::driver::Driver;
-use crate::engine::progress::Progress;
-use crate::kernel::quantize::QuantizeFigures;
+use crate::array::fault::Fault;
+use crate::array::reader::element_fault;
+use crate::engine::fold::Accumulator;
+use crate::grid::Region;
+use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::unpack::Unpack;
 
-/// What a thread keeps from object to object.
-#[derive(Debug, Default)]
-struct Buffers {
-    read: ReadBuffers,
-    floats: Vec<u8>,
-    codes: Vec<u8>,
+/// Quantises all elements that are stored, once they are unpacked, and keeps the figures.
+pub(in crate::operation) struct Measure<'a> {
+    unpack: Option<&'a Unpack>,
+    quantization: &'a Quantization,
+    kernel: Quantize,
 }
 
-/// The figures of all elements that are stored, once they are unpacked.
-pub(in crate::operation) fn figures(
-    side: &StoredArray,
-    (unpack, quantization): (Option<&Unpack>, &Quantization),
-    driver: &Driver,
-    progress: &dyn Progress,
-) -> Result<QuantizeFigures, ChunkFault> {
-    let kernel = quantization.bind();
-    let mut all = QuantizeFigures::default();
-    let (source_size, target_size) = (quantization.source.size(), quantization.target.size());
-    driver.run_ahead::<Buffers, QuantizeFigures>(
-        &side.objects(),
-        &[side],
-        |buffers, index| {
-            let mut figures = QuantizeFigures::default();
-            let Buffers { read, floats, codes } = buffers;
-            side.each(index, read, |subchunk, elements| {
-                let Some(mut elements) = elements else { return Ok(()) };
-                if let Some(unpack) = unpack {
-                    floats.resize(elements.len() / unpack.source().size() * source_size, 0);
-                    unpack.convert(elements, floats);
-                    elements = floats;
-                }
-                codes.resize(elements.len() / source_size * target_size, 0);
-                kernel.convert(elements, codes, &mut figures).map_err(|fault| {
-                    element_fault(subchunk, fault, elements, quantization.source, quantization.target)
-                })
-            })?;
-            progress.advance(side.chunk_bytes());
-            Ok(figures)
-        },
-        |_, figures| all.merge(&figures),
-    )?;
-    Ok(all)
+impl<'a> Measure<'a> {
+    pub(in crate::operation) fn new(unpack: Option<&'a Unpack>, quantization: &'a Quantization) -> Self {
+        Measure { unpack, quantization, kernel: quantization.bind() }
+    }
+}
+
+impl Accumulator for Measure<'_> {
+    type Part = QuantizeFigures;
+    /// Unpacked elements, and codes.
+    type Buffers = [Vec<u8>; 2];
+
+    fn start(&self, _: &Region) -> QuantizeFigures {
+        QuantizeFigures::default()
+    }
+
+    fn add(
+        &self,
+        part: &mut QuantizeFigures,
+        chunk: &Region,
+        elements: Option<&[u8]>,
+        [floats, codes]: &mut [Vec<u8>; 2],
+    ) -> Result<(), Fault> {
+        let mut elements = elements.unwrap_or_default();
+        let Quantization { source, target, .. } = *self.quantization;
+        if let Some(unpack) = self.unpack {
+            floats.resize(elements.len() / unpack.source().size() * source.size(), 0);
+            unpack.convert(elements, floats);
+            elements = floats;
+        }
+        codes.resize(elements.len() / source.size() * target.size(), 0);
+        let converted = self.kernel.convert(elements, codes, part);
+        converted.map_err(|fault| element_fault(chunk, fault, elements, source, target))
+    }
+
+    fn merge(&self, all: &mut QuantizeFigures, part: &QuantizeFigures) {
+        all.merge(part);
+    }
+
+    /// The place of a fault is told from the elements before it.
+    fn takes_whole(&self) -> bool {
+        true
+    }
 }

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::{InPieces, ReadBuffers};
+use super::request::Request;
+use crate::array::fault::Fault;
 use crate::array::stored::StoredArray;
-use crate::element::NumberType;
-use crate::engine::driver::Driver;
-use crate::engine::progress::Progress;
+use crate::engine::fold::Accumulator;
+use crate::grid::Region;
 use crate::kernel::statistics::{Extent, ExtentScan};
+use crate::operation::missing;
 use crate::operation::numbers::Numbers;
 
 /// What a first pass over the data found.
@@ -22,114 +22,78 @@ pub(in crate::operation) struct Survey {
     pub absent_elements: bool,
 }
 
-/// How a pass is made.
+/// Finds the extent of the values of an array.
 #[derive(Debug)]
-pub(in crate::operation) struct Surveyor<'a> {
-    /// The array.
-    pub source: &'a StoredArray,
+pub(in crate::operation) struct Surveyor {
     /// Its elements as the floats that are quantised.
-    pub numbers: Numbers,
-    /// Whether chunks are known to be absent.
-    pub lacks_chunks: bool,
+    numbers: Numbers,
     /// Whether the values are read, or only what is there.
-    pub reads_values: bool,
-    /// The scan; missing values count as NaN.
-    pub scan: ExtentScan,
+    reads_values: bool,
+    /// Missing values count as NaN.
+    scan: ExtentScan,
     /// Counts the values that the attributes declare missing as NaN too; `None` where none are, or all count.
-    pub declared: Option<ExtentScan>,
+    declared: Option<ExtentScan>,
 }
 
-/// What a pass found in an object.
-#[derive(Debug, Clone, Copy)]
-struct Found {
-    extent: Extent,
-    declared: Extent,
-    absent: bool,
-    bytes_read: u64,
-}
+impl Accumulator for Surveyor {
+    /// The extent, and that with the values that are declared missing.
+    type Part = [Extent; 2];
+    type Buffers = ();
 
-impl Surveyor<'_> {
-    /// Makes the pass, and counts the encoded bytes that it reads; `progress` is told of the bytes of decoded objects.
-    pub(in crate::operation) fn run(
+    fn start(&self, _: &Region) -> Self::Part {
+        [self.scan.empty(); 2]
+    }
+
+    fn add(
         &self,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<(Survey, u64), ChunkFault> {
-        let objects = self.source.objects();
-        let mut all = self.nothing();
-        all.absent = self.lacks_chunks;
-        let is_sharded = self.source.layout.is_some();
-        if self.reads_values || (is_sharded && !all.absent) {
-            let work = |buffers: &mut ReadBuffers, index| {
-                let found = self.object(buffers, index)?;
-                progress.advance(self.source.chunk_bytes());
-                Ok(found)
-            };
-            driver.run_ahead::<ReadBuffers, Found>(&objects, &[self.source], work, |_, found| {
-                self.scan.merge(&mut all.extent, &found.extent);
-                self.scan.merge(&mut all.declared, &found.declared);
-                all.absent |= found.absent;
-                all.bytes_read = all.bytes_read.saturating_add(found.bytes_read);
-            })?;
-        }
-        let declared_missing = match self.declared {
-            Some(_) => all.declared.nan.saturating_sub(all.extent.nan),
-            None => 0,
-        };
-        let extent = self.reads_values.then_some(all.extent);
-        Ok((Survey { extent, declared_missing, absent_elements: all.absent }, all.bytes_read))
-    }
-
-    fn nothing(&self) -> Found {
-        Found { extent: self.scan.empty(), declared: self.scan.empty(), absent: false, bytes_read: 0 }
-    }
-
-    fn object(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Found, Fault> {
-        buffers.bytes_read = 0;
-        let found = self.scanned(buffers, index)?;
-        Ok(Found { bytes_read: buffers.bytes_read, ..found })
-    }
-
-    fn scanned(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Found, Fault> {
-        let mut found = self.nothing();
-        let scan = |elements: &[u8], found: &mut Found| {
-            self.numbers.each_piece(elements, |values| {
-                self.scan.scan(values, &mut found.extent);
-                if let Some(declared) = &self.declared {
-                    declared.scan(values, &mut found.declared);
+        [extent, declared]: &mut Self::Part,
+        _: &Region,
+        elements: Option<&[u8]>,
+        (): &mut (),
+    ) -> Result<(), Fault> {
+        if self.reads_values {
+            self.numbers.each_piece(elements.unwrap_or_default(), |values| {
+                self.scan.scan(values, extent);
+                if let Some(scan) = &self.declared {
+                    scan.scan(values, declared);
                 }
             });
-        };
-        if self.reads_values {
-            let pieces = self.source.each_piece(index, buffers, |piece| scan(piece, &mut found))?;
-            found.absent |= pieces == InPieces::Absent;
-            if pieces != InPieces::NotGiven {
-                return Ok(found);
-            }
         }
-        self.source.each(index, buffers, |_, elements| {
-            let Some(elements) = elements else {
-                found.absent = true;
-                return Ok(());
-            };
-            if self.reads_values {
-                scan(elements, &mut found);
-            }
-            Ok(())
-        })?;
-        Ok(found)
+        Ok(())
+    }
+
+    fn merge(&self, all: &mut Self::Part, part: &Self::Part) {
+        all.iter_mut().zip(part).for_each(|(all, part)| self.scan.merge(all, part));
     }
 }
 
-/// The scans for an array: missing values count as NaN; declared ones are counted by themselves where they are not
-/// among them.
-pub(in crate::operation) fn scans(
-    number_type: NumberType,
-    missing: &[u64],
-    declared: &[u64],
-) -> (ExtentScan, Option<ExtentScan>) {
-    let unnamed: Vec<u64> = declared.iter().copied().filter(|bits| !missing.contains(bits)).collect();
-    let all: Vec<u64> = missing.iter().copied().chain(unnamed.iter().copied()).collect();
-    let declared = (!unnamed.is_empty()).then(|| ExtentScan::new(number_type, &all));
-    (ExtentScan::new(number_type, missing), declared)
+impl Surveyor {
+    /// What looks for all that a quantisation wants to know of the data; `None` where that is nothing.
+    pub(in crate::operation) fn of(request: &Request<'_>) -> Option<Self> {
+        let reads_values = request.needs_first_pass();
+        if !reads_values && request.fill_is_nan() {
+            return None;
+        }
+        let declared = match request.unpack {
+            Some(_) => Vec::new(),
+            None => missing::declared(request.source, request.number_type),
+        };
+        let missing = &request.missing;
+        let unnamed: Vec<u64> = declared.into_iter().filter(|bits| !missing.contains(bits)).collect();
+        let scan = |missing: &[u64]| ExtentScan::new(request.number_type, missing);
+        let declared = (!unnamed.is_empty()).then(|| scan(&[missing.as_slice(), &unnamed].concat()));
+        Some(Surveyor { numbers: request.numbers(), reads_values, scan: scan(missing), declared })
+    }
+
+    /// Whether a pass is needed for an array of which chunks are known to be absent, or not.
+    pub(in crate::operation) fn wants_pass(&self, array: &StoredArray, lacks_chunks: bool) -> bool {
+        self.reads_values || (array.layout.is_some() && !lacks_chunks)
+    }
+
+    /// What a pass found; nothing where none was made.
+    pub(in crate::operation) fn survey(&self, found: Option<[Extent; 2]>, absent_elements: bool) -> Survey {
+        let [extent, declared] = found.unwrap_or([self.scan.empty(); 2]);
+        let declared_missing = self.declared.as_ref().map_or(0, |_| declared.nan.saturating_sub(extent.nan));
+        Survey { extent: self.reads_values.then_some(extent), declared_missing, absent_elements }
+    }
 }

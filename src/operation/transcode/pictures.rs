@@ -101,7 +101,7 @@ impl Comparing<'_> {
         let metadata = &destination.opened.metadata;
         let level = Level::of(&metadata.shape, &[&source.array, &destination.array], self.pixels)
             .ok_or_else(|| OperationError::data("the array has no elements to draw"))?;
-        let unit = Level::unit_bytes(&source.array).max(Level::unit_bytes(&destination.array));
+        let unit = source.array.reading_bytes().max(destination.array.reading_bytes());
         let threads = Budget::of(&self.options.run.common)
             .threads_of(unit, || format!("for the pictures of `{}`", node.path))?;
         let driver = new_driver(threads, self.interrupt)?;

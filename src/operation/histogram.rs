@@ -1,12 +1,15 @@
-//! `--histogram`: how many values lie in each of some bins of equal width.
+//! How many values lie in each of some bins of equal width: `--histogram`, and in reports.
 //!
 //! As `numpy.histogram` has it over float64 values: edges are `min + i * ((max - min) / bins)`, the last one is `max`;
 //! a value belongs to the bin whose lower edge it reaches and whose upper edge it does not, but for the last bin,
 //! which has its upper edge too.
 
-use super::values::Scan;
+use super::numbers::CfNumbers;
+use crate::array::fault::Fault;
 use crate::codec::fault::number_value;
 use crate::element::{Element, NumberType};
+use crate::engine::fold::Accumulator;
+use crate::grid::Region;
 use crate::operation::inspect_result::HistogramResult;
 use crate::with_element;
 
@@ -20,9 +23,9 @@ pub(super) struct Histogram {
 }
 
 /// How many values of a part of the array lie in each bin.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// For each bin; empty before anything is counted.
+    /// For each bin; empty where nothing is counted.
     inside: Vec<u64>,
     below: u64,
     above: u64,
@@ -42,28 +45,25 @@ impl Histogram {
         Histogram { number_type, edges, bins: count, width }
     }
 
-    /// Counts so many elements of one value.
-    pub(super) fn add_constant(&self, bits: u64, count: u64, counts: &mut Counts) {
-        self.widen(counts);
-        self.count(number_value(self.number_type, bits), count, counts);
+    fn add(&self, counts: &mut Counts, numbers: &[u8]) {
+        counts.inside.resize(self.edges.len() - 1, 0);
+        with_element!(self.number_type.element(), T => {
+            for number in numbers.chunks_exact(size_of::<T>()) {
+                let number: T = bytemuck::pod_read_unaligned(number);
+                self.count(number_value(NumberType::of(T::TYPE), number.to_bits64()), 1, counts);
+            }
+        });
     }
 
     /// As it is shown.
-    pub(super) fn result(&self, mut counts: Counts) -> HistogramResult {
-        self.widen(&mut counts);
+    fn result(&self, mut counts: Counts) -> HistogramResult {
+        counts.inside.resize(self.edges.len() - 1, 0);
         HistogramResult {
             min: self.edges.first().copied().unwrap_or_default(),
             max: self.edges.last().copied().unwrap_or_default(),
             counts: counts.inside,
             below: counts.below,
             above: counts.above,
-        }
-    }
-
-    /// Makes room for every bin.
-    fn widen(&self, counts: &mut Counts) {
-        if counts.inside.is_empty() {
-            counts.inside = vec![0; self.edges.len() - 1];
         }
     }
 
@@ -105,37 +105,44 @@ impl Histogram {
     }
 }
 
-impl Scan for Histogram {
-    type Part = Counts;
+/// Counts the values of an array that are not missing.
+pub(super) struct Binning<'a> {
+    pub numbers: &'a CfNumbers,
+    pub histogram: Histogram,
+}
 
-    fn add(&self, part: &mut Counts, elements: &[u8]) {
-        self.widen(part);
-        with_element!(self.number_type.element(), T => {
-            for element in elements.chunks_exact(size_of::<T>()) {
-                let element: T = bytemuck::pod_read_unaligned(element);
-                self.count(number_value(NumberType::of(T::TYPE), element.to_bits64()), 1, part);
-            }
-        });
+impl Accumulator for Binning<'_> {
+    type Part = Counts;
+    type Buffers = ();
+
+    fn start(&self, _: &Region) -> Counts {
+        Counts::default()
     }
 
-    fn merge(&self, part: &mut Counts, other: &Counts) {
-        if part.inside.is_empty() {
-            part.inside.clone_from(&other.inside);
-        } else {
-            part.inside.iter_mut().zip(&other.inside).for_each(|(all, part)| *all += part);
-        }
-        part.below += other.below;
-        part.above += other.above;
+    fn add(&self, part: &mut Counts, _: &Region, elements: Option<&[u8]>, (): &mut ()) -> Result<(), Fault> {
+        let elements = elements.unwrap_or_default();
+        self.numbers.each_piece(elements, |numbers| self.histogram.add(part, numbers));
+        Ok(())
+    }
+
+    fn merge(&self, all: &mut Counts, part: &Counts) {
+        all.inside.resize(all.inside.len().max(part.inside.len()), 0);
+        all.inside.iter_mut().zip(&part.inside).for_each(|(all, part)| *all += part);
+        all.below += part.below;
+        all.above += part.above;
     }
 }
 
-/// No other scan.
-impl Scan for () {
-    type Part = ();
-
-    fn add(&self, (): &mut (), _elements: &[u8]) {}
-
-    fn merge(&self, (): &mut (), (): &()) {}
+impl Binning<'_> {
+    /// The counts of a pass, with so many absent elements.
+    pub(super) fn finish(&self, mut counts: Counts, absent: u64) -> HistogramResult {
+        if !self.numbers.fill_is_missing {
+            let fill = number_value(self.numbers.number_type(), self.numbers.fill_bits);
+            counts.inside.resize(self.histogram.edges.len() - 1, 0);
+            self.histogram.count(fill, absent, &mut counts);
+        }
+        self.histogram.result(counts)
+    }
 }
 
 #[cfg(test)]
@@ -145,10 +152,9 @@ mod tests {
 
     fn counts(bins: usize, range: (f64, f64), values: &[f64]) -> (Vec<u64>, u64, u64) {
         let histogram = Histogram::new(NumberType::of(ElementType::Float64), bins, range);
-        let (mut all, mut part) = (Counts::default(), Counts::default());
-        histogram.add(&mut part, bytemuck::cast_slice(values));
-        histogram.merge(&mut all, &part);
-        let result = histogram.result(all);
+        let mut counts = Counts::default();
+        histogram.add(&mut counts, bytemuck::cast_slice(values));
+        let result = histogram.result(counts);
         (result.counts, result.below, result.above)
     }
 
