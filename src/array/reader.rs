@@ -172,6 +172,12 @@ impl OpenedObject<'_> {
         })
     }
 
+    /// The places of the units that overlap a box of the array.
+    pub fn places_in(&self, region: &Region) -> impl Iterator<Item = Vec<u64>> + use<> {
+        let subchunks = self.subchunks.common(&self.side.subchunks_in(region));
+        subchunks.relative_to(&self.subchunks.start).cells()
+    }
+
     /// The unit at a place, cut at the edge of the array.
     pub fn subchunk(&self, place: &[u64]) -> Region {
         self.side.inside(&self.whole(place))

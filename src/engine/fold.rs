@@ -12,6 +12,15 @@ use crate::array::stored::StoredArray;
 use crate::array::subchunks::OpenedObject;
 use crate::grid::Region;
 
+/// A chunk that is read, or a piece of one: pieces come in the order of the chunk.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunk<'a> {
+    /// The chunk, as far as it lies inside the array.
+    pub region: &'a Region,
+    /// The elements; `None` where the chunk is not stored.
+    pub elements: Option<&'a [u8]>,
+}
+
 /// Something that is found out about the elements of an array.
 pub trait Accumulator: Sync {
     /// What was found in a box of the array.
@@ -22,15 +31,8 @@ pub trait Accumulator: Sync {
     /// A part of which nothing was looked at.
     fn start(&self, region: &Region) -> Self::Part;
 
-    /// Adds the elements of a chunk, as far as it lies inside the array; `None` where it is not stored. Elements that are given
-    /// piece by piece come in the order of the chunk.
-    fn add(
-        &self,
-        part: &mut Self::Part,
-        chunk: &Region,
-        elements: Option<&[u8]>,
-        buffers: &mut Self::Buffers,
-    ) -> Result<(), Fault>;
+    /// Adds a chunk, or a piece of one.
+    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<(), Fault>;
 
     /// Adds what was found elsewhere. Parts come in the order of the grid.
     fn merge(&self, all: &mut Self::Part, part: &Self::Part);
@@ -55,15 +57,9 @@ impl<A: Accumulator, B: Accumulator> Accumulator for (A, B) {
         (self.0.start(region), self.1.start(region))
     }
 
-    fn add(
-        &self,
-        part: &mut Self::Part,
-        chunk: &Region,
-        elements: Option<&[u8]>,
-        buffers: &mut Self::Buffers,
-    ) -> Result<(), Fault> {
-        self.0.add(&mut part.0, chunk, elements, &mut buffers.0)?;
-        self.1.add(&mut part.1, chunk, elements, &mut buffers.1)
+    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<(), Fault> {
+        self.0.add(&mut part.0, chunk, &mut buffers.0)?;
+        self.1.add(&mut part.1, chunk, &mut buffers.1)
     }
 
     fn merge(&self, all: &mut Self::Part, part: &Self::Part) {
@@ -85,15 +81,9 @@ impl<A: Accumulator> Accumulator for Option<A> {
         self.as_ref().map(|accumulator| accumulator.start(region))
     }
 
-    fn add(
-        &self,
-        part: &mut Self::Part,
-        chunk: &Region,
-        elements: Option<&[u8]>,
-        buffers: &mut Self::Buffers,
-    ) -> Result<(), Fault> {
+    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<(), Fault> {
         match (self, part) {
-            (Some(accumulator), Some(part)) => accumulator.add(part, chunk, elements, buffers),
+            (Some(accumulator), Some(part)) => accumulator.add(part, chunk, buffers),
             _ => Ok(()),
         }
     }
@@ -190,12 +180,14 @@ impl Fold<'_> {
         let pieces = if accumulator.takes_whole() {
             InPieces::NotGiven
         } else {
-            let add = |piece: &[u8]| accumulator.add(&mut found.part, &region, Some(piece), own);
-            self.array.each_piece(index, read, add)?
+            self.array.each_piece(index, read, |piece| {
+                let chunk = Chunk { region: &region, elements: Some(piece) };
+                accumulator.add(&mut found.part, chunk, own)
+            })?
         };
         match pieces {
             InPieces::Given => found.elements = region.num_elements(),
-            InPieces::Absent => found.add_absent(accumulator, &region, own)?,
+            InPieces::Absent => found.add(accumulator, Chunk { region: &region, elements: None }, own)?,
             InPieces::NotGiven => {
                 let object = self.array.open(index, read)?;
                 needed(accumulator, &object, |place| {
@@ -256,13 +248,8 @@ fn chunk<A: Accumulator>(
 ) -> Result<Folded<A::Part>, Fault> {
     let region = object.subchunk(place);
     let mut found = Folded::new(accumulator, &region);
-    match object.read_or_keep(place, &region, read)? {
-        Some(elements) => {
-            accumulator.add(&mut found.part, &region, Some(elements), own)?;
-            found.elements = region.num_elements();
-        }
-        None => found.add_absent(accumulator, &region, own)?,
-    }
+    let elements = object.read_or_keep(place, &region, read)?;
+    found.add(accumulator, Chunk { region: &region, elements }, own)?;
     Ok(found)
 }
 
@@ -271,14 +258,16 @@ impl<P> Folded<P> {
         Folded { part: accumulator.start(region), elements: 0, lacks_chunks: false, bytes_read: 0 }
     }
 
-    fn add_absent<A: Accumulator<Part = P>>(
+    /// Adds a chunk that is given whole.
+    fn add<A: Accumulator<Part = P>>(
         &mut self,
         accumulator: &A,
-        region: &Region,
+        chunk: Chunk<'_>,
         buffers: &mut A::Buffers,
     ) -> Result<(), Fault> {
-        self.lacks_chunks = true;
-        accumulator.add(&mut self.part, region, None, buffers)
+        self.elements += chunk.elements.map_or(0, |_| chunk.region.num_elements());
+        self.lacks_chunks |= chunk.elements.is_none();
+        accumulator.add(&mut self.part, chunk, buffers)
     }
 
     fn merge<A: Accumulator<Part = P>>(&mut self, accumulator: &A, other: &Folded<P>) {

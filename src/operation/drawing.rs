@@ -88,43 +88,9 @@ pub fn finite_range<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<(f6
     })
 }
 
-/// The finite values in bins of equal width over a range, the last bin closed; NaN is nowhere.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a share from 0 to 1 of some dozen bins"
-)]
-pub(super) fn histogram(values: &[f64], bins: usize, (min, max): (f64, f64)) -> HistogramResult {
-    let mut result = HistogramResult { min, max, counts: vec![0; bins], below: 0, above: 0 };
-    // Halves, since the width of the range may be more than the greatest number.
-    let width = max / 2.0 - min / 2.0;
-    for value in values.iter().copied().filter(|value| !value.is_nan()) {
-        if value < min {
-            result.below += 1;
-        } else if value > max {
-            result.above += 1;
-        } else {
-            let share = if width > 0.0 { (value / 2.0 - min / 2.0) / width } else { 0.5 };
-            let bin = ((share * bins as f64) as usize).min(bins.saturating_sub(1));
-            result.counts[bin] += 1;
-        }
-    }
-    result
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn histogram_closes_its_last_bin_and_leaves_nan_out() {
-        let found = histogram(&[0.0, 1.0, 1.5, 2.0, f64::NAN, f64::INFINITY, -1.0], 2, (0.0, 2.0));
-        assert_eq!((found.counts, found.below, found.above), (vec![1, 3], 1, 1));
-        let wide = histogram(&[f64::MIN, 0.0, f64::MAX], 2, (f64::MIN, f64::MAX));
-        assert_eq!(wide.counts, [1, 2]);
-        assert_eq!(histogram(&[3.0, 3.0], 3, (3.0, 3.0)).counts, [0, 2, 0]);
-    }
 
     #[test]
     fn range_is_of_finite_values() {

@@ -7,8 +7,8 @@
 use super::numbers::CfNumbers;
 use crate::array::fault::Fault;
 use crate::codec::fault::number_value;
-use crate::element::{Element, NumberType};
-use crate::engine::fold::Accumulator;
+use crate::element::{Element, ElementType, NumberType};
+use crate::engine::fold::{Accumulator, Chunk};
 use crate::grid::Region;
 use crate::operation::inspect_result::HistogramResult;
 use crate::with_element;
@@ -43,6 +43,14 @@ impl Histogram {
         let mut edges: Vec<f64> = (0..bins).map(|bin| bin as f64 * step + min).collect();
         edges.push(max);
         Histogram { number_type, edges, bins: count, width }
+    }
+
+    /// The counts of some values; NaN is nowhere.
+    pub(super) fn of(values: &[f64], bins: usize, range: (f64, f64)) -> HistogramResult {
+        let histogram = Histogram::new(NumberType::of(ElementType::Float64), bins, range);
+        let mut counts = Counts::default();
+        histogram.add(&mut counts, bytemuck::cast_slice(values));
+        histogram.result(counts)
     }
 
     fn add(&self, counts: &mut Counts, numbers: &[u8]) {
@@ -119,8 +127,8 @@ impl Accumulator for Binning<'_> {
         Counts::default()
     }
 
-    fn add(&self, part: &mut Counts, _: &Region, elements: Option<&[u8]>, (): &mut ()) -> Result<(), Fault> {
-        let elements = elements.unwrap_or_default();
+    fn add(&self, part: &mut Counts, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
+        let elements = chunk.elements.unwrap_or_default();
         self.numbers.each_piece(elements, |numbers| self.histogram.add(part, numbers));
         Ok(())
     }
@@ -148,13 +156,9 @@ impl Binning<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::ElementType;
 
     fn counts(bins: usize, range: (f64, f64), values: &[f64]) -> (Vec<u64>, u64, u64) {
-        let histogram = Histogram::new(NumberType::of(ElementType::Float64), bins, range);
-        let mut counts = Counts::default();
-        histogram.add(&mut counts, bytemuck::cast_slice(values));
-        let result = histogram.result(counts);
+        let result = Histogram::of(values, bins, range);
         (result.counts, result.below, result.above)
     }
 

@@ -21,7 +21,7 @@ use crate::codec::region::as_index;
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
-use crate::engine::fold::{Accumulator, Fold};
+use crate::engine::fold::{Accumulator, Chunk, Fold};
 use crate::engine::progress::Progress;
 use crate::grid::Region;
 use crate::kernel::bit_pairs::{BitPairs, BitPatterns, Block, BlockAxis, Information, PairCounter};
@@ -150,10 +150,10 @@ impl Accumulator for Counting<'_> {
     fn add(
         &self,
         part: &mut Vec<Counted>,
-        chunk: &Region,
-        elements: Option<&[u8]>,
-        (block, counter): &mut Self::Buffers,
+        chunk: Chunk<'_>,
+        buffers: &mut Self::Buffers,
     ) -> Result<(), Fault> {
+        let (Chunk { region: chunk, elements }, (block, counter)) = (chunk, buffers);
         let size = self.survey.size();
         let counter = counter.get_or_insert_with(|| PairCounter::new(size));
         let block = match elements {

@@ -6,10 +6,11 @@ mod contents;
 mod drawn;
 mod group;
 mod information;
-mod picture;
 mod preview;
 mod stats;
 mod suggestion;
+#[cfg(test)]
+mod tests;
 mod values;
 mod ways;
 

@@ -1,7 +1,6 @@
 //! What is read of an array's chunks, and what becomes of faults in them.
 
 use super::chunk;
-use super::preview::{Drawn, Slice};
 use super::ways::Trying;
 use crate::array::chunk_set::position;
 use crate::array::fault::ChunkFault;
@@ -10,7 +9,6 @@ use crate::array::stored::StoredArray;
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::engine::fold::Fold;
 use crate::engine::progress::Progress;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
@@ -18,7 +16,7 @@ use crate::operation::fault::explain;
 use crate::operation::inspect_result::{ArrayResult, WaysResult};
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{InspectOptions, PreviewOptions, Suggest};
+use crate::operation::options::{InspectOptions, Suggest};
 
 /// An array whose chunks are read.
 pub(super) struct Contents<'a> {
@@ -68,29 +66,6 @@ impl Contents<'_> {
         Ok(())
     }
 
-    fn preview(
-        &self,
-        side: &StoredArray,
-        numbers: &CfNumbers,
-        options: &PreviewOptions,
-        result: &mut ArrayResult,
-    ) -> Result<(), OperationError> {
-        let (source, store) = (self.source, &self.source.store);
-        let slice = Slice::of(&source.metadata, store, &options.at)?;
-        let array = Drawn { source, side, numbers, slice: &slice };
-        let draw = |size| array.draw(size, self.driver, self.progress);
-        for (size, drawn) in [(options.picture, &mut result.preview), (options.image, &mut result.image)] {
-            match size.map(draw).transpose() {
-                Ok(picture) => *drawn = picture,
-                Err(error) => {
-                    result.warnings.push(finding(error, code::CHUNK_CORRUPT)?);
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// `--suggest` without TYPE.
     fn ways(
         &self,
@@ -110,11 +85,6 @@ impl Contents<'_> {
         let tried = trying.all();
         self.progress.finish();
         tried.map(Some)
-    }
-
-    /// A pass over the array.
-    pub(super) fn fold(&self) -> Fold<'_> {
-        Fold { array: self.side, driver: self.driver, progress: self.progress }
     }
 
     /// A fault of a chunk as a finding.

@@ -2,16 +2,18 @@
 
 use super::contents::Contents;
 use super::stats::{Stats, absent};
+use crate::array::fault::ChunkFault;
 use crate::array::stored::StoredArray;
 use crate::engine::fold::Fold;
 use crate::metadata::array::num_elements;
-use crate::operation::drawing::{ArrayDrawing, finite_range, histogram};
+use crate::metadata::json::Json;
+use crate::operation::drawing::{ArrayDrawing, finite_range};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
 use crate::operation::histogram::{Binning, Histogram};
-use crate::operation::inspect_result::{ArrayResult, HistogramResult};
-use crate::operation::level::Level;
+use crate::operation::inspect_result::{ArrayResult, StatsResult};
 use crate::operation::numbers::CfNumbers;
+use crate::operation::slice::{Slice, SliceReader};
 
 /// Pixels of a picture, either way.
 const PIXELS: u64 = 512;
@@ -30,63 +32,71 @@ impl Contents<'_> {
     /// that cannot be read is a note.
     pub(super) fn drawing(
         &self,
-        side: &StoredArray,
+        array: &StoredArray,
         numbers: Option<&CfNumbers>,
         result: &ArrayResult,
     ) -> Result<ArrayDrawing, OperationError> {
+        let noted = |note| ArrayDrawing { note: Some(note), ..ArrayDrawing::default() };
         let Some(numbers) = numbers else {
-            let note =
-                format!("values of type {} are not real numbers: they are not drawn", self.source.data_type);
-            return Ok(ArrayDrawing { note: Some(note), ..ArrayDrawing::default() });
+            let data_type = &self.source.data_type;
+            return Ok(noted(format!("values of type {data_type} are not real numbers: they are not drawn")));
         };
         let metadata = &self.source.metadata;
-        let Some(level) = Level::of(&metadata.shape, &[side], PIXELS) else {
-            let note = Some("the array has no elements to draw".to_owned());
-            return Ok(ArrayDrawing { note, ..ArrayDrawing::default() });
+        let Some(slice) = Slice::in_middle(&metadata.shape, &[array], PIXELS) else {
+            return Ok(noted("the array has no elements to draw".to_owned()));
         };
-        let mut drawing =
-            ArrayDrawing { histogram: result.histogram.clone(), is_of_all: true, ..ArrayDrawing::default() };
-        let read = level.read((self.source, side, numbers), self.driver, self.progress);
-        match read {
-            Ok(values) => {
-                drawing.level =
-                    Some(level.result(&metadata.shape, metadata.dimension_names.as_deref(), values));
+        let fold = Fold { array, driver: self.driver, progress: self.progress };
+        let histogram = result.histogram.clone();
+        let mut drawing = ArrayDrawing { histogram, is_of_all: true, ..ArrayDrawing::default() };
+        let counts_all = drawing.histogram.is_none() && is_small(array);
+        let range = match &result.stats {
+            _ if !counts_all => Ok(None),
+            Some(stats) => Ok(range_of(stats)),
+            None => Stats::of(numbers, fold, false).map(|figures| figures.range()),
+        };
+        let range = match range {
+            Ok(range) => range,
+            Err(fault) => {
+                drawing.note = Some(self.note(fault)?);
+                None
             }
+        };
+        let reader = SliceReader::new(&slice, self.source, numbers);
+        let picture = if let Some(range) = range {
+            let histogram = Histogram::new(numbers.number_type(), BINS, range);
+            let both = (Binning { numbers, histogram }, reader);
+            fold.run("picture", &both).map(|found| {
+                let absent = absent(fold, &found);
+                drawing.histogram = Some(both.0.finish(found.part.0, absent));
+                both.1.values(&found.part.1)
+            })
+        } else {
+            let found = fold.run_over(&slice.objects(array), "picture", &reader);
+            found.map(|found| reader.values(&found.part))
+        };
+        match picture {
+            Ok(values) => drawing.level = Some(slice.level(metadata, values)),
             Err(fault) => drawing.note = Some(self.note(fault)?),
         }
-        if drawing.histogram.is_none() && is_small(side) {
-            match self.counted(side, numbers) {
-                Ok(counted) => drawing.histogram = counted,
-                Err(fault) => drawing.note = Some(self.note(fault)?),
-            }
-        } else if let (None, Some(level)) = (&drawing.histogram, &drawing.level) {
+        if let (None, false, Some(level)) = (&drawing.histogram, counts_all, &drawing.level) {
             let range = finite_range(&level.values);
-            drawing.histogram = range.map(|range| histogram(&level.values, BINS, range));
+            drawing.histogram = range.map(|range| Histogram::of(&level.values, BINS, range));
             drawing.is_of_all = false;
         }
         Ok(drawing)
     }
 
-    /// All values in bins; `None` where none is finite.
-    fn counted(
-        &self,
-        side: &StoredArray,
-        numbers: &CfNumbers,
-    ) -> Result<Option<HistogramResult>, crate::array::fault::ChunkFault> {
-        let fold = Fold { array: side, driver: self.driver, progress: self.progress };
-        let Some(range) = Stats::of(numbers, fold, false)?.range() else { return Ok(None) };
-        let histogram = Histogram::new(numbers.number_type(), BINS, range);
-        let binning = Binning { numbers, histogram };
-        let found = fold.run("histogram", &binning)?;
-        let absent = absent(fold, &found);
-        Ok(Some(binning.finish(found.part, absent)))
-    }
-
     /// Why a chunk cannot be read; an error where the run was interrupted.
-    fn note(&self, fault: crate::array::fault::ChunkFault) -> Result<String, OperationError> {
+    fn note(&self, fault: ChunkFault) -> Result<String, OperationError> {
         let error = explain(fault, &self.side.metadata, &self.source.store, None);
         if error.class() == FaultClass::Interrupted { Err(error) } else { Ok(error.in_one_line()) }
     }
+}
+
+/// The least and greatest finite value.
+fn range_of(stats: &StatsResult) -> Option<(f64, f64)> {
+    let number = |value: &Option<Json>| Some(value.as_ref()?.as_number()?.as_f64());
+    Some((number(&stats.min)?, number(&stats.max)?))
 }
 
 /// Whether all of it is counted.

@@ -1,23 +1,18 @@
-//! `--preview`: a two-dimensional slice, reduced to a picture. Only the chunks that the slice meets are read, and what
-//! is kept of each is its part of the picture.
+//! `--preview`: a two-dimensional slice, reduced to a picture.
 
-use super::picture::{Picture, Reduction};
-use crate::array::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::ReadBuffers;
+use super::contents::{Contents, finding};
 use crate::array::stored::StoredArray;
 use crate::codec::region::as_index;
-use crate::engine::driver::Driver;
+use crate::diagnostic::code;
+use crate::engine::fold::Fold;
 use crate::engine::listing;
-use crate::engine::progress::Progress;
-use crate::grid::{Region, ravel};
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
-use crate::operation::inspect_result::{PreviewAxis, PreviewIndex, PreviewResult, PreviewRow};
+use crate::operation::inspect_result::{ArrayResult, PreviewResult, PreviewRow};
 use crate::operation::numbers::CfNumbers;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::PictureSize;
+use crate::operation::options::{PictureSize, PreviewOptions};
+use crate::operation::slice::{Side, Slice, SliceReader};
 
 /// Slices of more elements than this are not read whole.
 const MOST_ELEMENTS: u64 = 1 << 26;
@@ -28,61 +23,109 @@ const MOST_OBJECTS: u64 = 1 << 18;
 /// Objects that are looked for by their keys; among more, those that are there are listed first.
 const MOST_PROBED: u64 = 1 << 12;
 
-/// A slice of an array.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Slice {
-    /// The dimension that runs down, where there are two, and that which runs to the right, where there is one.
-    axes: [Option<usize>; 2],
-    /// The index along each dimension; 0 along those that run.
-    at: Vec<u64>,
-}
-
-/// A slice on its way to a picture.
-struct Preview<'a> {
-    side: &'a StoredArray,
-    numbers: &'a CfNumbers,
-    slice: &'a Slice,
-    down: Reduction,
-    right: Reduction,
-}
-
-impl Slice {
-    /// The last two dimensions that no index is given for; the others where they are given, or at 0.
-    pub(super) fn of(
-        metadata: &ArrayMetadata,
-        store: &str,
-        given: &[(String, u64)],
-    ) -> Result<Self, OperationError> {
-        let rank = metadata.shape.len();
-        let mut at: Vec<Option<u64>> = vec![None; rank];
-        for (axis, index) in given {
-            let dimension = dimension(metadata, store, axis)?;
-            let length = metadata.shape[dimension];
-            if *index >= length {
-                return Err(OperationError::data(format!(
-                    "--preview {axis}={index} is outside of `{store}`: that dimension has {length} elements"
-                ))
-                .with_help("indices count from 0"));
+impl Contents<'_> {
+    /// The pictures that are asked for; a chunk that cannot be read is a finding.
+    pub(super) fn preview(
+        &self,
+        array: &StoredArray,
+        numbers: &CfNumbers,
+        options: &PreviewOptions,
+        result: &mut ArrayResult,
+    ) -> Result<(), OperationError> {
+        let at = indices(&self.source.metadata, &self.source.store, &options.at)?;
+        let draw = |size: PictureSize| {
+            let slice = slice(&self.source.metadata, &at, size);
+            self.draw(array, numbers, &slice)
+        };
+        for (size, drawn) in [(options.picture, &mut result.preview), (options.image, &mut result.image)] {
+            match size.map(draw).transpose() {
+                Ok(picture) => *drawn = picture,
+                Err(error) => {
+                    result.warnings.push(finding(error, code::CHUNK_CORRUPT)?);
+                    break;
+                }
             }
-            at[dimension] = Some(*index);
         }
-        if metadata.shape.contains(&0) {
-            return Err(OperationError::data(format!("`{store}` has no elements to preview")));
-        }
-        let mut free = (0..rank).rev().filter(|dimension| at[*dimension].is_none());
-        let right = free.next();
-        let down = free.next();
-        Ok(Slice { axes: [down, right], at: at.into_iter().map(Option::unwrap_or_default).collect() })
+        Ok(())
     }
 
-    fn length(&self, place: usize, shape: &[u64]) -> u64 {
-        self.axes[place].map_or(1, |dimension| shape[dimension])
+    /// Reads a slice. An error of the data where a chunk cannot be read.
+    fn draw(
+        &self,
+        array: &StoredArray,
+        numbers: &CfNumbers,
+        slice: &Slice,
+    ) -> Result<PreviewResult, OperationError> {
+        let store = &self.source.store;
+        let mut objects = slice.objects(array);
+        if objects.len() > MOST_PROBED {
+            let listing = listing::list(&array.node, &array.metadata, self.driver).map_err(|error| {
+                OperationError::environment(format!("`{store}` cannot be listed")).because(error)
+            })?;
+            objects = objects.common(&listing.present);
+        }
+        let reader = SliceReader::new(slice, self.source, numbers);
+        let fold = Fold { array, driver: self.driver, progress: self.progress };
+        let picture = fold.run_over(&objects, "preview", &reader);
+        let picture = picture.map_err(|fault| explain(fault, &array.metadata, store, None))?;
+        let is_mean = slice.sides[1].is_mean;
+        let mut values = reader.values(&picture.part);
+        values.iter_mut().filter(|value| !is_mean && value.is_infinite()).for_each(|value| *value = f64::NAN);
+        let finite = || values.iter().copied().filter(|value| value.is_finite());
+        let (axes, at) = slice.axes(&self.source.metadata);
+        Ok(PreviewResult {
+            axes,
+            at,
+            reduction: if is_mean { "mean" } else { "nearest" },
+            min: finite().reduce(f64::min),
+            max: finite().reduce(f64::max),
+            values: values
+                .chunks(as_index(slice.sides[1].pixels))
+                .map(|row| PreviewRow(row.to_vec()))
+                .collect(),
+        })
     }
+}
 
-    /// Objects of the stored grid that the slice meets.
-    fn num_objects(&self, metadata: &ArrayMetadata) -> u64 {
-        let grid = metadata.chunk_grid_shape();
-        self.length(0, &grid).saturating_mul(self.length(1, &grid))
+/// The index along each dimension that one is given for.
+fn indices(
+    metadata: &ArrayMetadata,
+    store: &str,
+    given: &[(String, u64)],
+) -> Result<Vec<Option<u64>>, OperationError> {
+    let mut at = vec![None; metadata.shape.len()];
+    for (axis, index) in given {
+        let dimension = dimension(metadata, store, axis)?;
+        let length = metadata.shape[dimension];
+        if *index >= length {
+            return Err(OperationError::data(format!(
+                "--preview {axis}={index} is outside of `{store}`: that dimension has {length} elements"
+            ))
+            .with_help("indices count from 0"));
+        }
+        at[dimension] = Some(*index);
+    }
+    if metadata.shape.contains(&0) {
+        return Err(OperationError::data(format!("`{store}` has no elements to preview")));
+    }
+    Ok(at)
+}
+
+/// The last two dimensions that no index is given for, in a picture of at most `size`; the others at what is given, or 0.
+fn slice(metadata: &ArrayMetadata, at: &[Option<u64>], size: PictureSize) -> Slice {
+    let mut free = (0..at.len()).rev().filter(|dimension| at[*dimension].is_none());
+    let right = free.next();
+    let down = free.next();
+    let length = |side: Option<usize>, shape: &[u64]| side.map_or(1, |dimension| shape[dimension]);
+    let grid = metadata.chunk_grid_shape();
+    let (height, width) = (length(down, &metadata.shape), length(right, &metadata.shape));
+    let is_mean = length(down, &grid).saturating_mul(length(right, &grid)) <= MOST_OBJECTS
+        && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);
+    let (rows, columns) = fit(height, width, size);
+    let side = |dimension, length, pixels| Side { dimension, first: 0, length, pixels, is_mean };
+    Slice {
+        sides: [side(down, height, rows), side(right, width, columns)],
+        at: at.iter().map(|index| index.unwrap_or_default()).collect(),
     }
 }
 
@@ -97,45 +140,6 @@ fn dimension(metadata: &ArrayMetadata, store: &str, axis: &str) -> Result<usize,
         OperationError::data(format!("`{store}` has no dimension {axis:?}"))
             .with_help(format!("name one of 0 to {}{known}", metadata.shape.len().saturating_sub(1)))
     })
-}
-
-/// What is drawn.
-#[derive(Debug)]
-pub(super) struct Drawn<'a> {
-    /// The array.
-    pub source: &'a OpenedArray,
-    /// It, with its chain bound.
-    pub side: &'a StoredArray,
-    /// Its elements as numbers.
-    pub numbers: &'a CfNumbers,
-    /// The part that is drawn.
-    pub slice: &'a Slice,
-}
-
-impl Drawn<'_> {
-    /// Reads the slice into a picture of at most `size`. An error of the data where a chunk cannot be read.
-    pub(super) fn draw(
-        &self,
-        size: PictureSize,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<PreviewResult, OperationError> {
-        let Drawn { source, side, numbers, slice } = *self;
-        let (store, metadata) = (&source.store, &source.metadata);
-        let (height, width) = (slice.length(0, &metadata.shape), slice.length(1, &metadata.shape));
-        let (rows, columns) = fit(height, width, size);
-        let is_mean = slice.num_objects(metadata) <= MOST_OBJECTS
-            && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);
-        let down = Reduction { length: height, pixels: rows, is_mean };
-        let right = Reduction { length: width, pixels: columns, is_mean };
-        let preview = Preview { side, numbers, slice, down, right };
-        let objects = preview.objects(driver).map_err(|error| OperationError::cannot_list(store, error))?;
-        let picture = preview.read(&objects, driver, progress);
-        let mut picture = picture.map_err(|fault| explain(fault, &side.metadata, store, None))?;
-        let fill_value = source.fill_value.as_ref().map_or(f64::NAN, |fill| numbers.value(fill.as_bytes()));
-        picture.fill_absent(fill_value, &down, &right);
-        Ok(result(source, slice, &picture, is_mean))
-    }
 }
 
 /// Rows and columns of a picture that keeps the slice's proportions, as far as a long strip is still seen.
@@ -155,145 +159,6 @@ fn fit(height: u64, width: u64, size: PictureSize) -> (u64, u64) {
     let rows = height.min(size.rows);
     let columns = scaled(width, rows.saturating_mul(size.pixel_height), height);
     (rows.max(1), columns.max(LEAST).min(width).min(size.columns).max(1))
-}
-
-impl Preview<'_> {
-    /// The objects that the slice needs, as far as they may be there.
-    fn objects(&self, driver: &Driver) -> Result<ChunkSet, crate::store::StoreError> {
-        let metadata = &self.side.metadata;
-        let chunk_of = |place: usize| {
-            let axis = self.slice.axes[place];
-            move |element| axis.map_or(element, |dimension| metadata.grid.chunk_of(dimension, element))
-        };
-        let needed: [Vec<u64>; 2] = [self.down.chunks(chunk_of(0)), self.right.chunks(chunk_of(1))];
-        let grid = metadata.chunk_grid_shape();
-        let at = Region::between(self.slice.at.clone(), &self.slice.at);
-        let mut position = metadata.grid.chunks_in(&at).start;
-        let count = (needed[0].len() as u64).saturating_mul(needed[1].len() as u64);
-        let listed = if count > MOST_PROBED {
-            Some(listing::list(&self.side.node, metadata, driver)?.present)
-        } else {
-            None
-        };
-        let mut indices = Vec::new();
-        for down in &needed[0] {
-            for right in &needed[1] {
-                for (axis, index) in self.slice.axes.iter().zip([down, right]) {
-                    if let Some(dimension) = axis {
-                        position[*dimension] = *index;
-                    }
-                }
-                let index = ravel(&position, &grid);
-                if listed.as_ref().is_none_or(|present| present.contains(index)) {
-                    indices.push(index);
-                }
-            }
-        }
-        Ok(ChunkSet::from_indices(indices))
-    }
-
-    fn read(
-        &self,
-        objects: &ChunkSet,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<Picture, ChunkFault> {
-        let mut picture = Picture::new((0, self.down.pixels), (0, self.right.pixels));
-        progress.start("preview", Some(objects.len().saturating_mul(self.side.chunk_bytes())));
-        let outcome = driver.run_ahead::<ReadBuffers, Vec<Picture>>(
-            objects,
-            &[self.side],
-            |buffers, index| self.object(buffers, index),
-            |_, parts| {
-                for part in &parts {
-                    picture.add(part);
-                }
-                progress.advance(self.side.chunk_bytes());
-            },
-        );
-        progress.finish();
-        outcome.map(|()| picture)
-    }
-
-    /// The parts of a picture in an object, one for each unit that the slice meets.
-    fn object(&self, buffers: &mut ReadBuffers, index: u64) -> Result<Vec<Picture>, Fault> {
-        let object = self.side.open(index, buffers)?;
-        let mut parts = Vec::new();
-        object.each_place(|place| {
-            let subchunk = object.subchunk(place);
-            let (Some(down), Some(right)) = (self.part(&subchunk, 0), self.part(&subchunk, 1)) else {
-                return Ok(());
-            };
-            let holds = |dimension: usize| {
-                let (first, index) = (subchunk.start[dimension], self.slice.at[dimension]);
-                self.slice.axes.contains(&Some(dimension))
-                    || (index >= first && index - first < subchunk.shape[dimension])
-            };
-            if !(0..subchunk.start.len()).all(holds) {
-                return Ok(());
-            }
-            if let Some(elements) = object.read(place, &subchunk, buffers)? {
-                let mut part = Picture::new(down, right);
-                self.gather(&subchunk, elements, &mut part);
-                parts.push(part);
-            }
-            Ok(())
-        })?;
-        Ok(parts)
-    }
-
-    /// The pixels of a subchunk along one side of the picture; `None` where none needs it.
-    fn part(&self, subchunk: &Region, place: usize) -> Option<(u64, u64)> {
-        let (first, length) = self.extent(subchunk, place);
-        [&self.down, &self.right][place].pixels_of(first, length)
-    }
-
-    fn extent(&self, subchunk: &Region, place: usize) -> (u64, u64) {
-        self.slice.axes[place]
-            .map_or((0, 1), |dimension| (subchunk.start[dimension], subchunk.shape[dimension]))
-    }
-
-    fn gather(&self, subchunk: &Region, elements: &[u8], part: &mut Picture) {
-        let stride = |dimension: usize| subchunk.shape[dimension + 1..].iter().product::<u64>();
-        let strides = self.slice.axes.map(|axis| axis.map_or(0, stride));
-        let origin: u64 = (0..subchunk.start.len())
-            .filter(|dimension| !self.slice.axes.contains(&Some(*dimension)))
-            .map(|dimension| (self.slice.at[dimension] - subchunk.start[dimension]) * stride(dimension))
-            .sum();
-        let (down, right) = (self.extent(subchunk, 0), self.extent(subchunk, 1));
-        let size = self.numbers.size();
-        self.down.each(down, |row, y| {
-            let line = origin + (row - down.0) * strides[0];
-            self.right.each(right, |column, x| {
-                let at = as_index(line + (column - right.0) * strides[1]) * size;
-                let value =
-                    elements.get(at..at + size).map_or(f64::NAN, |element| self.numbers.value(element));
-                part.put(y, x, value);
-            });
-        });
-    }
-}
-
-fn result(source: &OpenedArray, slice: &Slice, picture: &Picture, is_mean: bool) -> PreviewResult {
-    let shape = &source.metadata.shape;
-    let names = source.metadata.dimension_names.as_deref().unwrap_or_default();
-    let name = |dimension: usize| names.get(dimension).cloned().flatten();
-    let axes = slice.axes.iter().flatten();
-    let fixed = (0..shape.len()).filter(|dimension| !slice.axes.contains(&Some(*dimension)));
-    let values = picture.values();
-    let finite = || values.iter().flatten().copied().filter(|value| value.is_finite());
-    PreviewResult {
-        axes: axes
-            .map(|axis| PreviewAxis { axis: *axis as u64, name: name(*axis), length: shape[*axis] })
-            .collect(),
-        at: fixed
-            .map(|axis| PreviewIndex { axis: axis as u64, name: name(axis), index: slice.at[axis] })
-            .collect(),
-        reduction: if is_mean { "mean" } else { "nearest" },
-        min: finite().reduce(f64::min),
-        max: finite().reduce(f64::max),
-        values: values.into_iter().map(PreviewRow).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::array::fault::{ChunkFault, Fault};
 use crate::codec::fault::number_value;
 use crate::data_type::value_to_json;
 use crate::element::NumberType;
-use crate::engine::fold::{Accumulator, Fold, Folded};
+use crate::engine::fold::{Accumulator, Chunk, Fold, Folded};
 use crate::grid::Region;
 use crate::kernel::missing::MissingCount;
 use crate::kernel::summary::{Summary, SummaryScan};
@@ -40,14 +40,9 @@ impl Accumulator for Stats<'_> {
         Self::Part::default()
     }
 
-    fn add(
-        &self,
-        (summary, missing): &mut Self::Part,
-        _: &Region,
-        elements: Option<&[u8]>,
-        (): &mut (),
-    ) -> Result<(), Fault> {
-        let elements = elements.unwrap_or_default();
+    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
+        let (summary, missing) = part;
+        let elements = chunk.elements.unwrap_or_default();
         *missing += self.numbers.each_piece(elements, |numbers| self.scan.scan(numbers, summary));
         Ok(())
     }

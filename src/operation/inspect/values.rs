@@ -4,6 +4,7 @@ use super::contents::Contents;
 use super::stats::{Stats, absent};
 use super::suggestion;
 use crate::array::fault::ChunkFault;
+use crate::engine::fold::Fold;
 use crate::metadata::array::num_elements;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
@@ -54,7 +55,7 @@ impl Contents<'_> {
         request: Option<&Request<'_>>,
         result: &mut ArrayResult,
     ) -> Result<(), Stop> {
-        let fold = self.fold();
+        let fold = Fold { array: self.side, driver: self.driver, progress: self.progress };
         let wanted = options.histogram;
         let stats = (options.stats || wanted.is_some()).then(|| Stats::new(numbers));
         let bins = |range| {

@@ -3,7 +3,7 @@
 use super::quantization::Quantization;
 use crate::array::fault::Fault;
 use crate::array::reader::element_fault;
-use crate::engine::fold::Accumulator;
+use crate::engine::fold::{Accumulator, Chunk};
 use crate::grid::Region;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::unpack::Unpack;
@@ -33,11 +33,11 @@ impl Accumulator for Measure<'_> {
     fn add(
         &self,
         part: &mut QuantizeFigures,
-        chunk: &Region,
-        elements: Option<&[u8]>,
-        [floats, codes]: &mut [Vec<u8>; 2],
+        chunk: Chunk<'_>,
+        buffers: &mut [Vec<u8>; 2],
     ) -> Result<(), Fault> {
-        let mut elements = elements.unwrap_or_default();
+        let [floats, codes] = buffers;
+        let mut elements = chunk.elements.unwrap_or_default();
         let Quantization { source, target, .. } = *self.quantization;
         if let Some(unpack) = self.unpack {
             floats.resize(elements.len() / unpack.source().size() * source.size(), 0);
@@ -46,7 +46,7 @@ impl Accumulator for Measure<'_> {
         }
         codes.resize(elements.len() / source.size() * target.size(), 0);
         let converted = self.kernel.convert(elements, codes, part);
-        converted.map_err(|fault| element_fault(chunk, fault, elements, source, target))
+        converted.map_err(|fault| element_fault(chunk.region, fault, elements, source, target))
     }
 
     fn merge(&self, all: &mut QuantizeFigures, part: &QuantizeFigures) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::request::Request;
 use crate::array::fault::Fault;
 use crate::array::stored::StoredArray;
-use crate::engine::fold::Accumulator;
+use crate::engine::fold::{Accumulator, Chunk};
 use crate::grid::Region;
 use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::operation::missing;
@@ -44,15 +44,10 @@ impl Accumulator for Surveyor {
         [self.scan.empty(); 2]
     }
 
-    fn add(
-        &self,
-        [extent, declared]: &mut Self::Part,
-        _: &Region,
-        elements: Option<&[u8]>,
-        (): &mut (),
-    ) -> Result<(), Fault> {
+    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
+        let [extent, declared] = part;
         if self.reads_values {
-            self.numbers.each_piece(elements.unwrap_or_default(), |values| {
+            self.numbers.each_piece(chunk.elements.unwrap_or_default(), |values| {
                 self.scan.scan(values, extent);
                 if let Some(scan) = &self.declared {
                     scan.scan(values, declared);

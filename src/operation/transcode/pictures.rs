@@ -3,17 +3,19 @@
 use crate::array::interrupt::Interrupt;
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
+use crate::engine::fold::Fold;
 use crate::engine::progress::Progress;
 use crate::grid::Region;
 use crate::operation::budget::Budget;
-use crate::operation::drawing::{ComparedArray, Comparison, finite_range, histogram};
+use crate::operation::drawing::{ComparedArray, Comparison, finite_range};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::level::Level;
+use crate::operation::histogram::Histogram;
 use crate::operation::new_driver;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::{OpenedArray, open_array};
 use crate::operation::options::{CfOptions, Missing, TranscodeOptions};
+use crate::operation::slice::{Slice, SliceReader};
 use crate::operation::stored::side;
 use crate::operation::transcode_result::{NodeResult, QuantizationResult, TranscodeResult};
 use crate::store::Location;
@@ -99,15 +101,15 @@ impl Comparing<'_> {
         };
         let destination = Readable::open(&self.stores[1], &node.path, None, &as_read)?;
         let metadata = &destination.opened.metadata;
-        let level = Level::of(&metadata.shape, &[&source.array, &destination.array], self.pixels)
+        let slice = Slice::in_middle(&metadata.shape, &[&source.array, &destination.array], self.pixels)
             .ok_or_else(|| OperationError::data("the array has no elements to draw"))?;
         let unit = source.array.reading_bytes().max(destination.array.reading_bytes());
         let threads = Budget::of(&self.options.run.common)
             .threads_of(unit, || format!("for the pictures of `{}`", node.path))?;
         let driver = new_driver(threads, self.interrupt)?;
-        let in_source = level.moved_by(&source.opened.metadata.skipped);
+        let in_source = slice.moved_by(&source.opened.metadata.skipped);
         let mut before = self.read(&source, &in_source, &driver)?;
-        let mut after = self.read(&destination, &level, &driver)?;
+        let mut after = self.read(&destination, &slice, &driver)?;
         if quantization.form == "plain" {
             for code in &mut after {
                 *code = decoded(*code, quantization);
@@ -126,18 +128,20 @@ impl Comparing<'_> {
             .fold(0.0, |most: f64, error| most.max(error.abs()));
         let most = quantization.bound.map_or(greatest, |bound| greatest.max(bound));
         Ok(Comparison {
-            values: histogram(&before, BINS, finite_range(&before).unwrap_or((0.0, 1.0))),
-            errors: histogram(&errors, BINS, (-most, most)),
-            before: level.result(&metadata.shape, metadata.dimension_names.as_deref(), before),
+            values: Histogram::of(&before, BINS, finite_range(&before).unwrap_or((0.0, 1.0))),
+            errors: Histogram::of(&errors, BINS, (-most, most)),
+            before: slice.level(metadata, before),
             after,
         })
     }
 
-    fn read(&self, readable: &Readable, level: &Level, driver: &Driver) -> Result<Vec<f64>, OperationError> {
+    fn read(&self, readable: &Readable, slice: &Slice, driver: &Driver) -> Result<Vec<f64>, OperationError> {
         let Readable { opened, array, numbers } = readable;
-        level
-            .read((opened, array, numbers), driver, self.progress)
-            .map_err(|fault| explain(fault, &array.metadata, &opened.store, None))
+        let reader = SliceReader::new(slice, opened, numbers);
+        let fold = Fold { array, driver, progress: self.progress };
+        let picture = fold.run_over(&slice.objects(array), "picture", &reader);
+        let picture = picture.map_err(|fault| explain(fault, &array.metadata, &opened.store, None))?;
+        Ok(reader.values(&picture.part))
     }
 }
 

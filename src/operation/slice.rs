@@ -1,0 +1,429 @@
+//! A slice of an array as a picture: two dimensions, each reduced to pixels, at one index along all others. Only the
+//! chunks that hold what is drawn are read.
+
+use std::ops::Range;
+
+use super::drawing::LevelResult;
+use super::inspect_result::{PreviewAxis, PreviewIndex};
+use super::numbers::CfNumbers;
+use super::open::OpenedArray;
+use crate::array::ChunkSet;
+use crate::array::fault::Fault;
+use crate::array::stored::StoredArray;
+use crate::array::subchunks::OpenedObject;
+use crate::codec::region::as_index;
+use crate::engine::fold::{Accumulator, Chunk};
+use crate::grid::{Region, ravel};
+use crate::metadata::array::ArrayMetadata;
+
+/// Chunks (inner ones of shards) that are read of a slice in the middle of an array, at most.
+const MOST_CHUNKS: u64 = 1 << 11;
+
+/// Bytes of these, decoded.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Elements of a dimension reduced to pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Side {
+    /// The dimension; `None` where the array has too few.
+    pub dimension: Option<usize>,
+    /// The first element, and how many there are.
+    pub first: u64,
+    pub length: u64,
+    /// Pixels, no more than elements.
+    pub pixels: u64,
+    /// Whether a pixel is the mean of its elements; else the one in the middle of them.
+    pub is_mean: bool,
+}
+
+/// A slice of an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Slice {
+    /// Down, and to the right.
+    pub sides: [Side; 2],
+    /// The index along each dimension that is not one of `sides`.
+    pub at: Vec<u64>,
+}
+
+impl Side {
+    /// The pixel of an element.
+    fn pixel_of(&self, element: u64) -> u64 {
+        let product = u128::from(element - self.first) * u128::from(self.pixels);
+        u64::try_from(product / u128::from(self.length.max(1))).unwrap_or(u64::MAX)
+    }
+
+    /// The first element of a pixel.
+    fn first_of(&self, pixel: u64) -> u64 {
+        let product = u128::from(pixel) * u128::from(self.length);
+        self.first + u64::try_from(product.div_ceil(u128::from(self.pixels.max(1)))).unwrap_or(u64::MAX)
+    }
+
+    /// How many elements a pixel is made of.
+    fn weight_of(&self, pixel: u64) -> u64 {
+        if self.is_mean { self.first_of(pixel + 1) - self.first_of(pixel) } else { 1 }
+    }
+
+    /// The element in the middle of a pixel.
+    fn middle_of(&self, pixel: u64) -> u64 {
+        let (first, end) = (self.first_of(pixel), self.first_of(pixel + 1));
+        first + (end - first) / 2
+    }
+
+    /// The elements in the middle of all pixels.
+    fn middles(&self) -> Vec<u64> {
+        (0..self.pixels).map(|pixel| self.middle_of(pixel)).collect()
+    }
+
+    /// The elements of a chunk along the side.
+    fn elements_in(&self, chunk: &Region) -> Range<u64> {
+        let Some(dimension) = self.dimension else { return 0..1 };
+        let start = chunk.start[dimension];
+        start.max(self.first)..(start + chunk.shape[dimension]).min(self.first + self.length)
+    }
+
+    /// The pixels that need some of a chunk; none where it is empty.
+    fn pixels_in(&self, chunk: &Region) -> Range<u64> {
+        let elements = self.elements_in(chunk);
+        if elements.is_empty() {
+            return 0..0;
+        }
+        let last = elements.end - 1;
+        let (mut from, mut to) = (self.pixel_of(elements.start), self.pixel_of(last) + 1);
+        if !self.is_mean {
+            from += u64::from(self.middle_of(from) < elements.start);
+            to -= u64::from(self.middle_of(to - 1) > last);
+        }
+        from..to
+    }
+
+    /// Calls `visit` with each element of a chunk that is needed, counted from the first of the chunk, and its pixel.
+    fn each(&self, chunk: &Region, mut visit: impl FnMut(u64, u64)) {
+        let start = self.dimension.map_or(0, |dimension| chunk.start[dimension]);
+        let elements = self.elements_in(chunk);
+        for pixel in self.pixels_in(chunk) {
+            if self.is_mean {
+                let end = self.first_of(pixel + 1).min(elements.end);
+                (self.first_of(pixel).max(elements.start)..end)
+                    .for_each(|element| visit(element - start, pixel));
+            } else {
+                visit(self.middle_of(pixel) - start, pixel);
+            }
+        }
+    }
+
+    /// The objects along the side that are needed, or the subchunks.
+    fn chunks(&self, array: &StoredArray, are_subchunks: bool) -> Vec<u64> {
+        let Some(dimension) = self.dimension else { return vec![0] };
+        let inner = array.layout.as_ref().filter(|_| are_subchunks);
+        let inner = inner.map(|_| array.subchunk_shape()[dimension].max(1));
+        let chunk_of = |element: u64| match inner {
+            Some(length) => element / length,
+            None => array.metadata.grid.chunk_of(dimension, element),
+        };
+        if self.is_mean {
+            return (chunk_of(self.first)..=chunk_of(self.first + self.length - 1)).collect();
+        }
+        let mut chunks: Vec<u64> = self.middles().into_iter().map(chunk_of).collect();
+        chunks.dedup();
+        chunks
+    }
+}
+
+impl Slice {
+    /// The last two dimensions of arrays of this shape at the middle of all others, with at most so many pixels a side. However
+    /// large the arrays are, a bounded number of chunks is read: where a slice has more, a window in its middle is taken. `None`
+    /// where they have no elements.
+    pub(super) fn in_middle(shape: &[u64], arrays: &[&StoredArray], pixels: u64) -> Option<Self> {
+        if shape.contains(&0) {
+            return None;
+        }
+        let side = |from_end: usize| {
+            let dimension = shape.len().checked_sub(from_end);
+            let length = dimension.map_or(1, |dimension| shape[dimension]);
+            Side { dimension, first: 0, length, pixels: length.min(pixels.max(1)), is_mean: false }
+        };
+        let at = shape.iter().map(|length| length / 2).collect();
+        let mut slice = Slice { sides: [side(2), side(1)], at };
+        loop {
+            let along =
+                |side: usize, array: &&StoredArray| slice.sides[side].chunks(array, true).len() as u64;
+            let needed = [0, 1].map(|side| arrays.iter().map(|array| along(side, array)).max().unwrap_or(1));
+            let chunks = needed[0].saturating_mul(needed[1]);
+            let bytes = arrays.iter().map(|array| slice.bytes_of(array)).max().unwrap_or(0);
+            if chunks == 1 || (chunks <= MOST_CHUNKS && bytes <= MOST_BYTES) {
+                return Some(slice);
+            }
+            // The window keeps its middle and loses half of the side that takes more chunks.
+            let side = &mut slice.sides[usize::from(needed[1] >= needed[0])];
+            let half = (side.length / 2).max(1);
+            side.first += (side.length - half) / 2;
+            (side.length, side.pixels) = (half, half.min(pixels.max(1)));
+        }
+    }
+
+    /// The same slice of an array that has so many more elements in front of it along each dimension.
+    pub(super) fn moved_by(&self, skipped: &[u64]) -> Self {
+        let mut moved = self.clone();
+        moved.at.iter_mut().zip(skipped).for_each(|(at, skipped)| *at += skipped);
+        for side in &mut moved.sides {
+            side.first += side.dimension.map_or(0, |dimension| skipped[dimension]);
+        }
+        moved
+    }
+
+    /// The side that a dimension is.
+    fn side(&self, dimension: usize) -> Option<&Side> {
+        self.sides.iter().find(|side| side.dimension == Some(dimension))
+    }
+
+    /// Bytes of an array that are read of it: chunks, decoded, and the indexes of shards.
+    fn bytes_of(&self, array: &StoredArray) -> u64 {
+        let count = |are_subchunks| {
+            let along = self.sides.iter().map(|side| side.chunks(array, are_subchunks).len() as u64);
+            along.fold(1, u64::saturating_mul)
+        };
+        let decoded = array.subchunk_chain().decoded().num_bytes().unwrap_or(0);
+        decoded.saturating_mul(count(true)).saturating_add(array.index_bytes().saturating_mul(count(false)))
+    }
+
+    /// The objects of an array that hold it.
+    pub(super) fn objects(&self, array: &StoredArray) -> ChunkSet {
+        let grid = array.metadata.chunk_grid_shape();
+        let mut position = array.metadata.grid.chunks_in(&Region::between(self.at.clone(), &self.at)).start;
+        let [down, right] = [0, 1].map(|side: usize| self.sides[side].chunks(array, false));
+        let mut indices = Vec::with_capacity(down.len() * right.len());
+        for row in &down {
+            for column in &right {
+                for (side, index) in self.sides.iter().zip([row, column]) {
+                    if let Some(dimension) = side.dimension {
+                        position[dimension] = *index;
+                    }
+                }
+                indices.push(ravel(&position, &grid));
+            }
+        }
+        ChunkSet::from_indices(indices)
+    }
+
+    /// The box of the array that holds it.
+    fn region(&self) -> Region {
+        let along = |(dimension, at): (usize, &u64)| {
+            self.side(dimension).map_or((*at, 1), |side| (side.first, side.length))
+        };
+        let (start, shape) = self.at.iter().enumerate().map(along).unzip();
+        Region { start, shape }
+    }
+
+    /// The rows and columns of pixels that need some of a chunk: none of either where it lies elsewhere.
+    fn pixels_in(&self, chunk: &Region) -> [Range<u64>; 2] {
+        let holds = |(dimension, at): (usize, &u64)| {
+            self.side(dimension).is_some()
+                || at
+                    .checked_sub(chunk.start[dimension])
+                    .is_some_and(|inside| inside < chunk.shape[dimension])
+        };
+        let [rows, columns] = [0, 1].map(|side: usize| self.sides[side].pixels_in(chunk));
+        if rows.is_empty() || columns.is_empty() || !self.at.iter().enumerate().all(holds) {
+            return [0..0, 0..0];
+        }
+        [rows, columns]
+    }
+
+    /// Its dimensions, and the indices along the others.
+    pub(super) fn axes(&self, metadata: &ArrayMetadata) -> (Vec<PreviewAxis>, Vec<PreviewIndex>) {
+        let names = metadata.dimension_names.as_deref().unwrap_or_default();
+        let name = |dimension: usize| names.get(dimension).cloned().flatten();
+        let length = |dimension: usize| metadata.shape[dimension];
+        let axes = self.sides.iter().filter_map(|side| side.dimension);
+        let axes = axes.map(|axis| PreviewAxis { axis: axis as u64, name: name(axis), length: length(axis) });
+        let fixed = self.at.iter().enumerate().filter(|(dimension, _)| self.side(*dimension).is_none());
+        let at = fixed.map(|(axis, at)| PreviewIndex { axis: axis as u64, name: name(axis), index: *at });
+        (axes.collect(), at.collect())
+    }
+
+    /// Its description, with these values.
+    pub(super) fn level(&self, metadata: &ArrayMetadata, values: Vec<f64>) -> LevelResult {
+        let (axes, at) = self.axes(metadata);
+        let sides = self.sides.iter().filter(|side| side.dimension.is_some());
+        LevelResult { axes, at, lines: sides.map(Side::middles).collect(), values }
+    }
+}
+
+/// Reads a slice of an array.
+pub(super) struct SliceReader<'a> {
+    slice: &'a Slice,
+    numbers: &'a CfNumbers,
+    /// The value of elements that are not stored; NaN where they count as missing.
+    absent: f64,
+}
+
+/// A rectangle of pixels.
+#[derive(Debug)]
+pub(super) struct Pixels {
+    rows: Range<u64>,
+    columns: Range<u64>,
+    pixels: Vec<Pixel>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Pixel {
+    /// Of the values that count: finite ones, of a picture that is no mean also infinities.
+    sum: f64,
+    count: u64,
+    /// Elements that are stored.
+    seen: u64,
+}
+
+impl Accumulator for SliceReader<'_> {
+    type Part = Pixels;
+    type Buffers = ();
+
+    fn start(&self, region: &Region) -> Pixels {
+        let [rows, columns] = self.slice.pixels_in(region);
+        let count = as_index(rows.end - rows.start) * as_index(columns.end - columns.start);
+        Pixels { rows, columns, pixels: vec![Pixel::default(); count] }
+    }
+
+    fn add(&self, part: &mut Pixels, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
+        let (Some(elements), false) = (chunk.elements, part.pixels.is_empty()) else { return Ok(()) };
+        let Chunk { region, .. } = chunk;
+        let stride = |dimension: usize| region.shape[dimension + 1..].iter().product::<u64>();
+        let [down, right] = &self.slice.sides;
+        let strides = [down, right].map(|side| side.dimension.map_or(0, stride));
+        let fixed = self.slice.at.iter().enumerate().filter(|(axis, _)| self.slice.side(*axis).is_none());
+        let origin: u64 = fixed.map(|(axis, at)| (at - region.start[axis]) * stride(axis)).sum();
+        let size = self.numbers.size();
+        down.each(region, |row, y| {
+            right.each(region, |column, x| {
+                let at = as_index(origin + row * strides[0] + column * strides[1]) * size;
+                let element = elements.get(at..at + size);
+                let value = element.map_or(f64::NAN, |element| self.numbers.value(element));
+                let counts = value.is_finite() || (!right.is_mean && !value.is_nan());
+                let pixel = part.at(y, x);
+                pixel.seen += 1;
+                if counts {
+                    pixel.sum += value;
+                    pixel.count += 1;
+                }
+            });
+        });
+        Ok(())
+    }
+
+    fn merge(&self, all: &mut Pixels, part: &Pixels) {
+        let mut pixels = part.pixels.iter();
+        for row in part.rows.clone() {
+            for (column, from) in part.columns.clone().zip(&mut pixels) {
+                let pixel = all.at(row, column);
+                pixel.sum += from.sum;
+                pixel.count += from.count;
+                pixel.seen += from.seen;
+            }
+        }
+    }
+
+    fn takes_whole(&self) -> bool {
+        true
+    }
+
+    fn places(&self, object: &OpenedObject<'_>) -> Option<Vec<Vec<u64>>> {
+        let is_needed = |place: &Vec<u64>| !self.slice.pixels_in(&object.subchunk(place))[0].is_empty();
+        Some(object.places_in(&self.slice.region()).filter(is_needed).collect())
+    }
+}
+
+impl<'a> SliceReader<'a> {
+    pub(super) fn new(slice: &'a Slice, source: &OpenedArray, numbers: &'a CfNumbers) -> Self {
+        let fill = source.fill_value.as_ref();
+        SliceReader { slice, numbers, absent: fill.map_or(f64::NAN, |fill| numbers.value(fill.as_bytes())) }
+    }
+
+    /// The value of each pixel, row by row, with that of absent elements where it has some; NaN where nothing counted.
+    #[expect(clippy::cast_precision_loss, reason = "a mean of a few million values")]
+    pub(super) fn values(&self, picture: &Pixels) -> Vec<f64> {
+        let [down, right] = &self.slice.sides;
+        let absent_counts = self.absent.is_finite() || (!right.is_mean && !self.absent.is_nan());
+        let mut values = Vec::with_capacity(picture.pixels.len());
+        let mut pixels = picture.pixels.iter().copied();
+        for row in picture.rows.clone() {
+            for (column, mut pixel) in picture.columns.clone().zip(&mut pixels) {
+                let elements = down.weight_of(row).saturating_mul(right.weight_of(column));
+                let absent = elements.saturating_sub(pixel.seen);
+                if absent_counts && absent > 0 {
+                    pixel.sum += self.absent * absent as f64;
+                    pixel.count += absent;
+                }
+                values.push(if pixel.count == 0 { f64::NAN } else { pixel.sum / pixel.count as f64 });
+            }
+        }
+        values
+    }
+}
+
+impl Pixels {
+    fn at(&mut self, row: u64, column: u64) -> &mut Pixel {
+        let width = self.columns.end - self.columns.start;
+        &mut self.pixels[as_index((row - self.rows.start) * width + (column - self.columns.start))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side((first, length): (u64, u64), pixels: u64, is_mean: bool) -> Side {
+        Side { dimension: Some(0), first, length, pixels, is_mean }
+    }
+
+    fn chunk(start: u64, length: u64) -> Region {
+        Region { start: vec![start], shape: vec![length] }
+    }
+
+    #[test]
+    fn every_element_has_one_pixel_and_every_pixel_an_element() {
+        for (first, length, pixels) in [(0, 10, 3), (0, 7, 7), (5, 1000, 999), (0, 5, 1), (3, 64, 48)] {
+            let side = side((first, length), pixels, true);
+            let mut seen = vec![0; as_index(pixels)];
+            for start in (0..first + length).step_by(3) {
+                side.each(&chunk(start, 3), |element, pixel| {
+                    assert_eq!(side.pixel_of(start + element), pixel);
+                    seen[as_index(pixel)] += 1;
+                });
+            }
+            let weights: Vec<u64> = (0..pixels).map(|pixel| side.weight_of(pixel)).collect();
+            assert_eq!(seen, weights);
+            assert!(seen.iter().all(|count| *count > 0));
+        }
+    }
+
+    #[test]
+    fn nearest_takes_one_element_of_each_pixel_whatever_the_chunks() {
+        let cases = [(0, 10, 3, 4), (0, 1 << 40, 5, 1 << 30), (0, 9, 9, 2), (17, 100, 7, 1), (5, 4, 4, 10)];
+        for (first, length, pixels, chunk_length) in cases {
+            let side = side((first, length), pixels, false);
+            let mut chunks: Vec<u64> = side.middles().iter().map(|middle| middle / chunk_length).collect();
+            chunks.dedup();
+            let mut seen = Vec::new();
+            for index in chunks {
+                let start = index * chunk_length;
+                side.each(&chunk(start, chunk_length), |element, pixel| {
+                    assert_eq!(
+                        (side.pixel_of(start + element), side.middle_of(pixel)),
+                        (pixel, start + element)
+                    );
+                    seen.push(pixel);
+                });
+            }
+            assert_eq!(seen, (0..pixels).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn middles_are_all_elements_or_evenly_spread() {
+        assert_eq!(side((5, 4), 4, false).middles(), [5, 6, 7, 8]);
+        assert_eq!(side((0, 9), 3, false).middles(), [1, 4, 7]);
+        assert_eq!(side((100, 10), 1, false).middles(), [105]);
+        let many = side((0, u64::MAX), 512, false).middles();
+        assert!(many.len() == 512 && many.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}
