@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::entry::EntryKind;
 use super::sorted_keys::{SortedKeys, is_below, kind_in};
-use super::{Depth, Entry, Found, Key, Node, ObjectReader, Part, Store, StoreError};
+use super::{Depth, Entry, Key, Node, ObjectReader, Part, Store, StoreError};
 
 /// What of the copies counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,20 +70,14 @@ impl Store for ConsolidatedView {
         Some(&*self.inner)
     }
 
-    fn read(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
         match self.document(key) {
             Some(document) if part == Part::Whole && document.len() as u64 <= most => {
                 into.clone_from(document);
-                Ok(Some(Found { object_bytes: document.len() as u64 }))
+                Ok(true)
             }
             // A node has one document that counts: where that is known, there is no other.
-            None if self.is_beside(key) => Ok(None),
+            None if self.is_beside(key) => Ok(false),
             _ => self.inner.read(key, part, most, into),
         }
     }

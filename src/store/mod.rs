@@ -73,24 +73,17 @@ pub trait Store: Debug + Send + Sync {
         node::object_name(self.name(), key)
     }
 
-    /// Reads an object, or a part of it, into `into` (replaced); `None` where it is absent. More than `most` bytes are
+    /// Reads an object, or a part of it, into `into` (replaced); false where it is absent. More than `most` bytes are
     /// an error, found before they are read.
-    fn read(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
         // What is read replaces what `into` held: clearing it first would fill it with zeros for nothing.
         let Some(reader) = self.open(key, most)? else {
             into.clear();
-            return Ok(None);
+            return Ok(false);
         };
-        let object_bytes = reader.length();
-        let (offset, length) = part.of(object_bytes, most, || self.shown(key))?;
+        let (offset, length) = part.of(reader.length(), most, || self.shown(key))?;
         reader.read_at(offset, length, into)?;
-        Ok(Some(Found { object_bytes }))
+        Ok(true)
     }
 
     /// Opens an object that is read in many parts; `None` where it is absent. It should hold at most `most` bytes: where only
@@ -340,13 +333,6 @@ impl Part {
     }
 }
 
-/// What was read of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
-    /// The size of the whole object in bytes.
-    pub object_bytes: u64,
-}
-
 /// How deep a listing goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
@@ -406,9 +392,11 @@ fn copy_in_pieces<S: Store + ?Sized>(
 ) -> Result<Option<u64>, StoreError> {
     if source.abilities().is_remote && most <= MOST_AT_ONCE {
         let mut bytes = Vec::new();
-        let found = source.read(from, Part::Whole, most, &mut bytes)?;
-        let written = found.map(|_| destination.put(to, &bytes, Put::Plain)).transpose()?;
-        return Ok(written.map(|_| bytes.len() as u64));
+        if !source.read(from, Part::Whole, most, &mut bytes)? {
+            return Ok(None);
+        }
+        destination.put(to, &bytes, Put::Plain)?;
+        return Ok(Some(bytes.len() as u64));
     }
     let object = || source.shown(from);
     let Some(mut reader) = source.open(from, most)? else { return Ok(None) };

@@ -199,8 +199,7 @@ impl Node {
 
     /// Reads a whole object into `bytes` (replaced); false where it is absent.
     pub fn read_into(&self, key: &str, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let found = self.store.read(&self.prefix.join(key)?, Part::Whole, max_bytes, bytes)?;
-        Ok(found.is_some())
+        self.store.read(&self.prefix.join(key)?, Part::Whole, max_bytes, bytes)
     }
 
     /// How far ahead its store wants to be told what will be read; `None` where that is of no use to it.

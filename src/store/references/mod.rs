@@ -18,9 +18,7 @@ use super::memory::MemoryReader;
 use super::object::{PartReader, part as slice};
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
-use super::{
-    Depth, Entry, Found, Key, Node, ObjectReader, Part, PrefetchLimit, RemoteOptions, Store, StoreError,
-};
+use super::{Depth, Entry, Key, Node, ObjectReader, Part, PrefetchLimit, RemoteOptions, Store, StoreError};
 
 /// Bytes that a reference file holds at most: about ten million references.
 const MOST_BYTES: u64 = 1 << 30;
@@ -77,8 +75,7 @@ impl ReferenceStore {
     fn opened(&self) -> Result<Option<&References>, StoreError> {
         let opened = get_or_open(&self.opened, || {
             let mut bytes = Vec::new();
-            let found = self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)?;
-            if found.is_none() {
+            if !self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)? {
                 return Ok(None);
             }
             let damaged = |reason| StoreError::Damaged { object: self.name.clone(), reason };
@@ -120,26 +117,20 @@ impl Store for ReferenceStore {
         &self.name
     }
 
-    fn read(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
         into.clear();
         let name = || self.shown(key);
-        let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
+        let Some((reference, targets)) = self.find(key)? else { return Ok(false) };
         let (target, start, object_bytes) = match reference {
             Reference::Inline(bytes) => {
                 let (offset, length) = part.of(bytes.len() as u64, most, name)?;
                 into.extend_from_slice(slice(bytes, offset, length).unwrap_or_default());
-                return Ok(Some(Found { object_bytes: bytes.len() as u64 }));
+                return Ok(true);
             }
             Reference::Target { place, part: None } => {
                 let target = targets.get(*place, name)?;
-                let found = target.store.read(&target.prefix, part, most, into)?;
-                return found.map(Some).ok_or_else(|| self.lost(key, target));
+                let is_there = target.store.read(&target.prefix, part, most, into)?;
+                return if is_there { Ok(true) } else { Err(self.lost(key, target)) };
             }
             Reference::Target { place, part: Some((start, length)) } => {
                 (targets.get(*place, name)?, *start, *length)
@@ -148,8 +139,8 @@ impl Store for ReferenceStore {
         let (offset, length) = part.of(object_bytes, most, name)?;
         let part = Part::Range { offset: start.saturating_add(offset), length };
         match target.store.read(&target.prefix, part, most, into) {
-            Ok(Some(_)) => Ok(Some(Found { object_bytes })),
-            Ok(None) => Err(self.lost(key, target)),
+            Ok(true) => Ok(true),
+            Ok(false) => Err(self.lost(key, target)),
             Err(error) => {
                 // A file that was cut short is at fault itself, not the machine.
                 let end = start.saturating_add(object_bytes);

@@ -21,7 +21,7 @@ fn read(store: &ReferenceStore, key: &str, part: Part) -> Result<Option<Vec<u8>>
     let mut bytes = vec![9];
     let found = store.read(&Key::new(key).unwrap(), part, 100, &mut bytes);
     found
-        .map(|found| found.map(|_| bytes))
+        .map(|is_there| is_there.then_some(bytes))
         .map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))
 }
 

@@ -46,8 +46,8 @@ use writes::RemoteWriter;
 use super::entry::EntryKind;
 use super::node::object_name;
 use super::{
-    Abilities, Depth, Destination, Entry, Found, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
-    Put, RemoteOptions, Store, StoreError, Tree,
+    Abilities, Depth, Destination, Entry, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put,
+    RemoteOptions, Store, StoreError, Tree,
 };
 
 /// How often an object is asked to be made that the store refuses and does not have.
@@ -217,17 +217,11 @@ impl Store for RemoteStore {
         Abilities { lists: self.address.kind != Kind::Http, is_remote: true }
     }
 
-    fn read(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
         into.clear();
-        let Some(fetched) = self.fetch(key, part, (most, most))? else { return Ok(None) };
+        let Some(fetched) = self.fetch(key, part, (most, most))? else { return Ok(false) };
         *into = fetched.bytes;
-        Ok(Some(Found { object_bytes: fetched.object_bytes }))
+        Ok(true)
     }
 
     /// One request, which brings the end of the object as well: the index of a shard, or all of what is small.

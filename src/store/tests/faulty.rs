@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use crate::store::entry::EntryKind;
 use crate::store::{
-    Depth, Destination, Entry, Found, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit,
-    Put, Room, Store, StoreError, Tree,
+    Depth, Destination, Entry, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put,
+    Room, Store, StoreError, Tree,
 };
 
 use part::FaultyPart;
@@ -221,13 +221,7 @@ impl Store for Faulty {
         Some(&*self.inner)
     }
 
-    fn read(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        most: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Found>, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
         self.faults.hear(Heard::Read(self.inner.shown(key), part));
         self.call(Call::Read, key, || self.inner.read(key, part, most, into))
     }
@@ -285,7 +279,7 @@ impl Store for Faulty {
     ) -> Result<Option<u64>, StoreError> {
         let half = || {
             let mut bytes = Vec::new();
-            if let Ok(Some(_)) = source.read(from, Part::Whole, most, &mut bytes) {
+            if let Ok(true) = source.read(from, Part::Whole, most, &mut bytes) {
                 let _ = self.inner.put(to, first_half(&bytes), Put::Plain);
             }
         };

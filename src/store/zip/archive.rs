@@ -176,7 +176,7 @@ impl Archive {
         match &self.hinted {
             Some(file) => {
                 let part = Part::Range { offset, length };
-                if file.store.read(&file.prefix, part, length, bytes)?.is_none() {
+                if !file.store.read(&file.prefix, part, length, bytes)? {
                     return Err(self.damaged(member, "the file is there no more"));
                 }
             }
