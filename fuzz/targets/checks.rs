@@ -142,7 +142,7 @@ fn read_in_parts(zip: &Node, key: &str, whole: &[u8]) {
     assert_eq!(part, whole[half..]);
     assert!(reader.read_at(half as u64, (whole.len() - half) as u64 + 1, &mut part).is_err());
     let mut all = Vec::new();
-    while let count @ 1.. = reader.read_next(&mut piece).unwrap() {
+    while let count @ 1.. = reader.read_piece(all.len() as u64, &mut piece).unwrap() {
         all.extend_from_slice(&piece[..count]);
     }
     assert_eq!(all, whole);

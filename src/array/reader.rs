@@ -96,7 +96,7 @@ pub fn each_piece_of(
     let mut offset = 0;
     while offset < expected {
         let length = as_index((expected - offset).min(PIECE as u64));
-        let filled = reader.read_next(&mut buffer[..length])?;
+        let filled = reader.read_piece(offset, &mut buffer[..length])?;
         if filled < length {
             let kind = ChainFaultKind::Size { expected, found: offset + filled as u64 };
             return Err(Fault::Chain(ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }));

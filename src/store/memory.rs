@@ -112,14 +112,13 @@ impl Store for MemoryStore {
 #[derive(Debug)]
 pub(super) struct MemoryReader {
     bytes: Arc<Vec<u8>>,
-    place: usize,
     name: String,
 }
 
 impl MemoryReader {
     /// Reads these bytes; the name is for messages.
     pub(super) fn new(bytes: Arc<Vec<u8>>, name: String) -> Self {
-        MemoryReader { bytes, place: 0, name }
+        MemoryReader { bytes, name }
     }
 }
 
@@ -134,14 +133,6 @@ impl ReadObject for MemoryReader {
         bytes.clear();
         bytes.extend_from_slice(part);
         Ok(())
-    }
-
-    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        let rest = &self.bytes[self.place.min(self.bytes.len())..];
-        let length = rest.len().min(piece.len());
-        piece[..length].copy_from_slice(&rest[..length]);
-        self.place += length;
-        Ok(length)
     }
 }
 

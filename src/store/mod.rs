@@ -408,7 +408,7 @@ fn copy_in_pieces<S: Store + ?Sized>(
     let (mut piece, mut copied) = (vec![0; size], 0);
     let mut writer = destination.writer(to)?;
     while copied < length {
-        let count = reader.read_next(&mut piece)?;
+        let count = reader.read_piece(copied, &mut piece)?;
         if count == 0 {
             let short = std::io::Error::other(format!("{copied} of {length} bytes were copied"));
             return Err(StoreError::Io { action: "copy", object: object(), source: short });

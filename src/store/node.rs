@@ -463,7 +463,7 @@ impl Node {
         let mut bytes = Vec::new();
         if let Some(mut reader) = self.store.open(&self.prefix, u64::MAX)? {
             bytes.resize(most.min(usize::try_from(reader.length()).unwrap_or(most)), 0);
-            let length = reader.read_next(&mut bytes)?;
+            let length = reader.read_piece(0, &mut bytes)?;
             bytes.truncate(length);
         }
         Ok(bytes)

@@ -15,12 +15,31 @@ pub trait ReadObject: Debug + Send + Sync {
     /// Reads `length` bytes from `offset` into `bytes` (replaced). The range must lie inside the object.
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError>;
 
-    /// Reads the next bytes of the object into `piece`, as many as fit; how many were read (0 at the end).
-    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError>;
+    /// Reads the bytes from `offset` on into `piece`, as many as fit; how many were read (0 at the end). Who reads all of an
+    /// object does so in order: a store that has its checksum proves it then.
+    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {
+        copy_piece(self, offset, piece)
+    }
 
     /// Tells that parts will be read soon, by their first bytes and lengths: those that are near each other come together.
     /// They are made only where that is of use.
     fn prefetch(&self, _parts: &dyn Fn() -> Vec<(u64, u64)>) {}
+}
+
+/// Reads a piece of an object by [`ReadObject::read_at`].
+pub(super) fn copy_piece<R: ReadObject + ?Sized>(
+    reader: &R,
+    offset: u64,
+    piece: &mut [u8],
+) -> Result<usize, StoreError> {
+    let left = usize::try_from(reader.length().saturating_sub(offset)).unwrap_or(usize::MAX);
+    let count = left.min(piece.len());
+    if count > 0 {
+        let mut bytes = Vec::new();
+        reader.read_at(offset, count as u64, &mut bytes)?;
+        piece[..count].copy_from_slice(&bytes);
+    }
+    Ok(count)
 }
 
 /// An object that is read in parts.
@@ -32,14 +51,12 @@ pub(super) struct PartReader {
     reader: ObjectReader,
     offset: u64,
     length: u64,
-    /// What was read of it in order.
-    place: u64,
 }
 
 impl PartReader {
     /// `length` bytes from `offset`, all of which the object must have.
     pub(super) fn new(reader: ObjectReader, offset: u64, length: u64) -> Self {
-        PartReader { reader, offset, length, place: 0 }
+        PartReader { reader, offset, length }
     }
 }
 
@@ -53,16 +70,6 @@ impl ReadObject for PartReader {
         let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
         let offset = if is_inside { self.offset + offset } else { u64::MAX };
         self.reader.read_at(offset, length, bytes)
-    }
-
-    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        let left = self.length.saturating_sub(self.place);
-        let count = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
-        let mut bytes = Vec::new();
-        self.reader.read_at(self.offset + self.place, count as u64, &mut bytes)?;
-        piece[..count].copy_from_slice(&bytes);
-        self.place += count as u64;
-        Ok(count)
     }
 }
 

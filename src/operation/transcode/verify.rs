@@ -223,7 +223,7 @@ fn same_bytes(
     b.resize(PIECE, 0);
     let mut bytes = 0;
     loop {
-        let (read, back) = (source.read_next(a)?, written.read_next(b)?);
+        let (read, back) = (source.read_piece(bytes, a)?, written.read_piece(bytes, b)?);
         bytes += read as u64;
         if a[..read] != b[..back] {
             return Ok((false, bytes));

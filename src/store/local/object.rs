@@ -1,7 +1,7 @@
 //! Files that are read and written in parts.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -31,8 +31,17 @@ impl ReadObject for FileReader {
         self.file.read_exact_at(bytes, offset).map_err(io_error("read", &self.path))
     }
 
-    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        fill(&mut self.file, piece, &self.path)
+    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {
+        let mut filled = 0;
+        while filled < piece.len() {
+            match self.file.read_at(&mut piece[filled..], offset.saturating_add(filled as u64)) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(io_error("read", &self.path)(error)),
+            }
+        }
+        Ok(filled)
     }
 }
 
@@ -56,20 +65,6 @@ impl WriteObject for FileWriter {
     fn finish(self: Box<Self>) -> Result<(), StoreError> {
         Ok(())
     }
-}
-
-/// Reads until the buffer is full or the file ends; how many bytes were read.
-pub(super) fn fill(file: &mut File, buffer: &mut [u8], path: &Path) -> Result<usize, StoreError> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(io_error("read", path)(error)),
-        }
-    }
-    Ok(filled)
 }
 
 /// Writes bytes to a file; all of them, or it is an error.

@@ -68,7 +68,7 @@ fn objects_are_inline_or_whole_files_or_parts_of_them() {
         reader.read_at(1, 2, &mut part).unwrap();
         assert_eq!(part, expected.as_bytes()[1..3]);
         assert!(reader.read_at(reader.length() - 1, 2, &mut part).is_err());
-        while let count @ 1.. = reader.read_next(&mut piece).unwrap() {
+        while let count @ 1.. = reader.read_piece(all.len() as u64, &mut piece).unwrap() {
             all.extend_from_slice(&piece[..count]);
         }
         assert_eq!((all.len() as u64, &all[..]), (reader.length(), expected.as_bytes()));

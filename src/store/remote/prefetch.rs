@@ -130,8 +130,6 @@ pub(super) struct RemoteReader {
     first: Arc<Stretch>,
     /// Held while planned bytes come.
     state: Mutex<State>,
-    /// Where the next piece begins.
-    place: u64,
 }
 
 #[derive(Debug, Default)]
@@ -196,7 +194,7 @@ impl RemoteReader {
     pub(super) fn new(client: Arc<Client>, key: String, fetched: GetResult) -> Self {
         let GetResult { offset, bytes, object_bytes: length, version } = fetched;
         let first = Arc::new(Stretch { offset, bytes });
-        RemoteReader { client, key, length, version, first, state: Mutex::default(), place: 0 }
+        RemoteReader { client, key, length, version, first, state: Mutex::default() }
     }
 
     /// Asks for the first pieces of the plan, as far as that is done ahead.
@@ -311,23 +309,23 @@ impl ReadObject for RemoteReader {
         self.ask(&mut state);
     }
 
-    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        let mut filled = 0;
-        while filled < piece.len() && self.place < self.length {
-            let known = if self.first.from(self.place, 1).is_some() {
+    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {
+        let (mut filled, mut place) = (0, offset);
+        while filled < piece.len() && place < self.length {
+            let known = if self.first.from(place, 1).is_some() {
                 Some(self.first.clone())
             } else {
-                held(&self.state).kept(self.place, 1)
+                held(&self.state).kept(place, 1)
             };
             // What has come is not asked for again with what is before it.
-            let end = if self.place < self.first.offset { self.first.offset } else { self.length };
-            let length = (end - self.place).min((piece.len() - filled) as u64);
-            let stretch = known.map_or_else(|| self.stretch(self.place, length), Ok)?;
-            let come = stretch.from(self.place, 1).unwrap_or_default();
+            let end = if place < self.first.offset { self.first.offset } else { self.length };
+            let length = (end - place).min((piece.len() - filled) as u64);
+            let stretch = known.map_or_else(|| self.stretch(place, length), Ok)?;
+            let come = stretch.from(place, 1).unwrap_or_default();
             let count = come.len().min(piece.len() - filled);
             piece[filled..filled + count].copy_from_slice(&come[..count]);
-            (filled, self.place) = (filled + count, self.place + count as u64);
-            held(&self.state).end = self.place;
+            (filled, place) = (filled + count, place + count as u64);
+            held(&self.state).end = place;
         }
         Ok(filled)
     }

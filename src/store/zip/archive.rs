@@ -8,7 +8,7 @@ use once_cell::sync::OnceCell;
 
 use super::directory::{Directory, LOCAL_HEADER_BYTES, Member, Method};
 use crate::store::node::object_name;
-use crate::store::object::part;
+use crate::store::object::{copy_piece, part};
 use crate::store::sorted_keys::SortedKeys;
 use crate::store::{Key, Node, ObjectReader, Part, ReadObject, StoreError};
 
@@ -203,15 +203,14 @@ pub(super) struct MemberReader {
     start: OnceCell<u64>,
     /// All of one that is compressed.
     whole: OnceCell<Vec<u8>>,
-    /// What is read next in order, and the checksum of what is before it.
-    next: u64,
+    /// The checksum of what was read in order.
     crc: Crc,
 }
 
 impl MemberReader {
     pub(super) fn new(archive: Arc<Archive>, member: Member) -> Self {
         let (start, whole) = (OnceCell::new(), OnceCell::new());
-        MemberReader { archive, member, start, whole, next: 0, crc: Crc::new() }
+        MemberReader { archive, member, start, whole, crc: Crc::new() }
     }
 }
 
@@ -242,20 +241,12 @@ impl ReadObject for MemberReader {
     }
 
     /// The last bytes come only if the checksum of all is right.
-    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
-        let left = self.member.bytes.saturating_sub(self.next);
-        let length = left.min(piece.len() as u64);
-        if length == 0 {
-            return Ok(0);
-        }
-        let mut bytes = Vec::new();
-        self.read_at(self.next, length, &mut bytes)?;
-        piece[..bytes.len()].copy_from_slice(&bytes);
-        self.crc.update(&bytes);
-        self.next += length;
-        if self.next == self.member.bytes {
+    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {
+        let count = copy_piece(self, offset, piece)?;
+        self.crc.update(&piece[..count]);
+        if count > 0 && offset + count as u64 == self.member.bytes {
             self.archive.check_crc(&self.member, self.crc.sum())?;
         }
-        Ok(bytes.len())
+        Ok(count)
     }
 }

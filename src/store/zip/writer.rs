@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -117,7 +117,7 @@ impl ZipWriter {
         let (mut place, mut copied, mut crc) = (self.place(key, bytes), 0, Crc::new());
         while copied < bytes {
             let most = usize::try_from(bytes - copied).unwrap_or(PIECE).min(PIECE);
-            let count = reader.read_next(&mut piece[..most])?;
+            let count = reader.read_piece(copied, &mut piece[..most])?;
             if count == 0 {
                 let short = io::Error::other(format!("{copied} of {bytes} bytes were copied"));
                 return Err(io_error("write", &self.path)(short));
@@ -203,11 +203,10 @@ impl WriteObject for MemberWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<(), StoreError> {
-        let Some(FileWriter { mut file, path }) = self.spool else {
+        let Some(FileWriter { file, path }) = self.spool else {
             return self.zip.put(&self.key, &self.held);
         };
-        let length = file.seek(SeekFrom::End(0)).and_then(|length| file.rewind().map(|()| length));
-        let length = length.map_err(io_error("read", &path))?;
+        let length = file.metadata().map_err(io_error("read", &path))?.len();
         self.zip.copy(&self.key, Box::new(FileReader { file, length, path })).map(drop)
     }
 }

@@ -24,10 +24,10 @@ impl ReadObject for FaultyPart<ObjectReader> {
         self.faults.call(Call::Read, &self.name, || self.inner.read_at(offset, length, bytes), || ())
     }
 
-    fn read_next(&mut self, piece: &mut [u8]) -> Result<usize, StoreError> {
+    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {
         // From its beginning to its end.
         self.faults.hear(Heard::Read(self.name.clone(), Part::Whole));
-        self.faults.call(Call::Read, &self.name, || self.inner.read_next(piece), || ())
+        self.faults.call(Call::Read, &self.name, || self.inner.read_piece(offset, piece), || ())
     }
 }
 
