@@ -94,6 +94,15 @@ impl StoreError {
         matches!(self, StoreError::Remote(error) if error.is_refused)
     }
 
+    /// An error where an object of `found` bytes, or what is wanted of one, has more than `bound`.
+    pub(super) fn check_size(
+        found: u64,
+        bound: u64,
+        object: impl FnOnce() -> String,
+    ) -> Result<(), StoreError> {
+        if found <= bound { Ok(()) } else { Err(StoreError::TooLarge { object: object(), found, bound }) }
+    }
+
     /// The error of `length` bytes from `offset` of an object that has fewer.
     pub(super) fn too_short(object: String, found: u64, (offset, length): (u64, u64)) -> Self {
         StoreError::TooShort { object, found, end: offset.saturating_add(length) }

@@ -323,9 +323,7 @@ impl Part {
     /// The same of an object of this name that must have all of it, and at most `most` bytes of which are wanted.
     fn of(self, object_bytes: u64, most: u64, name: impl Fn() -> String) -> Result<(u64, u64), StoreError> {
         let (offset, length) = self.within(object_bytes);
-        if length > most {
-            return Err(StoreError::TooLarge { object: name(), found: length, bound: most });
-        }
+        StoreError::check_size(length, most, &name)?;
         if offset.checked_add(length).is_none_or(|end| end > object_bytes) {
             return Err(StoreError::too_short(name(), object_bytes, (offset, length)));
         }
@@ -398,12 +396,9 @@ fn copy_in_pieces<S: Store + ?Sized>(
         destination.put(to, &bytes, Put::Plain)?;
         return Ok(Some(bytes.len() as u64));
     }
-    let object = || source.shown(from);
     let Some(mut reader) = source.open(from, most)? else { return Ok(None) };
     let length = reader.length();
-    if length > most {
-        return Err(StoreError::TooLarge { object: object(), found: length, bound: most });
-    }
+    StoreError::check_size(length, most, || source.shown(from))?;
     let size = usize::try_from(length).unwrap_or(PIECE).clamp(1, PIECE);
     let (mut piece, mut copied) = (vec![0; size], 0);
     let mut writer = destination.writer(to)?;
@@ -411,7 +406,7 @@ fn copy_in_pieces<S: Store + ?Sized>(
         let count = reader.read_piece(copied, &mut piece)?;
         if count == 0 {
             let short = std::io::Error::other(format!("{copied} of {length} bytes were copied"));
-            return Err(StoreError::Io { action: "copy", object: object(), source: short });
+            return Err(StoreError::Io { action: "copy", object: source.shown(from), source: short });
         }
         writer.append(&piece[..count])?;
         copied += count as u64;

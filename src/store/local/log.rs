@@ -84,13 +84,7 @@ impl Log for LogFile {
 
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
         let found = self.file.metadata().map_err(io_error("read", &self.path))?.len();
-        if found > max_bytes {
-            return Err(StoreError::TooLarge {
-                object: self.path.display().to_string(),
-                found,
-                bound: max_bytes,
-            });
-        }
+        StoreError::check_size(found, max_bytes, || self.path.display().to_string())?;
         self.read_beginning(max_bytes)
     }
 

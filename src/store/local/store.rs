@@ -81,10 +81,6 @@ fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
     Ok(Some((file, metadata)))
 }
 
-fn too_large(path: &Path, found: u64, bound: u64) -> StoreError {
-    StoreError::TooLarge { object: path.display().to_string(), found, bound }
-}
-
 impl LocalStore {
     /// The store in a folder; nothing is read.
     pub fn new(root: impl Into<PathBuf>) -> Self {
@@ -234,9 +230,7 @@ impl Store for LocalStore {
             return Ok(None);
         };
         let length = metadata.len();
-        if length > most {
-            return Err(too_large(&from, length, most));
-        }
+        StoreError::check_size(length, most, || from.display().to_string())?;
         let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
         let copied = copy(&mut reader, &mut writer, length).map_err(io_error("copy", &from))?;
         if copied == length {

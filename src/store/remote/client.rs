@@ -163,10 +163,11 @@ impl Client {
     /// Reads a part of an object; `None` where it is absent.
     pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<GetResult>, StoreError> {
         let GetRequest { key, part, most, version, .. } = wanted;
-        let too_large = |found| StoreError::TooLarge { object: self.shown(key), found, bound: most };
+        if let Part::Range { length, .. } = part {
+            StoreError::check_size(length, most, || self.shown(key))?;
+        }
         let (bound, range) = match part {
             Part::Whole => (most, None),
-            Part::Range { length, .. } if length > most => return Err(too_large(length)),
             Part::Range { length: 0, .. } | Part::Last(0) => return Ok(self.size(key).await?.map(empty)),
             Part::Range { offset, length } => {
                 (u64::MAX, Some(GetRange::Bounded(offset..offset.saturating_add(length))))
@@ -226,13 +227,11 @@ impl Client {
         }
         let length = answer.body.len() as u64;
         let object_bytes = answer.object_bytes.unwrap_or(length);
+        if matches!(part, Part::Range { length: wanted, .. } if length < wanted) {
+            return Err(self.ends_before(key, part, Some(object_bytes)));
+        }
+        StoreError::check_size(length, most, || self.shown(key))?;
         let offset = match part {
-            Part::Range { length: wanted, .. } if length < wanted => {
-                return Err(self.ends_before(key, part, Some(object_bytes)));
-            }
-            _ if length > most => {
-                return Err(StoreError::TooLarge { object: self.shown(key), found: length, bound: most });
-            }
             Part::Whole => 0,
             Part::Range { offset, .. } => offset,
             Part::Last(_) => object_bytes.saturating_sub(length),

@@ -60,13 +60,7 @@ impl RemoteStore {
         let client = source.client()?;
         client.writes.finish_of(from.as_str())?;
         let Some(bytes) = source.size_among_others(from)? else { return Ok(None) };
-        if bytes > most {
-            return Err(StoreError::TooLarge {
-                object: client.shown(from.as_str()),
-                found: bytes,
-                bound: most,
-            });
-        }
+        StoreError::check_size(bytes, most, || client.shown(from.as_str()))?;
         let (client, key) = self.changing("copy", to)?;
         let copy = Copy { client: client.clone(), from: from.as_str().to_owned(), to: key.clone(), bytes };
         let (copies, is_copied) =

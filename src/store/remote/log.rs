@@ -65,10 +65,6 @@ impl RemoteLog {
         self.parts.push((key, length));
         Ok(())
     }
-
-    fn length(&self) -> u64 {
-        self.parts.iter().fold(0_u64, |total, (_, bytes)| total.saturating_add(*bytes))
-    }
 }
 
 impl Log for RemoteLog {
@@ -100,10 +96,8 @@ impl Log for RemoteLog {
     }
 
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
-        let (object, found) = (self.client.shown(&self.key), self.length());
-        if found > max_bytes {
-            return Err(StoreError::TooLarge { object, found, bound: max_bytes });
-        }
+        let found = self.parts.iter().fold(0_u64, |total, (_, bytes)| total.saturating_add(*bytes));
+        StoreError::check_size(found, max_bytes, || self.client.shown(&self.key))?;
         // Nothing where its first object is not there, which goes first where a log is removed: what was done since may be
         // removed, too.
         let begins = self.parts.first().is_some_and(|(first, _)| first.ends_with("/00000000"));

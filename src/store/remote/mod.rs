@@ -141,13 +141,10 @@ impl RemoteStore {
         let Some(come) = client.take(key, Some(part)) else {
             return client.wait(client.fetch(GetRequest { key, part, most, of, version: None }));
         };
-        match come? {
-            Some(GetResult { bytes, .. }) if bytes.len() as u64 > most => {
-                let (object, found) = (client.shown(key), bytes.len() as u64);
-                Err(StoreError::TooLarge { object, found, bound: most })
-            }
-            come => Ok(come),
-        }
+        let come = come?;
+        let found = come.as_ref().map_or(0, |come| come.bytes.len() as u64);
+        StoreError::check_size(found, most, || client.shown(key))?;
+        Ok(come)
     }
 
     /// Writes an object where there is none.

@@ -110,10 +110,7 @@ impl Store for StagedZip {
         most: u64,
     ) -> Result<Option<u64>, StoreError> {
         let Some(reader) = source.open(from, most)? else { return Ok(None) };
-        let (found, object) = (reader.length(), source.shown(from));
-        if found > most {
-            return Err(StoreError::TooLarge { object, found, bound: most });
-        }
+        StoreError::check_size(reader.length(), most, || source.shown(from))?;
         self.zip()?.copy(to, reader).map(Some)
     }
 
