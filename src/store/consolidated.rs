@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::entry::EntryKind;
-use super::sorted_keys::{SortedKeys, is_below, kind_in};
+use super::sorted_keys::{SortedKeys, is_below};
 use super::{Depth, Entry, Key, Node, ObjectReader, Part, Store, StoreError};
 
 /// What of the copies counts.
@@ -52,7 +52,7 @@ impl ConsolidatedView {
         if self.scope != ConsolidatedScope::Documents || !NAMES.contains(&name) || !self.tells(&folder) {
             return false;
         }
-        kind_in(&self.documents, &folder) == Some(EntryKind::Folder)
+        self.documents.kind(&folder) == Some(EntryKind::Folder)
     }
 
     /// Whether the copies tell what a folder holds.
@@ -103,17 +103,16 @@ impl Store for ConsolidatedView {
         depth: Depth,
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let prefix = if below.is_root() { String::new() } else { format!("{}/", below.as_str()) };
         if depth == Depth::All || !self.tells(below) {
             return self.inner.list(below, depth, each);
         }
-        let keys = self.documents.range(prefix.clone()..).map(|(key, _)| key.as_str());
-        let keys: Vec<&str> = keys.take_while(|key| key.starts_with(&prefix)).collect();
-        if self.abilities().lists && !keys.iter().any(|key| key[prefix.len()..].contains('/')) {
+        let prefix = below.prefix();
+        let mut names = self.documents.keys_from(&prefix).map_while(|(key, _)| key.strip_prefix(&prefix));
+        if self.abilities().lists && !names.any(|name| name.contains('/')) {
             // No node lies below: of what else does, such as the chunks of an array, the copies know nothing.
             return self.inner.list(below, depth, each);
         }
-        keys.list(below, depth, each);
+        self.documents.list(below, depth, each);
         Ok(())
     }
 

@@ -62,6 +62,11 @@ impl<'a> Key<'a> {
         })
     }
 
+    /// With what the keys below it begin.
+    pub(super) fn prefix(&self) -> String {
+        if self.is_root() { String::new() } else { format!("{}/", self.0) }
+    }
+
     /// Whether it is the store itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()

@@ -8,7 +8,7 @@ use super::entry::EntryKind;
 use super::log::NoLog;
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject, part};
-use super::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
+use super::sorted_keys::{SortedKeys, remove_from};
 use super::{Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Store, StoreError, Tree};
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
@@ -57,7 +57,7 @@ impl Store for MemoryStore {
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        Ok(kind_in(&held(&self.objects), key))
+        Ok(held(&self.objects).kind(key))
     }
 
     fn list(
@@ -67,8 +67,8 @@ impl Store for MemoryStore {
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         // Not while the store is locked: `each` may use it.
-        let keys = keys_below(&held(&self.objects), below);
-        keys.list(&Key::ROOT, depth, each);
+        let entries = held(&self.objects).entries(below, depth);
+        let _ = entries.iter().try_for_each(|(name, kind)| each(Entry::new(name, *kind)));
         Ok(())
     }
 

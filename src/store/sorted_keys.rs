@@ -1,71 +1,51 @@
-//! Keys in their order, as files have them that are stores: what stands at a key, and what lies below one.
+//! Keys in their order, as stores that are files or memory have them: what stands at a key, and what lies below one.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 
 use super::entry::EntryKind;
 use super::{Depth, Entry, Key, Tree};
 
-/// The keys of a file that is a store.
+/// The keys of a store.
 pub(super) trait SortedKeys {
-    /// The key at a place; `None` behind the last.
-    fn key(&self, place: usize) -> Option<&str>;
-
-    /// The place of the first key that is not less than a text.
-    fn first_from(&self, text: &str) -> usize;
-
-    /// Whether the key at a place is that of a folder, which may be empty.
-    fn is_folder(&self, _place: usize) -> bool {
-        false
-    }
+    /// The keys that are not less than a text, and whether each is that of a folder, which may be empty.
+    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s, Self>;
 
     /// Names that are no keys, as well as they can be shown.
     fn unnamed(&self) -> &[String] {
         &[]
     }
 
-    /// The place of a key.
-    fn place_of(&self, key: &str) -> Option<usize> {
-        Some(self.first_from(key)).filter(|place| self.key(*place) == Some(key))
-    }
-
-    /// Whether anything lies below a key.
+    /// Whether anything lies below a key; `""`: the root.
     fn holds_below(&self, folder: &str) -> bool {
-        let prefix = format!("{folder}/");
-        self.key(self.first_from(&prefix)).is_some_and(|first| first.starts_with(&prefix))
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        self.keys_from(&prefix).next().is_some_and(|(first, _)| first.starts_with(&prefix))
     }
 
-    /// What stands at a key.
+    /// What stands at a key ; at the root a folder, if there is any key.
     fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
-        if key.is_root() {
-            return Some(EntryKind::Folder);
-        }
-        match self.place_of(key.as_str()) {
-            Some(place) if !self.is_folder(place) => Some(EntryKind::File),
-            Some(_) => Some(EntryKind::Folder),
-            None => self.holds_below(key.as_str()).then_some(EntryKind::Folder),
+        match self.keys_from(key.as_str()).next() {
+            Some((first, false)) if first == key.as_str() => Some(EntryKind::File),
+            Some((first, true)) if first == key.as_str() => Some(EntryKind::Folder),
+            _ => self.holds_below(key.as_str()).then_some(EntryKind::Folder),
         }
     }
 
     /// Gives what lies below a key to `each`, until that breaks off.
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>) {
-        let prefix = if below.is_root() { String::new() } else { format!("{}/", below.as_str()) };
-        if below.is_root() {
-            for name in self.unnamed() {
-                if each(Entry::new(name, EntryKind::Unnamed)).is_break() {
-                    return;
-                }
+        let prefix = below.prefix();
+        for name in self.unnamed().iter().filter(|_| below.is_root()) {
+            if each(Entry::new(name, EntryKind::Unnamed)).is_break() {
+                return;
             }
         }
-        let mut place = self.first_from(&prefix);
-        while let Some(key) = self.key(place) {
+        let mut keys = self.keys_from(&prefix);
+        while let Some((key, is_folder)) = keys.next() {
             let Some(name) = key.strip_prefix(&prefix) else { return };
-            let is_folder = self.is_folder(place);
-            place += 1;
             let entry = match name.split_once('/').filter(|_| depth == Depth::Folder) {
                 Some((folder, _)) => {
                     // `0` follows `/`: behind all that lies in the folder.
-                    place = self.first_from(&format!("{prefix}{folder}0"));
+                    keys = self.keys_from(&format!("{prefix}{folder}0"));
                     Entry::new(folder, EntryKind::Folder)
                 }
                 // One that holds something is found by that.
@@ -78,40 +58,28 @@ pub(super) trait SortedKeys {
             }
         }
     }
+
+    /// What lies below a key, where it may not be held while others see it.
+    fn entries(&self, below: &Key<'_>, depth: Depth) -> Vec<(String, EntryKind)> {
+        let mut found = Vec::new();
+        self.list(below, depth, &mut |entry| {
+            found.push((entry.name.to_owned(), entry.kind));
+            ControlFlow::Continue(())
+        });
+        found
+    }
 }
 
-impl<T: AsRef<str>> SortedKeys for Vec<T> {
-    fn key(&self, place: usize) -> Option<&str> {
-        self.get(place).map(AsRef::as_ref)
-    }
-
-    fn first_from(&self, text: &str) -> usize {
-        self.partition_point(|key| key.as_ref() < text)
+impl<V> SortedKeys for BTreeMap<String, V> {
+    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s, V> {
+        let from = (Bound::Included(text), Bound::Unbounded);
+        self.range::<str, _>(from).map(|(key, _)| (key.as_str(), false))
     }
 }
 
 /// Whether a key lies below another.
 pub(super) fn is_below(key: &str, folder: &str) -> bool {
     folder.is_empty() || key.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-}
-
-/// The keys of a map below another key, without it.
-pub(super) fn keys_below<V>(map: &BTreeMap<String, V>, folder: &Key<'_>) -> Vec<String> {
-    let start = if folder.is_root() { 0 } else { folder.as_str().len() + 1 };
-    let below = map.range(folder.as_str().to_owned()..).map(|(key, _)| key);
-    // Between a folder and what lies in it there may be others: `a`, `a.b`, `a/b`.
-    let below = below.take_while(|key| key.starts_with(folder.as_str()));
-    below.filter(|key| is_below(key, folder.as_str())).map(|key| key[start..].to_owned()).collect()
-}
-
-/// What stands at a key of a map.
-pub(super) fn kind_in<V>(map: &BTreeMap<String, V>, key: &Key<'_>) -> Option<EntryKind> {
-    if map.contains_key(key.as_str()) {
-        return Some(EntryKind::File);
-    }
-    let prefix = if key.is_root() { String::new() } else { format!("{}/", key.as_str()) };
-    let first = map.range(prefix.clone()..).next();
-    first.is_some_and(|(first, _)| first.starts_with(&prefix)).then_some(EntryKind::Folder)
 }
 
 /// Removes the objects of a map at or below a key; whether there were any.

@@ -46,17 +46,15 @@ struct References {
 
 impl References {
     fn find(&self, key: &str) -> Option<&Reference> {
-        self.place_of(key).and_then(|place| self.by_key.get(place)).map(|(_, reference)| reference)
+        let place = self.by_key.binary_search_by(|(other, _)| (**other).cmp(key)).ok()?;
+        self.by_key.get(place).map(|(_, reference)| reference)
     }
 }
 
 impl SortedKeys for References {
-    fn key(&self, place: usize) -> Option<&str> {
-        self.by_key.get(place).map(|(key, _)| &**key)
-    }
-
-    fn first_from(&self, text: &str) -> usize {
-        self.by_key.partition_point(|(key, _)| &**key < text)
+    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s> {
+        let first = self.by_key.partition_point(|(key, _)| &**key < text);
+        self.by_key[first..].iter().map(|(key, _)| (&**key, false))
     }
 
     fn unnamed(&self) -> &[String] {
@@ -93,7 +91,7 @@ impl ReferenceStore {
         let Some(opened) = self.opened()? else { return Ok(None) };
         match opened.find(key.as_str()) {
             Some(reference) => Ok(Some((reference, &opened.targets))),
-            None if opened.kind(key).is_some() => {
+            None if key.is_root() || opened.kind(key).is_some() => {
                 Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" })
             }
             None => Ok(None),
@@ -189,6 +187,7 @@ impl Store for ReferenceStore {
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
         match self.opened()? {
+            Some(_) if key.is_root() => Ok(Some(EntryKind::Folder)),
             Some(opened) => Ok(opened.kind(key)),
             None if key.is_root() => self.file.kind_behind_links(),
             None => Ok(None),

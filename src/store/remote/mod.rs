@@ -170,7 +170,7 @@ impl RemoteStore {
     fn listed_sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
         let (least, greatest) = (names.iter().min().unwrap_or(&""), names.iter().max().unwrap_or(&""));
         let in_common = least.chars().zip(greatest.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a);
-        let below = prefix_of(folder);
+        let below = folder.prefix();
         let prefix: String = below.chars().chain(in_common).collect();
         let by_folder = !names.iter().any(|name| name.contains('/'));
         let mut known: HashMap<&str, Option<u64>> = names.iter().map(|name| (*name, None)).collect();
@@ -198,11 +198,6 @@ impl RemoteStore {
         client.writes.finish()?;
         client.pages(listed, visit)
     }
-}
-
-/// With what the keys below another begin.
-fn prefix_of(below: &Key<'_>) -> String {
-    if below.is_root() { String::new() } else { format!("{}/", below.as_str()) }
 }
 
 impl Store for RemoteStore {
@@ -260,7 +255,7 @@ impl Store for RemoteStore {
         let client = self.client()?;
         client.writes.finish()?;
         // Both are asked for at once.
-        let below = prefix_of(key);
+        let below = key.prefix();
         let (inside, first) = client.wait(join(client.first_key(&below), client.first_key(key.as_str())));
         if inside?.is_some() {
             return Ok(Some(EntryKind::Folder));
@@ -274,7 +269,7 @@ impl Store for RemoteStore {
         depth: Depth,
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let prefix = prefix_of(below);
+        let prefix = below.prefix();
         let listed =
             ListRequest { prefix: &prefix, by_folder: depth == Depth::Folder, ..ListRequest::default() };
         self.pages(listed, |page| {
@@ -391,11 +386,11 @@ impl Store for RemoteStore {
 
 impl Network for RemoteStore {
     fn tells_keys(&self, below: &Key<'_>) -> bool {
-        self.abilities().lists && !self.used().is_some_and(|client| client.refuses_to_list(&prefix_of(below)))
+        self.abilities().lists && !self.used().is_some_and(|client| client.refuses_to_list(&below.prefix()))
     }
 
     fn num_refused(&self, below: &Key<'_>) -> u64 {
-        self.used().map_or(0, |client| client.num_refused(&prefix_of(below)))
+        self.used().map_or(0, |client| client.num_refused(&below.prefix()))
     }
 
     fn refused_is_absent(&self) -> bool {

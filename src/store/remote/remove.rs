@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 
 use futures_util::future::join_all;
 
+use super::RemoteStore;
 use super::address::Kind;
 use super::client::{Client, ListRequest};
-use super::{RemoteStore, prefix_of};
 use crate::store::{Key, StoreError};
 
 /// Objects that one request removes at the most (Amazon S3, `DeleteObjects`).
@@ -21,8 +21,8 @@ impl RemoteStore {
     /// Removes all that lies below a key but what lies below `kept`.
     pub(super) fn remove_all(&self, key: &Key<'_>, kept: Option<&Key<'_>>) -> Result<(), StoreError> {
         self.check_writable("remove", key)?;
-        let (client, prefix) = (self.client()?, prefix_of(key));
-        let kept = kept.map(prefix_of);
+        let (client, prefix) = (self.client()?, key.prefix());
+        let kept = kept.map(Key::prefix);
         let mut keys = Vec::new();
         self.pages(ListRequest { prefix: &prefix, ..ListRequest::default() }, |page| {
             let found = page.objects.into_iter().map(|(key, _)| key);

@@ -42,7 +42,7 @@ impl Archive {
     pub(super) fn member(&self, key: &Key<'_>) -> Result<Option<Member>, StoreError> {
         let key = self.directory.resolve(key);
         match self.directory.find(key.as_str()) {
-            None if self.directory.kind(&key).is_some() => {
+            None if key.is_root() || self.directory.kind(&key).is_some() => {
                 Err(StoreError::NotAFile { object: object_name(&self.name, &key), found: "a folder" })
             }
             found => Ok(found.cloned()),

@@ -289,23 +289,19 @@ impl Directory {
         if begins(key.as_str()) && !has_another() { borrowed() } else { top_key.below(key) }
     }
 
-    /// The member of a key of the file.
-    pub(super) fn find(&self, key: &str) -> Option<&Member> {
-        self.place_of(key).and_then(|place| self.members.get(place))
-    }
-}
-
-impl SortedKeys for Directory {
-    fn key(&self, place: usize) -> Option<&str> {
-        self.members.get(place).map(|member| &*member.name)
-    }
-
     fn first_from(&self, text: &str) -> usize {
         self.members.partition_point(|member| &*member.name < text)
     }
 
-    fn is_folder(&self, place: usize) -> bool {
-        self.members.get(place).is_some_and(|member| member.is_folder)
+    /// The member of a key of the file.
+    pub(super) fn find(&self, key: &str) -> Option<&Member> {
+        self.members.get(self.first_from(key)).filter(|member| &*member.name == key)
+    }
+}
+
+impl SortedKeys for Directory {
+    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s> {
+        self.members[self.first_from(text)..].iter().map(|member| (&*member.name, member.is_folder))
     }
 
     fn unnamed(&self) -> &[String] {

@@ -93,6 +93,7 @@ impl Store for ZipStore {
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
         match self.opened()? {
+            Some(Some(_)) if key.is_root() => Ok(Some(EntryKind::Folder)),
             Some(Some(archive)) => Ok(archive.directory.kind(&archive.directory.resolve(key))),
             Some(None) if key.is_root() => Ok(Some(EntryKind::File)),
             // A link that leads nowhere.
