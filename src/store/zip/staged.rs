@@ -2,15 +2,15 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::node_of_file;
 use super::writer::{MemberEntry, MemberWriter, ZipWriter};
 use crate::store::entry::EntryKind;
 use crate::store::local;
 use crate::store::object::PartReader;
-use crate::store::sorted_keys::{SortedKeys, keys_below, kind_in, remove_from};
+use crate::store::sorted_keys::{SortedKeys, remove_from};
 use crate::store::{
     Depth, Destination, Entry, Key, Modes, Node, ObjectReader, ObjectWriter, Put, Room, Store, StoreError,
     Tree,
@@ -21,7 +21,7 @@ pub(super) fn destination(file: &Path) -> Result<Destination, StoreError> {
     let place = local::resolved(file)?;
     let (run, data) = local::beside(&place);
     let (file, name) = (Node::new(data.as_path()), data.display().to_string());
-    let data = StagedZip { path: data, file, name, mode: AtomicU32::new(0o666), writer: Mutex::default() };
+    let data = StagedZip { writer: Arc::new(ZipWriter::new(data.clone())), path: data, file, name };
     Ok(Destination::Beside { run, data: Node::of(Arc::new(data)), place: node_of_file(Node::new(place)) })
 }
 
@@ -32,29 +32,12 @@ struct StagedZip {
     /// The file at the path, as an object.
     file: Node,
     name: String,
-    /// The permissions of the file, less the umask.
-    mode: AtomicU32,
-    writer: Mutex<Option<Arc<ZipWriter>>>,
+    writer: Arc<ZipWriter>,
 }
 
 impl StagedZip {
-    fn begun(&self) -> MutexGuard<'_, Option<Arc<ZipWriter>>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The file, which is made unless it is there.
-    fn zip(&self) -> Result<Arc<ZipWriter>, StoreError> {
-        let mut writer = self.begun();
-        if let Some(writer) = &*writer {
-            return Ok(writer.clone());
-        }
-        let made = ZipWriter::create(self.path.clone(), self.mode.load(Ordering::Relaxed))?;
-        Ok(writer.insert(Arc::new(made)).clone())
-    }
-
     fn member(&self, key: &Key<'_>) -> Option<MemberEntry> {
-        let writer = self.begun().clone()?;
-        writer.members(|members| members.get(key.as_str()).copied())
+        self.writer.state().members.get(key.as_str()).copied()
     }
 }
 
@@ -74,8 +57,7 @@ impl Store for StagedZip {
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
-        let writer = self.begun().clone();
-        Ok(writer.and_then(|writer| writer.members(|members| kind_in(members, key))))
+        Ok(self.writer.state().members.kind(key))
     }
 
     fn list(
@@ -84,23 +66,22 @@ impl Store for StagedZip {
         depth: Depth,
         each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let keys = self.begun().as_ref().map(|writer| writer.members(|members| keys_below(members, below)));
-        keys.unwrap_or_default().list(&Key::ROOT, depth, each);
+        let entries = self.writer.state().members.entries(below, depth);
+        let _ = entries.iter().try_for_each(|(name, kind)| each(Entry::new(name, *kind)));
         Ok(())
     }
 
     /// One that is to be durable is the last: the file ends with it.
     fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
-        let zip = self.zip()?;
-        zip.put(key, bytes)?;
+        self.writer.put(key, bytes)?;
         if how == Put::Durable {
-            zip.finish()?;
+            self.writer.finish()?;
         }
         Ok(true)
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
-        Ok(Box::new(MemberWriter::new(self.zip()?, key)))
+        Ok(Box::new(MemberWriter::new(self.writer.clone(), key)))
     }
 
     fn copy_from(
@@ -111,12 +92,11 @@ impl Store for StagedZip {
     ) -> Result<Option<u64>, StoreError> {
         let Some(reader) = source.open(from, most)? else { return Ok(None) };
         StoreError::check_size(reader.length(), most, || source.shown(from))?;
-        self.zip()?.copy(to, reader).map(Some)
+        self.writer.copy(to, reader).map(Some)
     }
 
     fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
-        let writer = self.begun().clone();
-        Ok(writer.is_some_and(|writer| writer.members(|members| remove_from(members, key, what))))
+        Ok(remove_from(&mut self.writer.state().members, key, what))
     }
 
     /// The file is made with its first member.
@@ -140,7 +120,7 @@ impl Store for StagedZip {
     }
 
     fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {
-        self.mode.store(modes.file, Ordering::Relaxed);
+        self.writer.mode.store(modes.file, Ordering::Relaxed);
         None
     }
 

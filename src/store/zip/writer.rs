@@ -6,10 +6,11 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flate2::Crc;
+use once_cell::sync::OnceCell;
 
 use super::format::{local_header, write_directory};
 use crate::store::local::{FileReader, FileWriter, io_error};
@@ -25,8 +26,11 @@ const PIECE: usize = 1 << 20;
 /// A zip file being written.
 #[derive(Debug)]
 pub(super) struct ZipWriter {
-    file: File,
+    /// Made with its first member.
+    file: OnceCell<File>,
     path: PathBuf,
+    /// The permissions of the file, less the umask.
+    pub mode: AtomicU32,
     state: Mutex<State>,
     /// A write has failed: the file is not to be finished.
     is_broken: AtomicBool,
@@ -34,11 +38,11 @@ pub(super) struct ZipWriter {
 }
 
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     /// Where the next member goes.
     end: u64,
     /// By name; of one name the last that was written.
-    members: BTreeMap<String, MemberEntry>,
+    pub members: BTreeMap<String, MemberEntry>,
 }
 
 /// A member that has its place.
@@ -52,10 +56,6 @@ pub(super) struct MemberEntry {
     pub crc32: u32,
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Creates a file that is not there; a link of its name is an error.
 fn create_new(path: &Path, mode: u32) -> Result<File, StoreError> {
     let created = OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path);
@@ -63,15 +63,24 @@ fn create_new(path: &Path, mode: u32) -> Result<File, StoreError> {
 }
 
 impl ZipWriter {
-    /// Begins a file that is not there yet.
-    pub(super) fn create(path: PathBuf, mode: u32) -> Result<Self, StoreError> {
-        let file = create_new(&path, mode)?;
-        let (state, is_broken, num_spools) = (Mutex::default(), AtomicBool::new(false), AtomicU64::new(0));
-        Ok(ZipWriter { file, path, state, is_broken, num_spools })
+    /// A file that is not there yet.
+    pub(super) fn new(path: PathBuf) -> Self {
+        let (mode, num_spools) = (AtomicU32::new(0o666), AtomicU64::new(0));
+        let (file, state, is_broken) = (OnceCell::new(), Mutex::default(), AtomicBool::new(false));
+        ZipWriter { file, path, mode, state, is_broken, num_spools }
+    }
+
+    fn file(&self) -> Result<&File, StoreError> {
+        self.file.get_or_try_init(|| create_new(&self.path, self.mode.load(Ordering::Relaxed)))
+    }
+
+    /// The members that are written so far.
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
-        self.file.write_all_at(bytes, offset).map_err(|error| {
+        self.file()?.write_all_at(bytes, offset).map_err(|error| {
             self.is_broken.store(true, Ordering::Relaxed);
             io_error("write", &self.path)(error)
         })
@@ -80,14 +89,14 @@ impl ZipWriter {
     /// Gives a member its place.
     fn place(&self, key: &Key<'_>, bytes: u64) -> MemberEntry {
         let header_bytes = local_header(key.as_str(), bytes, 0).len() as u64;
-        let mut state = held(&self.state);
+        let mut state = self.state();
         let header = state.end;
         state.end += header_bytes + bytes;
         MemberEntry { header, start: header + header_bytes, bytes, crc32: 0 }
     }
 
     fn note(&self, key: &Key<'_>, member: MemberEntry) {
-        held(&self.state).members.insert(key.as_str().to_owned(), member);
+        self.state().members.insert(key.as_str().to_owned(), member);
     }
 
     /// Writes a whole member.
@@ -132,24 +141,19 @@ impl ZipWriter {
         Ok(bytes)
     }
 
-    /// Looks at, or changes, which members there are.
-    pub(super) fn members<R>(&self, look: impl FnOnce(&mut BTreeMap<String, MemberEntry>) -> R) -> R {
-        look(&mut held(&self.state).members)
-    }
-
     /// Ends the file, and makes it durable.
     pub(super) fn finish(&self) -> Result<(), StoreError> {
         if self.is_broken.load(Ordering::Relaxed) {
             return Err(io_error("write", &self.path)(io::Error::other("an earlier write has failed")));
         }
-        let State { end, members } = &*held(&self.state);
+        let State { end, members } = &*self.state();
         let mut at = *end;
         write_directory(members, *end, |piece| {
             self.write_at(piece, at)?;
             at += piece.len() as u64;
             Ok(())
         })?;
-        self.file.sync_all().map_err(io_error("sync", &self.path))
+        self.file()?.sync_all().map_err(io_error("sync", &self.path))
     }
 }
 
@@ -218,9 +222,9 @@ mod tests {
     #[test]
     fn members_beyond_4_gib_are_found() {
         let folder = tempfile::tempdir().unwrap();
-        let zip = ZipWriter::create(folder.path().join("zip"), 0o666).unwrap();
+        let zip = ZipWriter::new(folder.path().join("zip"));
         // A hole, which takes no room.
-        held(&zip.state).end = 5 << 30;
+        zip.state().end = 5 << 30;
         zip.put(&Key::new("c/0").unwrap(), b"1234").unwrap();
         zip.finish().unwrap();
         let node = super::super::node_of_file(crate::store::Node::new(folder.path().join("zip")));
