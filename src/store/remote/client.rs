@@ -304,16 +304,14 @@ impl Client {
     /// The first of all keys that begin with `prefix`.
     pub(super) async fn first_key(&self, prefix: &str) -> Result<Option<String>, StoreError> {
         let listed = ListRequest { prefix, most: Some(1), ..ListRequest::default() };
-        let mut next: Option<String> = None;
-        loop {
-            let page = self.list(listed, next.as_deref()).await?;
-            let first = page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
-            // Some pages are empty, and not the last.
-            if first.is_some() || page.next.is_none() || page.next == next {
-                return Ok(first);
-            }
-            next = page.next;
-        }
+        let mut first = None;
+        // Some pages are empty, and not the last.
+        let visit = |page: Page| {
+            first = page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
+            if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        self.pages(listed, visit).await?;
+        Ok(first)
     }
 
     /// How many objects whose keys begin with `prefix` were refused and count as absent.
@@ -367,14 +365,14 @@ impl Client {
     }
 
     /// Gives each page of a listing to `visit`, until that breaks off.
-    pub(super) fn pages(
+    pub(super) async fn pages(
         &self,
         listed: ListRequest<'_>,
         mut visit: impl FnMut(Page) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let mut next = None;
+        let mut next: Option<String> = None;
         loop {
-            let mut page = self.wait(self.list(listed, next.as_deref()))?;
+            let mut page = self.list(listed, next.as_deref()).await?;
             let following = page.next.take();
             let is_same = following.is_some() && following == next;
             if visit(page).is_break() || following.is_none() {

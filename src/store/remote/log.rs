@@ -36,10 +36,11 @@ impl RemoteLog {
     /// Finds its objects.
     fn find(&mut self) -> Result<(), StoreError> {
         let (prefix, mut parts) = (format!("{}/", self.key), Vec::new());
-        self.client.pages(ListRequest { prefix: &prefix, ..ListRequest::default() }, |page| {
+        let listed = ListRequest { prefix: &prefix, ..ListRequest::default() };
+        self.client.wait(self.client.pages(listed, |page| {
             parts.extend(page.objects);
             ControlFlow::Continue(())
-        })?;
+        }))?;
         parts.sort();
         self.parts = parts;
         Ok(())

@@ -196,7 +196,7 @@ impl RemoteStore {
     ) -> Result<(), StoreError> {
         let client = self.client()?;
         client.writes.finish()?;
-        client.pages(listed, visit)
+        client.wait(client.pages(listed, visit))
     }
 }
 
