@@ -16,7 +16,7 @@ use super::change::PutOutcome;
 use super::client::Client;
 use super::runtime::held;
 use super::service::seconds;
-use crate::store::{Asker, Holding, StoreError, machine};
+use crate::store::{Asker, Holding, Lock, StoreError, machine};
 
 /// A lock whose holder gave no sign for so many seconds is anybody's.
 const EXPIRES_AFTER: u64 = 60;
@@ -40,15 +40,6 @@ pub(super) const LOST_HELP: &str = "see which runs write there; one goes on with
 pub(super) struct RemoteLock {
     owner: Arc<LockOwner>,
     renewing: JoinHandle<()>,
-}
-
-/// What became of asking for a lock.
-#[derive(Debug)]
-pub(super) enum LockOutcome {
-    Ours(RemoteLock),
-    Elsewhere(Holding),
-    /// The server takes conditions and does not heed them, or does not take them.
-    Unsupported,
 }
 
 #[derive(Debug)]
@@ -98,12 +89,12 @@ struct LockState {
 }
 
 impl RemoteLock {
-    /// Asks for a lock.
+    /// Asks for a lock. The store has none where the server does not take conditions, or does not heed them.
     pub(super) async fn ask(
         client: Arc<Client>,
         key: String,
         asker: &Asker<'_>,
-    ) -> Result<LockOutcome, StoreError> {
+    ) -> Result<(Lock, Option<RemoteLock>), StoreError> {
         let (id, note) = (machine::unique_name(), asker.note.to_owned());
         let owner = LockOwner {
             client,
@@ -115,7 +106,7 @@ impl RemoteLock {
         };
         for _ in 0..ATTEMPTS {
             match owner.write(PutMode::Create).await? {
-                PutOutcome::Unsupported => return Ok(LockOutcome::Unsupported),
+                PutOutcome::Unsupported => return Ok((Lock::Unsupported, None)),
                 PutOutcome::Done(headers) => {
                     return owner.made(version(&headers), time(&headers, DATE)).await;
                 }
@@ -128,14 +119,14 @@ impl RemoteLock {
                 return owner.made(standing.version, standing.now).await;
             }
             let Some(version) = standing.version.clone().filter(|_| standing.is_free(asker)) else {
-                return Ok(LockOutcome::Elsewhere(standing.holding()));
+                return Ok((standing.holding(), None));
             };
             if let PutOutcome::Done(headers) = owner.write(PutMode::Update(version)).await? {
                 return owner.made(self::version(&headers), time(&headers, DATE)).await;
             }
             // Another was faster.
         }
-        Ok(LockOutcome::Elsewhere(owner.standing().await?.unwrap_or_default().holding()))
+        Ok((owner.standing().await?.unwrap_or_default().holding(), None))
     }
 
     /// Whether another has it by now.
@@ -166,14 +157,14 @@ impl LockOwner {
         mut self,
         mut version: Option<UpdateVersion>,
         now: Option<u64>,
-    ) -> Result<LockOutcome, StoreError> {
+    ) -> Result<(Lock, Option<RemoteLock>), StoreError> {
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
         let (again, elsewhere) =
             join(self.write(PutMode::Create), self.write(PutMode::Update(no_version()))).await;
         if !matches!(again?, PutOutcome::Refused) {
             self.client.delete(&self.key).await?;
-            return Ok(LockOutcome::Unsupported);
+            return Ok((Lock::Unsupported, None));
         }
         self.text.taken = now;
         self.heeds_versions = match elsewhere? {
@@ -201,7 +192,7 @@ impl LockOwner {
                 };
             }
         });
-        Ok(LockOutcome::Ours(RemoteLock { owner, renewing }))
+        Ok((Lock::Held, Some(RemoteLock { owner, renewing })))
     }
 
     pub(super) fn lose(&self) {
@@ -303,11 +294,12 @@ impl LockState {
             || self.text.as_ref().is_some_and(|text| (asker.has_ended)(&text.note))
     }
 
-    fn holding(self) -> Holding {
+    fn holding(self) -> Lock {
         let taken = self.text.as_ref().and_then(|text| text.taken);
         let age = self.now.zip(taken).map(|(now, taken)| now.saturating_sub(taken));
         let expires_after = self.expires_after();
-        Holding { note: self.text.map(|text| text.note).unwrap_or_default(), age, expires_after }
+        let note = self.text.map(|text| text.note).unwrap_or_default();
+        Lock::Elsewhere(Some(Holding { note, age, expires_after }))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::client::{Client, GetRequest, ListRequest};
-use super::lock::{LockOutcome, RemoteLock};
+use super::lock::RemoteLock;
 use crate::store::{Asker, Lock, Log, Part, StoreError};
 
 /// Lines are written after this time at the latest, and after a tenth of the time since the log was opened: so much of its
@@ -73,15 +73,11 @@ impl Log for RemoteLog {
     fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock, StoreError> {
         let folder = self.key.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let asked = RemoteLock::ask(self.client.clone(), format!("{folder}lock"), asker);
-        let lock = match self.client.wait(asked)? {
-            LockOutcome::Ours(lock) => {
-                self.lock = Some(lock);
-                Lock::Held
-            }
-            LockOutcome::Elsewhere(holding) => return Ok(Lock::Elsewhere(Some(holding))),
-            LockOutcome::Unsupported => Lock::Unsupported,
-        };
-        self.find()?;
+        let (lock, own) = self.client.wait(asked)?;
+        self.lock = own;
+        if !matches!(lock, Lock::Elsewhere(_)) {
+            self.find()?;
+        }
         Ok(lock)
     }
 
