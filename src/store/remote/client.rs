@@ -40,6 +40,13 @@ pub(super) struct Stores {
     pub(super) bucket: Option<Arc<dyn Bucket>>,
 }
 
+impl Stores {
+    pub(super) fn of_bucket<T: ObjectStore + Bucket>(bucket: T) -> Self {
+        let bucket = Arc::new(bucket);
+        Stores { objects: bucket.clone(), one_by_one: bucket.clone(), bucket: Some(bucket) }
+    }
+}
+
 /// A bucket or a web server.
 pub(super) struct Client {
     /// As messages name it.

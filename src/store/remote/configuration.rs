@@ -75,12 +75,8 @@ impl HttpConnector for Credentials {
     }
 }
 
-fn credentials_client() -> Result<reqwest::Client, String> {
-    client_builder().timeout(CREDENTIALS).build().map_err(|error| cause(&error))
-}
-
 fn credentials() -> Result<Credentials, String> {
-    credentials_client().map(Credentials)
+    client_builder().timeout(CREDENTIALS).build().map(Credentials).map_err(|error| cause(&error))
 }
 
 /// Of requests for credentials: all others are made again by the service, which gives no error that is tried again.
@@ -220,15 +216,14 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(St
         builder.with_skip_signature(true)
     };
     let builder = builder.with_http_connector(connector);
-    let store = Arc::new(builder.clone().build().map_err(|error| cause(&error))?);
+    let stores = Stores::of_bucket(builder.clone().build().map_err(|error| cause(&error))?);
     let one_by_one = builder.with_disable_bulk_delete(true).build().map_err(|error| cause(&error))?;
-    let stores = Stores { objects: store.clone(), one_by_one: Arc::new(one_by_one), bucket: Some(store) };
-    Ok((stores, !is_signed))
+    Ok((Stores { one_by_one: Arc::new(one_by_one), ..stores }, !is_signed))
 }
 
 /// The region of a bucket of Amazon, which anybody is told.
 fn region_of(bucket: &str) -> Option<String> {
-    let client = credentials_client().ok()?;
+    let Credentials(client) = credentials().ok()?;
     let asked = async { client.head(format!("https://s3.amazonaws.com/{bucket}")).send().await };
     let answer = runtime().ok()?.block_on(asked).ok()?;
     Some(answer.headers().get("x-amz-bucket-region")?.to_str().ok()?.to_owned())
@@ -283,9 +278,8 @@ fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result
         })?;
         builder.with_credentials(built.credentials().clone())
     };
-    let store = Arc::new(builder.with_http_connector(connector).build().map_err(|error| cause(&error))?);
-    let stores = Stores { objects: store.clone(), one_by_one: store.clone(), bucket: Some(store) };
-    Ok((stores, is_anonymous))
+    let built = builder.with_http_connector(connector).build().map_err(|error| cause(&error))?;
+    Ok((Stores::of_bucket(built), is_anonymous))
 }
 
 fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
@@ -318,9 +312,8 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
         let service = format!("{address}/{account}");
         builder = builder.with_use_emulator(false).with_account(account).with_endpoint(service);
     }
-    let store = Arc::new(builder.with_http_connector(connector).build().map_err(|error| cause(&error))?);
-    let stores = Stores { objects: store.clone(), one_by_one: store.clone(), bucket: Some(store) };
-    Ok((stores, is_anonymous))
+    let built = builder.with_http_connector(connector).build().map_err(|error| cause(&error))?;
+    Ok((Stores::of_bucket(built), is_anonymous))
 }
 
 /// What `object_store` would say of a wrong key or signature does not say of what.
