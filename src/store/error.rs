@@ -108,6 +108,12 @@ impl StoreError {
         StoreError::TooShort { object, found, end: offset.saturating_add(length) }
     }
 
+    /// The error of an object that ended while it was copied.
+    pub(super) fn cut_short(object: String, copied: u64, length: u64) -> Self {
+        let source = std::io::Error::other(format!("{copied} of {length} bytes were copied"));
+        StoreError::Io { action: "copy", object, source }
+    }
+
     /// The error of what a store of this kind has not.
     pub(super) fn unsupported(action: &'static str, object: String) -> Self {
         StoreError::Io { action, object, source: std::io::ErrorKind::Unsupported.into() }

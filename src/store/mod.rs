@@ -405,8 +405,7 @@ fn copy_in_pieces<S: Store + ?Sized>(
     while copied < length {
         let count = reader.read_piece(copied, &mut piece)?;
         if count == 0 {
-            let short = std::io::Error::other(format!("{copied} of {length} bytes were copied"));
-            return Err(StoreError::Io { action: "copy", object: source.shown(from), source: short });
+            return Err(StoreError::cut_short(source.shown(from), copied, length));
         }
         writer.append(&piece[..count])?;
         copied += count as u64;

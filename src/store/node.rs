@@ -174,14 +174,15 @@ impl Node {
     /// folder for temporary files; of a zip file, beside that. Nothing is touched.
     pub fn scratch(&self, name: &str) -> Option<Node> {
         if self.abilities().is_remote {
-            return Some(local::scratch::folder(&std::env::temp_dir(), name));
+            let name = format!(".zarrcast-{}-{name}", rustix::process::geteuid().as_raw());
+            return Some(Node::confined(std::env::temp_dir().join(name)));
         }
         self.store.container()?.parent()?.child(name).ok()
     }
 
     /// Makes the node's folder one for scratch data, which no others may look into.
     pub fn make_scratch(&self) -> Result<(), StoreError> {
-        self.local_path().map_or(Ok(()), |path| local::scratch::make(&path))
+        self.local_path().map_or(Ok(()), |path| local::make_scratch(&path))
     }
 
     /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into.

@@ -12,9 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::confined::Confinement;
-use super::copy::copy;
 use super::log::LogFile;
-use super::object::{FileReader, FileWriter, sync_all, write_all};
+use super::object::{FileReader, FileWriter, copy, sync_all, write_all};
 use super::publish::beside;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
@@ -233,11 +232,10 @@ impl Store for LocalStore {
         StoreError::check_size(length, most, || from.display().to_string())?;
         let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
         let copied = copy(&mut reader, &mut writer, length).map_err(io_error("copy", &from))?;
-        if copied == length {
-            Ok(Some(copied))
-        } else {
-            Err(io_error("copy", &from)(io::Error::other(format!("{copied} of {length} bytes were copied"))))
+        if copied != length {
+            return Err(StoreError::cut_short(from.display().to_string(), copied, length));
         }
+        Ok(Some(copied))
     }
 
     fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {

@@ -69,29 +69,38 @@ pub(in crate::store) fn replace_file(from: &Path, to: &Path) -> Result<(), Store
 /// Gives a file or a folder another name, which nothing may have or with which it is exchanged; false where the file system
 /// cannot exchange.
 pub(in crate::store) fn rename(from: &Path, to: &Path, exchanges: bool) -> Result<bool, StoreError> {
-    if rename_with(from, to, exchanges).map_err(io_error("rename", to))? {
-        return Ok(true);
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let flags = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    match renameat_with(CWD, from, CWD, to, flags).map_err(io::Error::from) {
+        Ok(()) => return Ok(true),
+        // The file system cannot exchange, or cannot tell at once whether something is there.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
+        Err(error) => return Err(io_error("rename", to)(error)),
     }
     if exchanges {
         return Ok(false);
     }
-    // The file system cannot tell at once.
     if std::fs::symlink_metadata(to).is_ok() {
         return Err(io_error("rename", to)(io::ErrorKind::AlreadyExists.into()));
     }
     replace_file(from, to).map(|()| true)
 }
 
-/// Gives a file or a folder another name, which nothing has or with which it is exchanged; false where the file system cannot.
-fn rename_with(from: &Path, to: &Path, exchanges: bool) -> io::Result<bool> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    let flags = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-    match renameat_with(CWD, from, CWD, to, flags).map_err(io::Error::from) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-            Ok(false)
-        }
-        renamed => renamed.map(|()| true),
+/// Makes a folder of scratch data, which no others may look into. One that is there is taken if it is this user's alone: where
+/// all may write, such as in `/tmp`, another could have made it, or a link.
+pub(in crate::store) fn make_scratch(folder: &Path) -> Result<(), StoreError> {
+    match create_folder(folder, 0o700) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made.map_err(io_error("create", folder)),
     }
+    let found = std::fs::symlink_metadata(folder).map_err(io_error("look at", folder))?;
+    if found.is_dir() && is_own(&found) && found.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    let other = io::Error::other(
+        "something stands there that is not this user's own folder: remove it, or name another folder by TMPDIR",
+    );
+    Err(io_error("use", folder)(other))
 }
 
 /// Makes the names in a folder durable, or what a file holds.
@@ -245,6 +254,24 @@ mod tests {
         // Only root gives folders away.
         if std::os::unix::fs::chown(&folder, Some(12_345), None).is_ok() {
             assert!(refuse_planted(&folder).unwrap_err().to_string().contains(".a.zarrcast"));
+        }
+    }
+
+    #[test]
+    fn scratch_folder_of_others_is_refused() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let parent = tempfile::tempdir().unwrap();
+        let [own, open, link, file] = ["own", "open", "link", "file"].map(|name| parent.path().join(name));
+        make_scratch(&own).unwrap();
+        assert_eq!(std::fs::metadata(&own).unwrap().permissions().mode() & 0o777, 0o700);
+        make_scratch(&own).unwrap();
+        std::fs::create_dir(&open).unwrap();
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
+        symlink(&own, &link).unwrap();
+        std::fs::write(&file, "").unwrap();
+        for place in [open, link, file] {
+            let refused = make_scratch(&place).unwrap_err().to_string();
+            assert!(refused.contains(&*place.to_string_lossy()), "{refused}");
         }
     }
 
