@@ -55,13 +55,10 @@ impl Destination {
 
     /// What is written gets the permissions that `cp` would give it: see [`Node::with_permissions_of`].
     #[must_use]
-    pub fn with_permissions_of(self, source: &Node, document: &str) -> Self {
-        match self {
-            Destination::InPlace(node) => Destination::InPlace(node.with_permissions_of(source, document)),
-            Destination::Beside { run, data, place } => {
-                Destination::Beside { run, data: data.with_permissions_of(source, document), place }
-            }
-        }
+    pub fn with_permissions_of(mut self, source: &Node, document: &str) -> Self {
+        let (Destination::InPlace(data) | Destination::Beside { data, .. }) = &mut self;
+        *data = data.clone().with_permissions_of(source, document);
+        self
     }
 
     /// Whether another run can go on with what this one leaves: not with half a zip file.

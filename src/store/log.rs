@@ -1,6 +1,6 @@
 //! Logs: objects that grow by whole lines, and are locked by the process that writes them.
 
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 
 use super::StoreError;
 
@@ -67,12 +67,6 @@ pub struct Asker<'a> {
     pub note: &'a str,
     /// Whether the one that a note names is known to have ended.
     pub has_ended: &'a dyn Fn(&str) -> bool,
-}
-
-impl Debug for Asker<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Asker").field(&self.note).finish()
-    }
 }
 
 /// Whose a log is.

@@ -2,24 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::entry::EntryKind;
 use super::log::NoLog;
 use super::node::object_name;
 use super::object::{ReadObject, WriteObject, part};
 use super::sorted_keys::{SortedKeys, remove_from};
-use super::{Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Store, StoreError, Tree};
+use super::{
+    Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Store, StoreError, Tree, check_absent, held,
+    write_at_start,
+};
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     name: String,
     objects: Arc<Mutex<BTreeMap<String, Arc<Vec<u8>>>>>,
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MemoryStore {
@@ -31,10 +30,6 @@ impl MemoryStore {
     fn object(&self, key: &Key<'_>) -> Option<Arc<Vec<u8>>> {
         held(&self.objects).get(key.as_str()).cloned()
     }
-
-    fn error(&self, action: &'static str, key: &Key<'_>, kind: std::io::ErrorKind) -> StoreError {
-        StoreError::Io { action, object: self.shown(key), source: kind.into() }
-    }
 }
 
 impl Store for MemoryStore {
@@ -44,7 +39,7 @@ impl Store for MemoryStore {
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
         if let Some(object) = self.object(key) {
-            return Ok(Some(Box::new(MemoryReader::new(object, self.shown(key)))));
+            return Ok(Some(Box::new(MemoryReader { bytes: object, name: self.shown(key) })));
         }
         match self.kind(key)? {
             Some(_) => Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" }),
@@ -91,10 +86,7 @@ impl Store for MemoryStore {
     }
 
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
-        match self.kind(key)? {
-            Some(_) => Err(self.error("create", key, std::io::ErrorKind::AlreadyExists)),
-            None => Ok(()),
-        }
+        check_absent(self, key)
     }
 
     /// What is the same for all clones of a store, and for no other.
@@ -111,15 +103,9 @@ impl Store for MemoryStore {
 /// An object in memory that is read.
 #[derive(Debug)]
 pub(super) struct MemoryReader {
-    bytes: Arc<Vec<u8>>,
-    name: String,
-}
-
-impl MemoryReader {
-    /// Reads these bytes; the name is for messages.
-    pub(super) fn new(bytes: Arc<Vec<u8>>, name: String) -> Self {
-        MemoryReader { bytes, name }
-    }
+    pub bytes: Arc<Vec<u8>>,
+    /// For messages.
+    pub name: String,
 }
 
 impl ReadObject for MemoryReader {
@@ -150,9 +136,7 @@ impl WriteObject for MemoryWriter {
     }
 
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let length = bytes.len().min(self.bytes.len());
-        self.bytes[..length].copy_from_slice(&bytes[..length]);
-        self.bytes.extend_from_slice(&bytes[length..]);
+        write_at_start(&mut self.bytes, bytes);
         Ok(())
     }
 

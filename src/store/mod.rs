@@ -30,7 +30,7 @@ mod zip;
 use std::fmt::Debug;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use consolidated::ConsolidatedScope;
 pub use destination::{Destination, JOURNAL, PLAN, RUN_FOLDER, Relation, clear_run_folder, has_run_folder};
@@ -374,6 +374,27 @@ impl Room {
     pub fn bytes(&self) -> u64 {
         self.blocks.saturating_mul(self.block_bytes)
     }
+}
+
+/// What a mutex guards, also after a thread has panicked that had it.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What making a folder is to a store that has none but the beginning of keys: an error where something stands there.
+fn check_absent(store: &dyn Store, key: &Key<'_>) -> Result<(), StoreError> {
+    if store.kind(key)?.is_none() {
+        return Ok(());
+    }
+    let source = std::io::ErrorKind::AlreadyExists.into();
+    Err(StoreError::Io { action: "create", object: store.shown(key), source })
+}
+
+/// Overwrites the start of what is in memory, and appends what goes beyond its end.
+fn write_at_start(held: &mut Vec<u8>, bytes: &[u8]) {
+    let length = bytes.len().min(held.len());
+    held[..length].copy_from_slice(&bytes[..length]);
+    held.extend_from_slice(&bytes[length..]);
 }
 
 /// Bytes that are copied at once between stores that have no better way.

@@ -48,16 +48,12 @@ pub type ObjectReader = Box<dyn ReadObject>;
 /// A part of an object that is open.
 #[derive(Debug)]
 pub(super) struct PartReader {
-    reader: ObjectReader,
-    offset: u64,
-    length: u64,
-}
-
-impl PartReader {
-    /// `length` bytes from `offset`, all of which the object must have.
-    pub(super) fn new(reader: ObjectReader, offset: u64, length: u64) -> Self {
-        PartReader { reader, offset, length }
-    }
+    /// The object, which must have all of the part.
+    pub reader: ObjectReader,
+    /// The first byte of the part.
+    pub offset: u64,
+    /// Bytes of the part.
+    pub length: u64,
 }
 
 impl ReadObject for PartReader {

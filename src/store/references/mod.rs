@@ -156,8 +156,8 @@ impl Store for ReferenceStore {
         let (target, part) = match self.find(key)? {
             None => return Ok(None),
             Some((Reference::Inline(bytes), _)) => {
-                let reader = MemoryReader::new(Arc::new(bytes.to_vec()), self.shown(key));
-                return Ok(Some(Box::new(reader)));
+                let (bytes, name) = (Arc::new(bytes.to_vec()), self.shown(key));
+                return Ok(Some(Box::new(MemoryReader { bytes, name })));
             }
             Some((Reference::Target { place, part }, targets)) => {
                 (targets.get(*place, || self.shown(key))?, *part)
@@ -169,7 +169,7 @@ impl Store for ReferenceStore {
         if reader.length() < end {
             return Err(self.beyond_end(key, target, reader.length(), end));
         }
-        Ok(Some(Box::new(PartReader::new(reader, offset, length))))
+        Ok(Some(Box::new(PartReader { reader, offset, length })))
     }
 
     /// Of a part as the file has it: its target is not looked at.

@@ -16,7 +16,7 @@ use object_store::aws::{AwsCredential, AwsCredentialProvider};
 use object_store::client::StaticCredentialProvider;
 use serde::Deserialize;
 
-use super::runtime::held;
+use crate::store::held;
 
 /// A profile of both files.
 #[derive(Default)]

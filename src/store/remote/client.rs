@@ -17,9 +17,10 @@ use super::configuration;
 use super::errors::{Failure, Who, is_refused, lacks_bucket};
 use super::listing::Page;
 use super::prefetch::{FIRST, Prefetch};
-use super::runtime::{held, runtime};
+use super::runtime::runtime;
 use super::service::{Call, Service};
 use super::writes::InFlightWrites;
+use crate::store::held;
 use crate::store::{Part, RemoteOptions, StoreError};
 
 /// Encodings that change the bytes. Some stores keep names of others with their objects, such as `aws-chunked`.

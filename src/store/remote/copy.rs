@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::RemoteStore;
 use super::address::Kind;
 use super::client::{Client, GetRequest, ListRequest};
-use super::runtime::held;
+use crate::store::held;
 use crate::store::{Key, Part, Store, StoreError, copy_in_pieces};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.

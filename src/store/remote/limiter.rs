@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use super::runtime::held;
+use crate::store::held;
 
 /// Bounds the requests in flight. The bound is halved when the store says that there are too many, and grows by one with
 /// each request that succeeds, as TCP does it with packets.

@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use super::answer::header;
 use super::change::PutOutcome;
 use super::client::Client;
-use super::runtime::held;
 use super::service::seconds;
+use crate::store::held;
 use crate::store::{Asker, Holding, Lock, StoreError, machine};
 
 /// A lock whose holder gave no sign for so many seconds is anybody's.

@@ -39,7 +39,6 @@ use listing::Page;
 use log::RemoteLog;
 use object_store::PutMode;
 use prefetch::{FIRST, RemoteReader};
-use runtime::held;
 pub(super) use same::relation;
 use writes::RemoteWriter;
 
@@ -47,7 +46,7 @@ use super::entry::EntryKind;
 use super::node::object_name;
 use super::{
     Abilities, Depth, Destination, Entry, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put,
-    RemoteOptions, Store, StoreError, Tree,
+    RemoteOptions, Store, StoreError, Tree, check_absent, held,
 };
 
 /// How often an object is asked to be made that the store refuses and does not have.
@@ -356,14 +355,7 @@ impl Store for RemoteStore {
     /// Folders are nothing but the beginning of keys.
     fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
         self.check_writable("write", key)?;
-        match self.kind(key)? {
-            Some(_) => Err(StoreError::Io {
-                action: "create",
-                object: object_name(&self.name, key),
-                source: std::io::ErrorKind::AlreadyExists.into(),
-            }),
-            None => Ok(()),
-        }
+        check_absent(self, key)
     }
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {

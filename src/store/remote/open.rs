@@ -8,7 +8,7 @@ use reqwest::Method;
 
 use super::client::Client;
 use super::lock::LockOwner;
-use super::runtime::held;
+use crate::store::held;
 
 /// The process waits no longer than this for what it lets go of.
 const PATIENCE: Duration = Duration::from_secs(3);

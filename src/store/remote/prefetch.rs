@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::task::JoinHandle;
 
 use super::client::{Client, GetRequest, GetResult};
-use super::runtime::held;
+use crate::store::held;
 use crate::store::object::ReadObject;
 use crate::store::{Part, StoreError};
 

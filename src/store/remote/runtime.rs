@@ -2,7 +2,7 @@
 
 use std::io;
 use std::panic::catch_unwind;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -22,9 +22,4 @@ pub(super) fn runtime() -> Result<&'static Runtime, io::Error> {
         catch_unwind(build).unwrap_or_else(|panic| Err(refused(panic)))
     });
     made.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
-}
-
-/// What a mutex guards, also after a thread has panicked that had it.
-pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -27,7 +27,7 @@ use super::errors::{Failure, cause};
 use super::limiter::{Limiter, Permit};
 use super::lock::{LOST, LOST_HELP};
 use super::open::OpenUploads;
-use super::runtime::held;
+use crate::store::held;
 
 /// A store that cannot be reached at first contact is given up after this time.
 const FIRST_CONTACT: Duration = Duration::from_secs(13);

@@ -14,8 +14,8 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use super::client::Client;
-use super::runtime::held;
 use crate::store::StoreError;
+use crate::store::held;
 use crate::store::object::WriteObject;
 
 /// Bytes that may be under way.

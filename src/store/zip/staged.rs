@@ -1,7 +1,7 @@
 //! A zip file that is written in the folder of a run, from where it takes its place once it is whole.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -21,15 +21,14 @@ pub(super) fn destination(file: &Path) -> Result<Destination, StoreError> {
     let place = local::resolved(file)?;
     let (run, data) = local::beside(&place);
     let (file, name) = (Node::new(data.as_path()), data.display().to_string());
-    let data = StagedZip { writer: Arc::new(ZipWriter::new(data.clone())), path: data, file, name };
+    let data = StagedZip { file, name, writer: Arc::new(ZipWriter::new(data)) };
     Ok(Destination::Beside { run, data: Node::of(Arc::new(data)), place: node_of_file(Node::new(place)) })
 }
 
 /// The store that becomes a zip file: the members that are written so far.
 #[derive(Debug)]
 struct StagedZip {
-    path: PathBuf,
-    /// The file at the path, as an object.
+    /// The file that is written, as an object.
     file: Node,
     name: String,
     writer: Arc<ZipWriter>,
@@ -48,8 +47,8 @@ impl Store for StagedZip {
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
         let Some(member) = self.member(key) else { return Ok(None) };
-        let file = self.file.store.open(&self.file.prefix, u64::MAX)?;
-        Ok(file.map(|file| Box::new(PartReader::new(file, member.start, member.bytes)) as ObjectReader))
+        let Some(reader) = self.file.store.open(&self.file.prefix, u64::MAX)? else { return Ok(None) };
+        Ok(Some(Box::new(PartReader { reader, offset: member.start, length: member.bytes })))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
@@ -107,9 +106,9 @@ impl Store for StagedZip {
     /// The file takes the place of what is to be replaced, of which nothing is left.
     fn rename(&self, _from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool, StoreError> {
         if exchanges {
-            local::replace_file(&self.path, to)?;
+            local::replace_file(&self.writer.path, to)?;
         } else {
-            local::rename(&self.path, to, false)?;
+            local::rename(&self.writer.path, to, false)?;
         }
         local::sync_folder(to.parent().unwrap_or(to))?;
         Ok(true)

@@ -7,14 +7,14 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use flate2::Crc;
 use once_cell::sync::OnceCell;
 
 use super::format::{local_header, write_directory};
 use crate::store::local::{FileReader, FileWriter, io_error};
-use crate::store::{Key, ObjectReader, StoreError, WriteObject};
+use crate::store::{Key, ObjectReader, StoreError, WriteObject, held, write_at_start};
 
 /// Objects of unknown size are kept in memory up to so many bytes, and beyond that in a file of their own.
 const MOST_HELD: usize = 1 << 20;
@@ -28,7 +28,7 @@ const PIECE: usize = 1 << 20;
 pub(super) struct ZipWriter {
     /// Made with its first member.
     file: OnceCell<File>,
-    path: PathBuf,
+    pub path: PathBuf,
     /// The permissions of the file, less the umask.
     pub mode: AtomicU32,
     state: Mutex<State>,
@@ -76,7 +76,7 @@ impl ZipWriter {
 
     /// The members that are written so far.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.state)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
@@ -200,9 +200,7 @@ impl WriteObject for MemberWriter {
         if let Some(spool) = &mut self.spool {
             return spool.write_at_start(bytes);
         }
-        let length = bytes.len().min(self.held.len());
-        self.held[..length].copy_from_slice(&bytes[..length]);
-        self.held.extend_from_slice(&bytes[length..]);
+        write_at_start(&mut self.held, bytes);
         Ok(())
     }
 
