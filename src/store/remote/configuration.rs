@@ -9,17 +9,17 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::client::{HttpClient, HttpConnector, StaticCredentialProvider};
+use object_store::client::{HttpClient, StaticCredentialProvider};
 use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
-use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, RetryConfig};
+use object_store::{BackoffConfig, ClientConfigKey, RetryConfig};
 
 use super::address::{Address, Kind};
 use super::aws_files::AwsFiles;
 use super::client::Stores;
 use super::errors::cause;
 use super::runtime::runtime;
-use super::service::{Connector, Service, client_builder};
+use super::service::{Caller, Connector, Service, client_builder};
 use crate::store::RemoteOptions;
 
 /// Whoever gives credentials answers within this time.
@@ -47,7 +47,7 @@ pub(super) fn connect(
     let authorization = user.map(|user| format!("Basic {user}"));
     let is_web = address.kind == Kind::Http;
     let service = Arc::new(Service::new(options.requests.get(), is_web, authorization.as_deref())?);
-    let connector = Connector(service.clone());
+    let connector = Connector(HttpClient::new(Caller(service.clone())));
     let (stores, is_anonymous) = match address.kind {
         Kind::Http => (web(address, connector)?, authorization.is_none()),
         Kind::S3 => s3(&address.root, options, connector)?,
@@ -65,18 +65,13 @@ fn web(address: &Address, connector: Connector) -> Result<Stores, String> {
     Ok(Stores { objects: store.clone(), one_by_one: store, bucket: None })
 }
 
-/// Gives `object_store` the client by which it asks for credentials.
-#[derive(Debug)]
-struct Credentials(reqwest::Client);
-
-impl HttpConnector for Credentials {
-    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(self.0.clone()))
-    }
+/// The client by which `object_store` asks for credentials.
+fn credentials_client() -> Result<reqwest::Client, String> {
+    client_builder().timeout(CREDENTIALS).build().map_err(|error| cause(&error))
 }
 
-fn credentials() -> Result<Credentials, String> {
-    client_builder().timeout(CREDENTIALS).build().map(Credentials).map_err(|error| cause(&error))
+fn credentials() -> Result<Connector, String> {
+    credentials_client().map(|client| Connector(HttpClient::new(client)))
 }
 
 /// Of requests for credentials: all others are made again by the service, which gives no error that is tried again.
@@ -223,7 +218,7 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(St
 
 /// The region of a bucket of Amazon, which anybody is told.
 fn region_of(bucket: &str) -> Option<String> {
-    let Credentials(client) = credentials().ok()?;
+    let client = credentials_client().ok()?;
     let asked = async { client.head(format!("https://s3.amazonaws.com/{bucket}")).send().await };
     let answer = runtime().ok()?.block_on(asked).ok()?;
     Some(answer.headers().get("x-amz-bucket-region")?.to_str().ok()?.to_owned())

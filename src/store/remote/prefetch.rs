@@ -52,19 +52,19 @@ impl Prefetch {
         Prefetch { most: requests.saturating_mul(4), parts: Mutex::default() }
     }
 
-    /// Asks for a part, unless it is under way or there is no room; whether it is under way then.
-    pub(super) fn ask(&self, client: &Arc<Client>, key: &str, part: Part) -> bool {
+    /// Asks for a part, unless it is under way or there is no room.
+    pub(super) fn ask(&self, client: &Arc<Client>, key: &str, part: Part) {
         let length = match part {
             Part::Whole => 0,
             Part::Range { length, .. } | Part::Last(length) => length,
         };
         let mut parts = held(&self.parts);
         if parts.iter().any(|asked| asked.part == part && asked.key == key) {
-            return true;
+            return;
         }
         let come: u64 = parts.iter().map(|asked| asked.bytes.load(Ordering::Acquire)).sum();
         if length > MOST_OF_ONE || come >= MOST_BYTES || parts.len() >= self.most {
-            return false;
+            return;
         }
         let (fetching, name, bytes) = (client.clone(), key.to_owned(), Arc::new(AtomicU64::new(0)));
         let counted = bytes.clone();
@@ -77,7 +77,6 @@ impl Prefetch {
             fetched
         });
         parts.push(Prefetched { key: key.to_owned(), part, task, bytes });
-        true
     }
 
     /// Takes a part that was asked for, or the first that was of the object: any tells how large it is.
@@ -136,9 +135,8 @@ pub(super) struct RemoteReader {
 struct State {
     /// What was read last, the latest first; of those that were planned, how many bytes are yet to be read.
     kept: Vec<(Arc<Stretch>, Option<u64>)>,
-    /// Parts that will be read, those that touch each other as one, by their first bytes: their lengths, and whether they are
-    /// asked for.
-    plan: BTreeMap<u64, (u64, bool)>,
+    /// Parts that will be read, those that touch each other as one: their lengths by their first bytes.
+    plan: BTreeMap<u64, u64>,
     /// Nothing is read beyond what is asked for.
     is_planned: bool,
     /// Where the last part that was read ended.
@@ -198,10 +196,9 @@ impl RemoteReader {
     }
 
     /// Asks for the first pieces of the plan, as far as that is done ahead.
-    fn ask(&self, state: &mut State) {
-        for (&offset, (length, is_asked_for)) in state.plan.iter_mut().take(REQUESTS_AHEAD) {
-            let part = Part::Range { offset, length: *length };
-            *is_asked_for = *is_asked_for || self.client.prefetch.ask(&self.client, &self.key, part);
+    fn ask(&self, state: &State) {
+        for (&offset, &length) in state.plan.iter().take(REQUESTS_AHEAD) {
+            self.client.prefetch.ask(&self.client, &self.key, Part::Range { offset, length });
         }
     }
 
@@ -211,7 +208,7 @@ impl RemoteReader {
         if let Some(stretch) = state.kept(offset, length) {
             return Ok(stretch);
         }
-        let piece = state.plan.range(..=offset).next_back().map(|(first, (length, _))| (*first, *length));
+        let piece = state.plan.range(..=offset).next_back().map(|(first, length)| (*first, *length));
         let Some((first, whole)) = piece.filter(|(first, whole)| first + whole >= offset + length) else {
             let wanted = if state.is_planned { length } else { self.wanted(&mut state, offset, length) };
             drop(state);
@@ -221,7 +218,7 @@ impl RemoteReader {
         state.plan.remove(&first);
         let part = Part::Range { offset: first, length: whole };
         let coming = self.client.prefetch.take(&self.key, Some(part));
-        self.ask(&mut state);
+        self.ask(&state);
         let come = coming.and_then(|coming| self.client.wait(coming.come())).transpose()?.flatten();
         // What was asked for before may be of another version than is being read.
         let come = come.filter(|come| self.version.is_none() || come.version == self.version);
@@ -255,7 +252,7 @@ impl RemoteReader {
 /// What was asked for and not read is given up.
 impl Drop for RemoteReader {
     fn drop(&mut self) {
-        for (offset, (length, _)) in std::mem::take(&mut held(&self.state).plan) {
+        for (offset, length) in std::mem::take(&mut held(&self.state).plan) {
             self.client.prefetch.take(&self.key, Some(Part::Range { offset, length }));
         }
     }
@@ -304,9 +301,9 @@ impl ReadObject for RemoteReader {
         let mut state = held(&self.state);
         state.is_planned = true;
         for (offset, length) in pieces {
-            state.plan.entry(offset).or_insert((length, false));
+            state.plan.entry(offset).or_insert(length);
         }
-        self.ask(&mut state);
+        self.ask(&state);
     }
 
     fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {

@@ -293,18 +293,22 @@ fn complete(request: &mut HttpRequest, is_of_bucket: bool) -> Result<(), Failure
     Ok(())
 }
 
-/// Gives `object_store` the service.
+/// Gives `object_store` a client.
 #[derive(Debug, Clone)]
-pub(super) struct Connector(pub(super) Arc<Service>);
+pub(super) struct Connector(pub(super) HttpClient);
 
 impl HttpConnector for Connector {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(self.clone()))
+        Ok(self.0.clone())
     }
 }
 
+/// The service as `object_store` calls it.
+#[derive(Debug)]
+pub(super) struct Caller(pub(super) Arc<Service>);
+
 #[async_trait]
-impl HttpService for Connector {
+impl HttpService for Caller {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let call = CALL.try_with(Arc::clone).unwrap_or_default();
         let outcome = self.0.answer(&call, request.clone()).await;

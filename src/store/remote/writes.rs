@@ -2,7 +2,6 @@
 //! settled. Small ones are written by one request, others in parts.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -145,6 +144,7 @@ fn ended_early(object: String, error: JoinError) -> StoreError {
 }
 
 /// An object that is being written.
+#[derive(Debug)]
 pub(super) struct RemoteWriter {
     client: Arc<Client>,
     key: String,
@@ -157,12 +157,6 @@ pub(super) struct RemoteWriter {
     under_way: VecDeque<JoinHandle<Result<PartId, StoreError>>>,
     /// What names the parts that are done, from the second on.
     done: Vec<PartId>,
-}
-
-impl fmt::Debug for RemoteWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RemoteWriter").field(&self.key).finish()
-    }
 }
 
 impl RemoteWriter {
