@@ -6,15 +6,20 @@ use crate::diagnostic::{Diagnostic, code};
 
 /// `zarr_format` and `node_type`.
 pub(super) fn read_head(object: &Object, node_type: &str, diagnostics: &mut Vec<Diagnostic>) {
-    if let Some(json) = required(object, "zarr_format", diagnostics)
-        && json.as_u64() != Some(3)
-    {
-        diagnostics.unexpected::<()>(code::ZARR_FORMAT, json, "3", "/zarr_format");
-    }
+    read_format(object, 3, diagnostics);
     if let Some(json) = required(object, "node_type", diagnostics)
         && json.as_str() != Some(node_type)
     {
         diagnostics.unexpected::<()>(code::NODE_TYPE, json, &format!("{node_type:?}"), "/node_type");
+    }
+}
+
+/// `zarr_format`.
+pub(super) fn read_format(object: &Object, version: u64, diagnostics: &mut Vec<Diagnostic>) {
+    if let Some(json) = required(object, "zarr_format", diagnostics)
+        && json.as_u64() != Some(version)
+    {
+        diagnostics.unexpected::<()>(code::ZARR_FORMAT, json, &version.to_string(), "/zarr_format");
     }
 }
 

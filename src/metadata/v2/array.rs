@@ -2,14 +2,14 @@
 
 use super::dtype::Dtype;
 use super::type_string::tensorstore_finding;
-use super::{chain, fill_value, read_format, read_unknown};
+use super::{chain, fill_value, read_unknown};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::array::ArrayDocument;
 use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape};
 use crate::metadata::chunk_key::{ChunkKeyEncoding, Separator};
 use crate::metadata::extension::{CodecMetadata, Findings};
 use crate::metadata::json::{Json, Object};
-use crate::metadata::member::{read_repeated, required};
+use crate::metadata::member::{read_format, read_repeated, required};
 use crate::metadata::shape::{read_shape, read_sizes};
 
 /// The members of a `.zarray`; all but the last are required.
@@ -36,7 +36,7 @@ pub fn read_array(document: &Json) -> ArrayDocument {
         found.wrong_type::<()>(document, "an object", "");
         return ArrayDocument { diagnostics, ..ArrayDocument::default() };
     };
-    read_format(object, found);
+    read_format(object, 2, found);
     let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
     let chunk_grid =
         required(object, "chunks", found).and_then(|json| read_chunks(json, shape.as_deref(), found));

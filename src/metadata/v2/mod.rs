@@ -18,7 +18,7 @@ pub use fill_value::write_fill_value;
 
 use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object, member_pointer};
-use super::member::{read_repeated, required};
+use super::member::{read_format, read_repeated};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
 
@@ -94,7 +94,7 @@ pub fn read_group(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
         diagnostics.wrong_type::<()>(document, "an object", "");
         return;
     };
-    read_format(object, diagnostics);
+    read_format(object, 2, diagnostics);
     read_unknown(object, &GROUP_MEMBERS, diagnostics);
     read_repeated(document, false, diagnostics);
 }
@@ -109,14 +109,6 @@ pub fn netcdf_members(document: &Json) -> Object {
         }
     }
     members
-}
-
-fn read_format(object: &Object, diagnostics: &mut Vec<Diagnostic>) {
-    if let Some(json) = required(object, "zarr_format", diagnostics)
-        && json.as_u64() != Some(2)
-    {
-        diagnostics.unexpected::<()>(code::ZARR_FORMAT, json, "2", "/zarr_format");
-    }
 }
 
 /// Members that v2 does not have should not be there, and are to be ignored.
