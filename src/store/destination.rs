@@ -75,11 +75,11 @@ impl Destination {
 
     /// The same, once it has its place.
     #[must_use]
-    pub fn in_its_place(self) -> Self {
-        match self {
-            Destination::Beside { run, place, .. } => Destination::Beside { run, data: place.clone(), place },
-            in_place @ Destination::InPlace(_) => in_place,
+    pub fn in_its_place(mut self) -> Self {
+        if let Destination::Beside { data, place, .. } = &mut self {
+            data.clone_from(place);
         }
+        self
     }
 
     /// Gives the old one its place back, where a run ended after it had moved it away.

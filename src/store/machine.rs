@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 /// control groups and on its addresses (`ulimit -v`) leave. `None` where the system does not tell.
 pub fn available_memory() -> Option<u64> {
     let text = |path: &Path| std::fs::read_to_string(path).ok();
-    let machine =
-        text(Path::new("/proc/meminfo")).and_then(|text| meminfo_available(&text)).or_else(free_memory);
+    let machine = text(Path::new("/proc/meminfo"))
+        .and_then(|text| bytes_of(&text, "MemAvailable:"))
+        .or_else(free_memory);
     let groups = text(Path::new("/proc/self/cgroup")).map(|text| group_folders(&text)).unwrap_or_default();
     let limits = groups.iter().filter_map(|folder| group_available(|file| text(&folder.join(file))));
     let addresses = text(Path::new("/proc/self/limits"))
@@ -89,14 +90,12 @@ fn addresses_available(limits: &str, status: &str) -> Option<u64> {
     let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     // `unlimited` is no number.
     let limit: u64 = limit.split_whitespace().next()?.parse().ok()?;
-    let used = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
-    let used = used.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)?;
-    Some(limit.saturating_sub(used))
+    Some(limit.saturating_sub(bytes_of(status, "VmSize:")?))
 }
 
-/// `MemAvailable` of `/proc/meminfo`, in bytes.
-fn meminfo_available(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+/// The bytes of a line such as `VmSize:  100 kB`.
+fn bytes_of(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -145,8 +144,8 @@ mod tests {
     #[test]
     fn meminfo_gives_available_memory_in_bytes() {
         let text = "MemTotal:       16384 kB\nMemFree:  1 kB\nMemAvailable:    8192 kB\n";
-        assert_eq!(meminfo_available(text), Some(8 << 20));
-        assert_eq!(meminfo_available("MemTotal: 1 kB"), None);
+        assert_eq!(bytes_of(text, "MemAvailable:"), Some(8 << 20));
+        assert_eq!(bytes_of("MemTotal: 1 kB", "MemAvailable:"), None);
     }
 
     #[test]

@@ -64,11 +64,8 @@ fn pairs(web: &str, place: &str) -> Vec<(String, String)> {
 }
 
 fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>, StoreError> {
-    let mut key = prefix.clone().into_owned();
-    for name in names.into_iter().filter(|name| !name.is_empty()) {
-        key = key.join(name)?.into_owned();
-    }
-    Ok(key)
+    let mut names = names.into_iter().filter(|name| !name.is_empty());
+    names.try_fold(prefix.clone().into_owned(), |key, name| Ok(key.join(name)?.into_owned()))
 }
 
 impl RemoteStore {
