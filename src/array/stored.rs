@@ -122,6 +122,13 @@ impl StoredArray {
         self.layout.as_ref().map_or(&self.chain, |layout| &layout.subchunk)
     }
 
+    /// The element that absent chunks are full of; zeros where the metadata have none.
+    pub fn fill_value(&self) -> Vec<u8> {
+        let decoded = self.chain.decoded();
+        let zeros = || vec![0; decoded.data_type.size().unwrap_or(1)];
+        decoded.fill_value.as_ref().map_or_else(zeros, |fill_value| fill_value.0.clone())
+    }
+
     /// Lets `cast_value` take the nearest code from now on, also inside shards.
     pub fn encode_to_nearest(&mut self) {
         self.chain.encode_to_nearest();

@@ -2,7 +2,7 @@
 
 use super::decoded_block::DecodedBlock;
 use super::driver::guarded;
-use super::subchunk_encoder::SubchunkEncoder;
+use super::subchunk_encoder::Filling;
 use super::workers::{ObjectBuffers, Workers};
 use crate::array::fault::Fault;
 use crate::array::stored::{StoredArray, at};
@@ -47,36 +47,36 @@ pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<Subchu
 /// Reads blocks.
 pub(super) struct BlockReader<'a, 'p> {
     /// The subchunks of the source.
-    pub(super) source: &'a SubchunkSource<'a>,
+    pub(super) source: &'p SubchunkSource<'a>,
     /// Those of the array that it is intermediate data of.
-    pub(super) origin: Option<&'a SubchunkSource<'a>>,
+    pub(super) origin: Option<&'p SubchunkSource<'a>>,
     /// What knows of absent elements.
-    pub(super) encoder: &'a SubchunkEncoder,
+    pub(super) filling: &'p Filling,
     /// Who is told of each subchunk that is read, however many bytes it has.
     pub(super) progress: &'p dyn Progress,
 }
 
 impl BlockReader<'_, '_> {
-    /// Reads all source subchunks that overlap a block of the destination into its subchunks; how many encoded bytes they
-    /// had.
+    /// Reads all source subchunks that overlap a block of the destination into its subchunks, or other pieces, of a shape;
+    /// how many encoded bytes they had.
     pub(super) fn read(
         &self,
         block: &Region,
-        destination: &StoredArray,
+        subchunk_shape: &[u64],
         decoded: &mut DecodedBlock,
         workers: &mut Workers<'_>,
     ) -> Result<u64, Fault> {
         let skipped = &self.source.side().metadata.skipped;
-        decoded.begin(block, destination.subchunk_shape(), skipped);
+        decoded.begin(block, subchunk_shape, skipped);
         let shared: &DecodedBlock = decoded;
         workers.each(shared.num_subchunks(), |_, item| {
-            shared.prepare(item, self.encoder, |part| self.may_be_absent(part));
+            shared.prepare(item, self.filling, |part| self.may_be_absent(part));
             Ok(())
         })?;
         let bytes = self.read_all(&block.moved_by(skipped), shared, workers)?;
         if let Some(origin) = self.origin {
             workers.each(shared.num_subchunks(), |buffers, item| {
-                shared.reconsider(item, self.encoder, |part| holds_any(origin, part, buffers))
+                shared.reconsider(item, self.filling, |part| holds_any(origin, part, buffers))
             })?;
         }
         Ok(bytes)
@@ -84,7 +84,7 @@ impl BlockReader<'_, '_> {
 
     /// Gives what of each object will be read for a block, first of all.
     pub(super) fn reads(&self, block: &Region, each: &mut dyn FnMut(&str, Part)) {
-        let (source, size) = (self.source, self.encoder.element_size() as u64);
+        let (source, size) = (self.source, self.filling.element_size() as u64);
         let side = source.side();
         if side.layout.is_some() && !source.reads_indexes() {
             return; // An entry of an index is not worth a hint.
@@ -191,7 +191,7 @@ impl BlockReader<'_, '_> {
             elements
         };
         check_values(side, values, &region)?;
-        decoded.scatter(values, &region, self.encoder.element_size());
+        decoded.scatter(values, &region, self.filling.element_size());
         Ok(read.len() as u64)
     }
 
@@ -210,7 +210,7 @@ impl BlockReader<'_, '_> {
         let Some(reader) = side.open_object(object).map_err(in_source)? else {
             return Ok(0);
         };
-        let (region, size) = (side.region_of_subchunk(subchunk), self.encoder.element_size() as u64);
+        let (region, size) = (side.region_of_subchunk(subchunk), self.filling.element_size() as u64);
         let (expected, found) = (chain.decoded_bytes(), reader.length());
         if expected != found {
             return Err(in_source(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
@@ -224,7 +224,7 @@ impl BlockReader<'_, '_> {
             bytes += length;
             let piece = piece.moved_by(&region.start);
             check_values(side, buffer, &piece).map_err(in_source)?;
-            decoded.scatter(buffer, &piece, self.encoder.element_size());
+            decoded.scatter(buffer, &piece, self.filling.element_size());
         }
         Ok(bytes)
     }

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::subchunk_encoder::SubchunkEncoder;
+use super::subchunk_encoder::Filling;
 use crate::array::fault::Fault;
 use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end};
 use crate::grid::Region;
@@ -72,20 +72,15 @@ impl DecodedBlock {
 
     /// Makes room for a subchunk, and fills it as if nothing were stored, unless `may_be_absent` tells of the part inside
     /// the array that all of it is.
-    pub(super) fn prepare(
-        &self,
-        item: usize,
-        encoder: &SubchunkEncoder,
-        may_be_absent: impl Fn(&Region) -> bool,
-    ) {
+    pub(super) fn prepare(&self, item: usize, filling: &Filling, may_be_absent: impl Fn(&Region) -> bool) {
         let part = self.inside(item);
         let mut subchunk = self.lock(item);
         let inside = elements_to_end(&part.shape, &self.subchunk_shape);
-        subchunk.elements.resize(as_index(inside) * encoder.element_size(), 0);
+        subchunk.elements.resize(as_index(inside) * filling.element_size(), 0);
         subchunk.is_stored = false;
         let has_gaps = part.num_elements() != inside;
         if has_gaps || may_be_absent(&part) {
-            encoder.fill(&mut subchunk.elements, &self.subchunk_shape, &part.shape);
+            filling.fill(&mut subchunk.elements, &self.subchunk_shape, &part.shape);
         }
     }
 
@@ -94,12 +89,12 @@ impl DecodedBlock {
     pub(super) fn reconsider(
         &self,
         item: usize,
-        encoder: &SubchunkEncoder,
+        filling: &Filling,
         is_stored: impl FnOnce(&Region) -> Result<bool, Fault>,
     ) -> Result<(), Fault> {
         let part = self.inside(item);
         let mut subchunk = self.lock(item);
-        if subchunk.is_stored && encoder.is_absent(&subchunk.elements, &self.subchunk_shape, &part.shape) {
+        if subchunk.is_stored && filling.is_absent(&subchunk.elements, &self.subchunk_shape, &part.shape) {
             subchunk.is_stored = is_stored(&part)?;
         }
         Ok(())

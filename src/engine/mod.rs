@@ -9,6 +9,7 @@ pub mod groups;
 pub mod job;
 pub mod journal;
 pub mod listing;
+pub mod pairs;
 mod pass;
 pub mod plan;
 pub mod progress;

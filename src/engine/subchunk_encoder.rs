@@ -54,54 +54,24 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// Encodes subchunks from their elements.
+/// What stands in a decoded subchunk where nothing is stored.
 #[derive(Debug, Clone)]
-pub struct SubchunkEncoder {
-    /// From plain elements.
-    conversion: Conversion,
-    /// What absent elements of the source are.
+pub(super) struct Filling {
+    /// An absent element.
     absent: Vec<u8>,
     /// What stands beyond the edge of the array: as many elements as are worth writing at once.
     padding: Vec<u8>,
-    /// The destination's fill value, where subchunks of nothing else are left out and the conversion does not see to it.
-    left_out: Option<Vec<u8>>,
 }
 
-impl SubchunkEncoder {
-    /// An encoder for the subchunks of `destination` with a change of values on the way.
-    pub fn new(
-        source: &StoredArray,
-        destination: &StoredArray,
-        change: &ValueChange,
-        write_empty: bool,
-    ) -> Result<Self, BindError> {
-        let (from, to) = (source.chain.decoded(), destination.subchunk_chain());
-        let unchanged = matches!(change, ValueChange::None);
-        let input = ArrayRepresentation {
-            data_type: from.data_type.clone(),
-            shape: to.decoded().shape.clone(),
-            fill_value: if unchanged { to.decoded().fill_value.clone() } else { from.fill_value.clone() },
-        };
-        let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
-        let codec = CodecMetadata::new("bytes", Some(Object::new().with("endian", endian)));
-        let plain = Pipeline::build(input.clone(), &[codec], Completeness::ToBytes, "", &mut Vec::new());
-        let conversion = Conversion::new(BoundChain::bind(&plain)?, to.clone(), change, write_empty)?;
-        let size = from.data_type.size().unwrap_or(1);
-        let bytes = |fill: &Option<crate::data_type::FillValue>| {
-            fill.as_ref().map_or_else(|| vec![0; size], |fill| fill.0.clone())
-        };
-        let fill = to.decoded().fill_value.as_ref().map(|fill| fill.0.clone());
-        let left_out = fill.filter(|_| !write_empty && !conversion.decodes_elements());
-        Ok(SubchunkEncoder {
-            absent: bytes(&from.fill_value),
-            padding: bytes(&input.fill_value).repeat(PADDING.div_ceil(size)),
-            conversion,
-            left_out,
-        })
+impl Filling {
+    /// Absent elements of an array, and the same beyond its edge.
+    pub(super) fn of(array: &StoredArray) -> Self {
+        let absent = array.fill_value();
+        Filling { padding: absent.repeat(PADDING.div_ceil(absent.len().max(1))), absent }
     }
 
-    /// Bytes of an element before it is encoded.
-    pub fn element_size(&self) -> usize {
+    /// Bytes of an element.
+    pub(super) fn element_size(&self) -> usize {
         self.absent.len()
     }
 
@@ -126,6 +96,49 @@ impl SubchunkEncoder {
         self.fill(&mut filled, shape, valid);
         elements == filled
     }
+}
+
+/// Encodes subchunks from their elements.
+#[derive(Debug, Clone)]
+pub struct SubchunkEncoder {
+    /// From plain elements.
+    conversion: Conversion,
+    pub(super) filling: Filling,
+    /// The destination's fill value, where subchunks of nothing else are left out and the conversion does not see to it.
+    left_out: Option<Vec<u8>>,
+}
+
+impl SubchunkEncoder {
+    /// An encoder for the subchunks of `destination` with a change of values on the way.
+    pub fn new(
+        source: &StoredArray,
+        destination: &StoredArray,
+        change: &ValueChange,
+        write_empty: bool,
+    ) -> Result<Self, BindError> {
+        let (from, to) = (source.chain.decoded(), destination.subchunk_chain());
+        let unchanged = matches!(change, ValueChange::None);
+        let input = ArrayRepresentation {
+            data_type: from.data_type.clone(),
+            shape: to.decoded().shape.clone(),
+            fill_value: if unchanged { to.decoded().fill_value.clone() } else { from.fill_value.clone() },
+        };
+        let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
+        let codec = CodecMetadata::new("bytes", Some(Object::new().with("endian", endian)));
+        let plain = Pipeline::build(input.clone(), &[codec], Completeness::ToBytes, "", &mut Vec::new());
+        let conversion = Conversion::new(BoundChain::bind(&plain)?, to.clone(), change, write_empty)?;
+        let size = from.data_type.size().unwrap_or(1);
+        let beyond = input.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| fill.0.clone());
+        let fill = to.decoded().fill_value.as_ref().map(|fill| fill.0.clone());
+        let left_out = fill.filter(|_| !write_empty && !conversion.decodes_elements());
+        let filling = Filling { absent: source.fill_value(), padding: beyond.repeat(PADDING.div_ceil(size)) };
+        Ok(SubchunkEncoder { filling, conversion, left_out })
+    }
+
+    /// Bytes of an element before it is encoded.
+    pub fn element_size(&self) -> usize {
+        self.filling.element_size()
+    }
 
     /// Encodes a subchunk that starts at `start` from its elements up to the last inside the array; `None` where it holds
     /// only the fill value and is left out.
@@ -143,11 +156,11 @@ impl SubchunkEncoder {
         let whole = as_index(self.conversion.source().decoded_bytes());
         if self.conversion.is_copy() {
             let missing = whole.saturating_sub(elements.len());
-            return Ok(Some(Encoded { bytes: elements, padding: &self.padding, missing }));
+            return Ok(Some(Encoded { bytes: elements, padding: &self.filling.padding, missing }));
         }
         let inside = elements.len();
         elements.resize(whole, 0);
-        repeat(&mut elements[inside..], &self.padding);
+        repeat(&mut elements[inside..], &self.filling.padding);
         let converted =
             self.conversion.run(elements, valid, written, work, figures).map_err(|fault| at(fault, start))?;
         Ok((converted == Converted::Written).then_some(Encoded::whole(written)))

@@ -25,6 +25,11 @@ impl Transfer {
         self.destination.subchunks_per_object().saturating_mul(self.source.subchunk_chain().decoded_bytes())
     }
 
+    /// Whether subchunks are the same boxes on both sides.
+    pub fn has_same_subchunks(&self) -> bool {
+        self.source.skips_whole_subchunks() && self.source.has_subchunks_of(&self.destination)
+    }
+
     /// Which boxes of a grid of `shape` elements each overlap an object that is there; all where none may stay absent.
     pub fn overlapped(&self, shape: &[u64]) -> ChunkSet {
         self.overlapped_by(&self.grid_of(shape))

@@ -37,6 +37,11 @@ impl Budget {
         Budget { threads, ..self }
     }
 
+    /// The budget with no more than so many bytes.
+    pub(super) fn limited(self, bytes: u64) -> Self {
+        Budget { bytes: Some(bytes.min(self.bytes())), ..self }
+    }
+
     /// The bytes that may be used; without a bound if neither the user nor the system sets one.
     pub(super) fn bytes(self) -> u64 {
         self.bytes.unwrap_or(u64::MAX)

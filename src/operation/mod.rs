@@ -4,7 +4,6 @@ mod absent;
 pub mod against;
 pub mod apply_codec;
 pub mod apply_codec_result;
-mod block;
 mod budget;
 mod cf;
 pub mod codec_words;

@@ -5,7 +5,6 @@ pub(in crate::engine) mod moving;
 pub mod rechunk;
 pub mod staged;
 pub mod variable_size;
-pub mod visit;
 
 use self::rechunk::Rechunk;
 use self::staged::Staged;

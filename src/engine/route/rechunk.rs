@@ -139,7 +139,8 @@ impl Pass for RechunkPass<'_> {
             if self.transfer.absent_element.is_none() && !reader.holds_any(&block) {
                 continue;
             }
-            let bytes_read = reader.read(&block, &self.transfer.destination, &mut decoded, workers)?;
+            let bytes_read =
+                reader.read(&block, self.transfer.destination.subchunk_shape(), &mut decoded, workers)?;
             share.finish();
             // Of intermediate data nothing counts as read from the source.
             report.bytes_read += if self.transfer.origin.is_none() { bytes_read } else { 0 };
@@ -166,7 +167,7 @@ impl<'a> RechunkPass<'a> {
         BlockReader {
             source: &self.work.source,
             origin: self.origin,
-            encoder: &self.rechunk.encoder,
+            filling: &self.rechunk.encoder.filling,
             progress,
         }
     }

@@ -28,7 +28,7 @@ use crate::engine::transfer::Transfer;
 use crate::grid::{Region, lcm};
 use crate::store::{self, Node};
 
-pub use crate::engine::groups::Groups;
+use crate::engine::groups::Groups;
 pub use buffers::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
 pub use elements::ElementReader;
 use elements::{not_taken_apart, vlen_chain_of};
@@ -289,6 +289,28 @@ impl VariableSizeRun<'_> {
     }
 }
 
+/// Gives each subchunk of some objects of a destination to `visit`, with the part of it that lies inside the array; what comes
+/// of them goes to `fold`, in no order.
+pub fn fold_subchunks<R: Default + AddAssign + Send>(
+    transfer: &Transfer,
+    objects: &ChunkSet,
+    (memory_share, driver): (MemoryShare, &Driver),
+    visit: impl Fn(&mut VariableSizeBuffers, &[u64], &Region) -> Result<R, Fault> + Sync,
+    fold: impl FnMut(R),
+) -> Result<(), ChunkFault> {
+    let Transfer { source, destination, .. } = transfer;
+    let work = |buffers: &mut VariableSizeBuffers, object| {
+        let mut all = R::default();
+        for subchunk in subchunks_inside(destination, object) {
+            driver.interrupt().check()?;
+            buffers.next();
+            all += visit(buffers, &subchunk, &block_of(destination, &subchunk))?;
+        }
+        Ok(all)
+    };
+    memory_share.run(driver, (&Groups::new(destination, source), objects, &[]), work, fold)
+}
+
 /// The recoding of a subchunk, where these are of several shapes.
 pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<Recoding>, Fault> {
     if sides.iter().all(|side| side.layout.is_some() || side.is_regular()) {
@@ -301,12 +323,12 @@ pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<
 }
 
 /// The part of a subchunk that lies inside the array.
-pub fn block_of(side: &StoredArray, subchunk: &[u64]) -> Region {
+fn block_of(side: &StoredArray, subchunk: &[u64]) -> Region {
     side.region_of_subchunk(subchunk).common(&Region::whole(&side.metadata.shape))
 }
 
 /// The subchunks of an object that lie inside the array, at least in part, in the order in which they lie in the object.
-pub fn subchunks_inside(side: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
+fn subchunks_inside(side: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
     all_in_order(side, object).filter(|subchunk| !block_of(side, subchunk).is_empty())
 }
 

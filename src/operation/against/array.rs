@@ -1,280 +1,226 @@
-//! Two arrays, block by block.
+//! Two arrays of elements of fixed size, piece by piece.
 
 use std::cmp::Ordering;
+use std::ops::AddAssign;
 
 use super::value::{Compared, Comparer, Difference, Greatest, Tolerance};
-use crate::array::ChunkSet;
-use crate::array::fault::Fault;
-use crate::array::reader::ReadBuffers;
+use crate::array::chunk_set::position;
+use crate::array::fault::{ChunkFault, Fault, ObjectOf};
+use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::data_type::{DataType, FillValue};
 use crate::element::NumberType;
-use crate::engine::ahead::Reads;
 use crate::engine::driver::Driver;
 use crate::engine::listing::list;
+use crate::engine::pairs::{Pair, Pairs};
 use crate::engine::progress::Progress;
-use crate::metadata::array::num_elements;
+use crate::engine::transfer::Transfer;
 use crate::metadata::json::{Json, Number};
-use crate::operation::block::{BlockReader, BlockReads, Blocks};
+use crate::operation::budget::Budget;
 use crate::operation::cf::CfDecoding;
 use crate::operation::error::OperationError;
+use crate::operation::fault::explain;
+use crate::operation::new_driver;
 use crate::operation::open::OpenedArray;
 use crate::operation::stored::side;
+use crate::operation::transcode::comparing_bytes;
 use crate::operation::validate_result::AgainstNode;
 
-/// An array that is ready to be read, or why it is not.
-pub(super) struct Readable {
-    side: StoredArray,
-    name: String,
-    /// Of the values that are compared.
-    data_type: DataType,
+/// The values of an array.
+struct Values {
     /// Under `--cf`, how they are made of the stored elements.
     decoding: Option<CfDecoding>,
+    data_type: DataType,
     /// Whether CF attributes say that other values are stored than are meant, and they are compared all the same.
     is_packed: bool,
 }
 
-/// What a thread keeps from block to block.
+/// What was found in a piece, or in all so far.
 #[derive(Debug, Default)]
-struct Buffers {
-    elements: [Vec<u8>; 2],
-    /// The values of both sides, where they are not the stored elements.
-    decoded: [Vec<u8>; 2],
-    reading: ReadBuffers,
-}
-
-/// What was found in a block, or in all so far.
-#[derive(Debug, Default)]
-struct Tally {
-    /// Elements of blocks without any object on either side are not among them.
-    elements: u64,
-    differing: u64,
-    relative: Option<f64>,
-    greatest: Option<Place>,
+pub(super) struct Tally {
+    /// Elements of pieces that are stored on neither side are not among them.
+    pub(super) elements: u64,
+    pub(super) differing: u64,
+    pub(super) relative: Option<f64>,
+    pub(super) greatest: Option<Place>,
 }
 
 /// An element that differs, where it is and what it is on both sides.
 #[derive(Debug)]
-struct Place {
-    at: Vec<u64>,
-    greatest: Greatest,
-    values: [Vec<u8>; 2],
+pub(super) struct Place {
+    pub(super) at: Vec<u64>,
+    pub(super) greatest: Greatest,
+    pub(super) values: [Vec<u8>; 2],
 }
 
-impl Readable {
-    /// Binds and lists an array, whose values are compared as they are stored or, with `cf`, as CF readers see them: as floats
-    /// of that type where one is given.
-    pub(super) fn new(
-        array: OpenedArray,
-        (cf, floats): (bool, Option<NumberType>),
-        driver: &Driver,
-    ) -> Result<Self, OperationError> {
-        let listing = list(&array.node, &array.metadata, driver)
-            .map_err(|error| OperationError::cannot_list(&array.store, error))?;
-        let decoding = if cf { CfDecoding::of(&array, floats)? } else { None };
+/// What of an array is there.
+pub(super) fn listed(array: &OpenedArray, driver: &Driver) -> Result<Listing, OperationError> {
+    list(&array.node, &array.metadata, driver)
+        .map_err(|error| OperationError::cannot_list(&array.store, error))
+}
+
+/// A fault of the data makes arrays not equal; one of the machine is an error.
+pub(super) fn fault(
+    ChunkFault { index, fault }: ChunkFault,
+    [a, b]: [&OpenedArray; 2],
+) -> Result<AgainstNode, OperationError> {
+    let (array, index, fault) = match fault {
+        Fault::At { of: ObjectOf::Destination, index, fault } => (b, index, *fault),
+        Fault::At { index, fault, .. } => (a, index, *fault),
+        fault => (a, index, fault),
+    };
+    if !fault.is_of_data() {
+        return Err(explain(ChunkFault { index, fault }, &array.metadata, &array.store, None));
+    }
+    let cause = match &fault {
+        // The position is that in the array already.
+        Fault::Chain(fault) => fault.sentence_at(&vec![0; array.metadata.shape.len()]),
+        fault => fault.to_string(),
+    };
+    let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));
+    let reason = Some(format!("chunk {key} of {}: {cause}", array.store));
+    Ok(AgainstNode { reason, ..AgainstNode::default() })
+}
+
+impl Values {
+    /// The values as they are stored or, with `cf`, as CF readers see them: as floats of that type where one is given.
+    fn of(array: &OpenedArray, (cf, floats): (bool, Option<NumberType>)) -> Result<Self, OperationError> {
+        let decoding = if cf { CfDecoding::of(array, floats)? } else { None };
         let has = |name| array.metadata.attributes.contains(name);
         let is_packed = !cf && (has("scale_factor") || has("add_offset"));
         let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
-        let data_type = data_type.unwrap_or(array.data_type);
-        let side = side(array.node, array.metadata, &array.pipeline, &array.store, 0, false)?;
-        let side = side.with_present(listing.known());
-        Ok(Readable { side, name: array.store, data_type, decoding, is_packed })
-    }
-
-    fn reader(&self) -> BlockReader<'_> {
-        BlockReader { side: &self.side, name: &self.name }
-    }
-
-    /// Bytes of a thread's buffers while it decodes a unit.
-    fn unit_bytes(&self) -> u64 {
-        let chain = self.side.subchunk_chain();
-        let buffers = chain.max_representation_bytes().saturating_mul(2);
-        buffers.saturating_add(chain.context_bytes()).saturating_add(self.side.index_bytes())
+        Ok(Values { decoding, data_type: data_type.unwrap_or_else(|| array.data_type.clone()), is_packed })
     }
 
     /// The values of stored elements, in `decoded` where they are others.
-    fn values<'a>(&self, elements: &'a [u8], decoded: &'a mut Vec<u8>) -> &'a [u8] {
-        match &self.decoding {
-            None => elements,
-            Some(decoding) => {
-                decoding.decode(elements, decoded);
-                decoded
-            }
-        }
-    }
-
-    /// Bytes of an element in a thread's buffers.
-    fn element_bytes(&self) -> u64 {
-        let stored = self.side.chain.decoded().data_type.size().unwrap_or(1) as u64;
-        stored + self.decoding.as_ref().map_or(0, |decoding| decoding.target().size() as u64)
-    }
-
-    fn value(&self, bytes: &[u8]) -> Option<Json> {
-        self.data_type.fill_value_to_json(&FillValue(bytes.to_vec())).ok()
+    fn decode<'a>(&self, elements: &'a [u8], decoded: &'a mut Vec<u8>) -> &'a [u8] {
+        let Some(decoding) = &self.decoding else { return elements };
+        decoding.decode(elements, decoded);
+        decoded
     }
 }
 
-/// Two arrays of the same shape whose elements can be compared.
-pub(super) struct Pair<'a> {
-    a: &'a Readable,
-    b: &'a Readable,
+/// Arrays of the same shape that are compared.
+pub(super) struct ArrayComparison {
+    transfer: Transfer,
+    values: [Values; 2],
     comparer: Comparer,
-    blocks: Blocks,
 }
 
-impl<'a> Pair<'a> {
-    /// Pairs them, to be read in blocks of at most so many bytes where chunks are smaller; why they cannot be compared.
+impl ArrayComparison {
+    /// Binds and lists both; why they cannot be compared is an error of the data.
     pub(super) fn new(
-        a: &'a Readable,
-        b: &'a Readable,
+        arrays: [&OpenedArray; 2],
+        cf: (bool, Option<NumberType>),
         tolerance: Tolerance,
-        block_bytes: u64,
-    ) -> Result<Self, String> {
-        let (shape, other) = (&a.side.metadata.shape, &b.side.metadata.shape);
-        if shape != other {
-            return Err(format!("the shape is {shape:?}, there {other:?}"));
-        }
-        let comparer = Comparer::new(&a.data_type, &b.data_type, tolerance)?;
-        let blocks = Blocks::new(&a.side, &b.side, block_bytes);
-        if blocks.count().is_none() {
-            return Err("there are more chunks than can be counted".to_owned());
-        }
-        Ok(Pair { a, b, comparer, blocks })
+        driver: &Driver,
+    ) -> Result<Self, OperationError> {
+        let bound = |array: &OpenedArray| {
+            let listing = listed(array, driver)?;
+            let (values, node) = (Values::of(array, cf)?, array.node.clone());
+            let side = side(node, array.metadata.clone(), &array.pipeline, &array.store, 0, false)?;
+            Ok::<_, OperationError>((side.with_present(listing.known()), values))
+        };
+        let ((source, of_a), (destination, of_b)) = (bound(arrays[0])?, bound(arrays[1])?);
+        let comparer =
+            Comparer::new(&of_a.data_type, &of_b.data_type, tolerance).map_err(OperationError::data)?;
+        let transfer = Transfer { source, destination, absent_element: None, origin: None };
+        Ok(ArrayComparison { transfer, values: [of_a, of_b], comparer })
     }
 
-    /// Bytes that a thread needs.
-    pub(super) fn bytes_per_thread(&self) -> u64 {
-        if [self.a, self.b].iter().all(|array| array.side.objects().is_empty()) {
-            return 0;
-        }
-        let size = self.a.element_bytes() + self.b.element_bytes();
-        let block = self.blocks.block_elements().saturating_mul(size);
-        block.saturating_add(self.a.unit_bytes()).saturating_add(self.b.unit_bytes())
-    }
-
-    /// Compares them. A chunk that cannot be decoded makes them not equal; an error is the machine's.
+    /// Compares all elements. A chunk that cannot be decoded makes the arrays not equal; an error is the machine's.
     pub(super) fn compare(
         &self,
-        driver: &Driver,
+        arrays: [&OpenedArray; 2],
+        elements: u64,
+        (budget, driver): (Budget, &Driver),
         progress: &dyn Progress,
     ) -> Result<AgainstNode, OperationError> {
-        let elements = num_elements(&self.a.side.metadata.shape).unwrap_or(u64::MAX);
-        if elements == 0 {
-            return Ok(AgainstNode { equal: true, ..AgainstNode::default() });
-        }
-        let (a, b) = (self.a.reader(), self.b.reader());
-        let blocks = self.blocks.with_objects([&a, &b]);
         let mut all = Tally::default();
-        let element = self.a.data_type.size().unwrap_or(1) as u64;
-        let work = |buffers: &mut Buffers, index| {
-            let tally = self.block(&a, &b, buffers, index)?;
+        if elements == 0 {
+            return Ok(self.result(elements, all));
+        }
+        let sides = [&self.transfer.source, &self.transfer.destination];
+        if sides.iter().all(|side| side.objects().is_empty()) {
+            all += self.fill_values(elements, vec![0; sides[0].metadata.shape.len()]);
+            return Ok(self.result(elements, all));
+        }
+        let pairs = Pairs::new(&self.transfer, self.worker_bytes(), budget.threads(), budget.bytes());
+        let purpose = || format!("to compare the chunks of `{}`", arrays[0].store);
+        let pairs = pairs.map_err(|small| budget.too_small(small.least, &purpose()))?;
+        let threads = pairs.schedule.threads;
+        let own =
+            (threads < driver.num_threads()).then(|| new_driver(threads, driver.interrupt())).transpose()?;
+        let units = pairs.units(None);
+        let element = self.values[0].data_type.size().unwrap_or(1) as u64;
+        let visit = |buffers: &mut [Vec<u8>; 2], pair: &Pair<'_>| {
+            let tally = self.piece(pair, buffers);
             progress.advance(tally.elements.saturating_mul(element));
             Ok(tally)
         };
-        let compared = blocks.len().saturating_mul(self.blocks.block_elements());
-        progress.start("compare", Some(compared.min(elements).saturating_mul(element)));
-        let reads = [&a, &b].map(|reader| BlockReads { blocks: &self.blocks, reader });
-        let reads = [&reads[0] as &dyn Reads, &reads[1]];
-        let outcome = driver.run_ahead::<Buffers, Tally>(&blocks, &reads, work, |_, tally| all.add(tally));
+        progress.start("compare", Some(elements.saturating_mul(element)));
+        let fold = |_, tally: Tally| all += tally;
+        let outcome = pairs.fold(own.as_ref().unwrap_or(driver), (&units, None), visit, fold);
         progress.finish();
-        if let Err(fault) = outcome {
-            return match fault.fault {
-                Fault::Interrupted(_) => Err(OperationError::interrupted()),
-                fault if !fault.is_of_data() => {
-                    Err(OperationError::environment("a chunk cannot be compared").because(fault))
-                }
-                fault => Ok(AgainstNode { reason: Some(fault.to_string()), ..AgainstNode::default() }),
-            };
+        if let Err(ended) = outcome {
+            return fault(ended, arrays);
         }
-        self.add_absent(&a, &b, &blocks, elements, &mut all);
+        // Of all units that were not looked at, the first in C order has the first element.
+        let rest = elements.saturating_sub(all.elements);
+        let first = (0..=units.len()).find(|unit| !units.contains(*unit)).filter(|_| rest > 0);
+        if let Some(first) = first {
+            all += self.fill_values(rest, pairs.start_of(first));
+        }
         Ok(self.result(elements, all))
     }
 
-    fn block(
-        &self,
-        a: &BlockReader<'_>,
-        b: &BlockReader<'_>,
-        buffers: &mut Buffers,
-        index: u64,
-    ) -> Result<Tally, Fault> {
-        let region = self.blocks.region(index);
-        let elements = region.num_elements();
-        let Buffers { elements: [of_a, of_b], decoded: [seen_a, seen_b], reading } = buffers;
-        if !a.has_objects(&region) && !b.has_objects(&region) {
-            return Ok(self.fill_values(a, b, elements, region.start));
+    /// Bytes that a thread needs beside blocks.
+    fn worker_bytes(&self) -> u64 {
+        let destination = &self.transfer.destination;
+        let decoded = |values: &Values| values.decoding.as_ref().map_or(0, |of| of.target().size() as u64);
+        let piece = destination.subchunk_chain().decoded().num_elements().unwrap_or(u64::MAX);
+        let decoded = piece.saturating_mul(self.values.iter().map(decoded).sum());
+        comparing_bytes(&self.transfer).saturating_add(decoded)
+    }
+
+    fn piece(&self, pair: &Pair<'_>, [seen_a, seen_b]: &mut [Vec<u8>; 2]) -> Tally {
+        let elements = pair.region.num_elements();
+        if pair.is_stored == [false; 2] {
+            return self.fill_values(elements, pair.region.start.clone());
         }
-        a.read(&region, reading, of_a)?;
-        b.read(&region, reading, of_b)?;
-        let (of_a, of_b) = (self.a.values(of_a, seen_a), self.b.values(of_b, seen_b));
-        let Compared { differing, greatest, relative } = self.comparer.compare(of_a, of_b);
+        let values = [
+            self.values[0].decode(pair.elements[0], seen_a),
+            self.values[1].decode(pair.elements[1], seen_b),
+        ];
+        let Compared { differing, greatest, relative } = self.comparer.compare(values[0], values[1]);
         let greatest = greatest.map(|greatest| {
-            let element = |bytes: &[u8], count: u64| {
-                let size = bytes.len() / usize::try_from(count).unwrap_or(usize::MAX).max(1);
+            let values = values.map(|bytes| {
+                let size = bytes.len() / usize::try_from(elements).unwrap_or(usize::MAX).max(1);
                 bytes[greatest.index * size..(greatest.index + 1) * size].to_vec()
-            };
-            let values = [element(of_a, elements), element(of_b, elements)];
-            Place { at: region.position(greatest.index as u64), greatest, values }
+            });
+            Place { at: pair.region.position(greatest.index as u64), greatest, values }
         });
-        Ok(Tally { elements, differing, relative, greatest })
+        Tally { elements, differing, relative, greatest }
     }
 
     /// So many elements, the first at `at`, that are absent on both sides.
-    fn fill_values(&self, a: &BlockReader<'_>, b: &BlockReader<'_>, elements: u64, at: Vec<u64>) -> Tally {
+    fn fill_values(&self, elements: u64, at: Vec<u64>) -> Tally {
         let mut decoded = Vec::new();
-        let values = [(self.a, a), (self.b, b)]
-            .map(|(side, reader)| side.values(&reader.fill_value(), &mut decoded).to_vec());
-        let compared = self.comparer.compare(&values[0], &values[1]);
-        Tally {
-            elements,
-            differing: compared.differing * elements,
-            relative: compared.relative,
-            greatest: compared.greatest.map(|greatest| Place { at, greatest, values }),
-        }
-    }
-
-    /// Counts the elements of all blocks that were not looked at, since no object lies in them.
-    fn add_absent(
-        &self,
-        a: &BlockReader<'_>,
-        b: &BlockReader<'_>,
-        looked_at: &ChunkSet,
-        elements: u64,
-        all: &mut Tally,
-    ) {
-        let rest = elements - all.elements;
-        // In C order of the blocks, the first element of the first is the first of all.
-        let first = (0..=looked_at.len()).find(|index| !looked_at.contains(*index));
-        if let Some(first) = first.filter(|_| rest > 0) {
-            all.add(self.fill_values(a, b, rest, self.blocks.region(first).start));
-        }
+        let sides = [&self.transfer.source, &self.transfer.destination].map(StoredArray::fill_value);
+        let [a, b] = [0, 1].map(|side| self.values[side].decode(&sides[side], &mut decoded).to_vec());
+        let compared = self.comparer.compare(&a, &b);
+        let greatest = compared.greatest.map(|greatest| Place { at, greatest, values: [a, b] });
+        Tally { elements, differing: compared.differing * elements, relative: compared.relative, greatest }
     }
 
     fn result(&self, elements: u64, all: Tally) -> AgainstNode {
-        let difference = all.greatest.as_ref().and_then(|place| place.greatest.difference);
-        let (at, values) = all.greatest.map(|place| (place.at, place.values)).unzip();
-        let [value, other_value] = values.map_or([None, None], |[a, b]| [self.a.value(&a), self.b.value(&b)]);
-        AgainstNode {
-            path: String::new(),
-            equal: all.differing == 0,
-            reason: (all.differing > 0).then(|| {
-                let is_packed = self.a.is_packed || self.b.is_packed;
-                let hint =
-                    if is_packed { " as they are stored; `--cf` compares what CF readers see" } else { "" };
-                format!("values differ{hint}")
-            }),
-            elements,
-            differing: all.differing,
-            max_abs_difference: difference.map(Difference::to_json),
-            max_rel_difference: all.relative.map(float),
-            at,
-            value,
-            other_value,
-        }
+        let types = self.values.each_ref().map(|values| &values.data_type);
+        all.result(elements, types, self.values.iter().any(|values| values.is_packed))
     }
 }
 
-impl Tally {
-    fn add(&mut self, other: Tally) {
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
         self.elements += other.elements;
         self.differing += other.differing;
         self.relative = match (self.relative, other.relative) {
@@ -288,6 +234,29 @@ impl Tally {
     }
 }
 
+impl Tally {
+    /// What is reported of arrays of so many elements, whose values are of these types.
+    pub(super) fn result(self, elements: u64, types: [&DataType; 2], is_packed: bool) -> AgainstNode {
+        let value = |data_type: &DataType, bytes| data_type.fill_value_to_json(&FillValue(bytes)).ok();
+        let difference = self.greatest.as_ref().and_then(|place| place.greatest.difference);
+        let (at, values) = self.greatest.map(|place| (place.at, place.values)).unzip();
+        let [value, other_value] =
+            values.map_or([None, None], |[a, b]| [value(types[0], a), value(types[1], b)]);
+        let hint = if is_packed { " as they are stored; `--cf` compares what CF readers see" } else { "" };
+        AgainstNode {
+            path: String::new(),
+            equal: self.differing == 0,
+            reason: (self.differing > 0).then(|| format!("values differ{hint}")),
+            elements,
+            differing: self.differing,
+            max_abs_difference: difference.map(Difference::to_json),
+            max_rel_difference: self.relative.map(float),
+            at,
+            value,
+            other_value,
+        }
+    }
+}
 impl Place {
     /// Whether it differs more, or as much and comes first in C order.
     fn is_before(&self, other: &Place) -> bool {

@@ -20,11 +20,9 @@ use super::progress::{Progress, Share};
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{Interrupt, new_driver};
 use crate::engine::driver::Driver;
-use array::{Pair, Readable};
+use crate::metadata::array::num_elements;
+use array::ArrayComparison;
 use value::Tolerance;
-
-/// The most bytes of a block, both sides together, where chunks are smaller.
-const BLOCK_BYTES: u64 = 64 << 20;
 
 /// OTHER, opened before anything is read of STORE.
 #[derive(Debug)]
@@ -123,45 +121,35 @@ impl Comparison<'_> {
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<AgainstNode, OperationError> {
-        let threads = driver.num_threads();
-        let stores = [self.store, &self.against.other];
-        let sides = match stores.map(|store| self.open(store, path)) {
-            [Ok(a), Ok(b)] if text::is_comparable(&a.data_type, &b.data_type) => {
-                // How much of them is done is only known when all is.
-                progress.start("compare", Some(1));
-                let compared = text::compare([&a, &b], self.common, driver);
-                progress.finish();
-                return compared.or_else(|error| match error.class() {
-                    FaultClass::Data => Ok(not_compared(error.in_one_line())),
-                    _ => Err(error),
-                });
-            }
-            opened => {
-                let floats = opened.iter().flatten().find_map(float_type);
-                let cf = (self.against.cf, floats);
-                opened.map(|opened| opened.and_then(|array| Readable::new(array, cf, driver)))
-            }
-        };
-        let (a, b) = match sides {
+        let (a, b) = match [self.store, &self.against.other].map(|store| self.open(store, path)) {
             [Ok(a), Ok(b)] => (a, b),
-            [Err(error), _] | [_, Err(error)] if error.class() == FaultClass::Data => {
-                return Ok(not_compared(error.in_one_line()));
-            }
-            [Err(error), _] | [_, Err(error)] => return Err(error),
+            [Err(error), _] | [_, Err(error)] => return no_data(error),
         };
-        let tolerance = Tolerance { rtol: self.against.rtol, atol: self.against.atol };
-        let budget = Budget::of(self.common);
-        let share = budget.bytes() / (4 * threads as u64);
-        let pair = match Pair::new(&a, &b, tolerance, share.min(BLOCK_BYTES)) {
-            Ok(pair) => pair,
-            Err(reason) => return Ok(not_compared(reason)),
-        };
-        let purpose = || format!("to compare the chunks of `{}`", self.store.display());
-        let allowed = budget.threads_of(pair.bytes_per_thread(), purpose)?;
-        if allowed < threads {
-            return pair.compare(&new_driver(allowed, self.interrupt)?, progress);
+        self.arrays_compared([&a, &b], driver, progress).or_else(no_data)
+    }
+
+    fn arrays_compared(
+        &self,
+        [a, b]: [&OpenedArray; 2],
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<AgainstNode, OperationError> {
+        let (budget, shape, other) = (Budget::of(self.common), &a.metadata.shape, &b.metadata.shape);
+        let elements = num_elements(shape).unwrap_or(u64::MAX);
+        if shape != other {
+            return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
         }
-        pair.compare(driver, progress)
+        if text::is_comparable(&a.data_type, &b.data_type) {
+            // How much of them is done is only known when all is.
+            progress.start("compare", Some(1));
+            let compared = text::compare([a, b], elements, budget, driver);
+            progress.finish();
+            return compared;
+        }
+        let cf = (self.against.cf, [a, b].into_iter().find_map(float_type));
+        let tolerance = Tolerance { rtol: self.against.rtol, atol: self.against.atol };
+        let comparison = ArrayComparison::new([a, b], cf, tolerance, driver)?;
+        comparison.compare([a, b], elements, (budget, driver), progress)
     }
 
     fn open(&self, store: &Location, path: &str) -> Result<OpenedArray, OperationError> {
@@ -174,6 +162,14 @@ impl Comparison<'_> {
 
 fn missing(store: &Location) -> AgainstNode {
     not_compared(format!("no such array in {}", store.display()))
+}
+
+/// What cannot be read or compared is not equal; an error of another class is one.
+fn no_data(error: OperationError) -> Result<AgainstNode, OperationError> {
+    match error.class() {
+        FaultClass::Data => Ok(not_compared(error.in_one_line())),
+        _ => Err(error),
+    }
 }
 
 fn not_compared(reason: String) -> AgainstNode {

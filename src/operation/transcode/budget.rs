@@ -8,6 +8,7 @@ use crate::codec::sharding::IndexEntry;
 use crate::data_type::DataType;
 use crate::engine::job::ObjectJob;
 use crate::engine::route::Route;
+use crate::engine::transfer::Transfer;
 use crate::operation::budget::BASE_BYTES;
 use crate::operation::quantize::quantization::Quantization;
 
@@ -29,7 +30,7 @@ pub(super) fn of_chunks(chunk_shape: &[u64]) -> String {
 }
 
 /// The most bytes that a thread holds at once, in whatever pass takes most, but for those over blocks.
-pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, verifies: bool) -> u64 {
+pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>) -> u64 {
     if let Route::VariableSize(variable_size) = &job.route {
         return variable_size.memory_share.share;
     }
@@ -47,25 +48,27 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>, v
     };
     let first_pass = quantization
         .map_or(0, |settled| first_pass_bytes(&job.transfer.source, &job.transfer.destination, settled));
-    let verifying = if verifies {
-        // What is read on both sides, the values as they should be, and absent elements.
-        let elements = subchunk_bytes(&job.transfer.source)
-            .max(subchunk_bytes(&job.transfer.destination))
-            .saturating_mul(3);
-        // The shards of SOURCE that lie in one of DEST are kept open.
-        let open = if job.moves_subchunks() {
-            shard_bytes(Some(&job.transfer.source), &job.transfer.destination)
-        } else {
-            0
-        };
-        reading_bytes(&job.transfer.source, has_edges)
-            .saturating_add(reading_bytes(&job.transfer.destination, has_edges))
-            .saturating_add(elements)
-            .saturating_add(open)
+    BASE_BYTES.saturating_add(converting.max(first_pass))
+}
+
+/// What a thread needs to compare both sides of a transfer, beside blocks that it holds.
+pub(in crate::operation) fn comparing_bytes(transfer: &Transfer) -> u64 {
+    let Transfer { source, destination, origin, .. } = transfer;
+    let reading = if transfer.has_same_subchunks() {
+        source.subchunk_chain().reading_bytes(source.has_edges())
     } else {
-        0
+        source.subchunk_chain().reading_bytes(false)
     };
-    BASE_BYTES.saturating_add(converting.max(first_pass).max(verifying))
+    // Of the indexes of intermediate data single entries are read.
+    let indexes = shard_bytes(origin.is_none().then_some(source), destination);
+    let parts = [BASE_BYTES, reading, comparing_pieces(destination), indexes];
+    parts.into_iter().fold(0, u64::saturating_add)
+}
+
+/// What of it a subchunk takes: as it is read, as it should be, on its way there, and what is absent or cut of it.
+pub(super) fn comparing_pieces(destination: &StoredArray) -> u64 {
+    let chain = destination.subchunk_chain();
+    chain.reading_bytes(true).saturating_add(chain.decoded_bytes().saturating_mul(3))
 }
 
 /// What finding the range of a quantisation takes, and measuring its error.
@@ -119,8 +122,4 @@ pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
         Some(layout) => layout.subchunk.reading_bytes(has_edges).saturating_add(side.index_bytes()),
         None => side.chain.reading_bytes(has_edges),
     }
-}
-
-fn subchunk_bytes(side: &StoredArray) -> u64 {
-    side.layout.as_ref().map_or(&side.chain, |layout| &layout.subchunk).decoded_bytes()
 }

@@ -29,6 +29,7 @@ mod tree;
 mod verify;
 mod writing;
 
+pub(in crate::operation) use budget::comparing_bytes;
 pub(in crate::operation) use format::as_source::as_source;
 pub use pictures::comparisons;
 pub use run::{seal, transcode, transcode_sealed};

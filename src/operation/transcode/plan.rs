@@ -20,6 +20,7 @@ use self::described::Described;
 use self::keep_bits::BitRounding;
 use super::budget::{Memory, of_chunks, unit_bytes};
 use super::format::consolidate::NodeDocuments;
+use super::verify::{compared_in, least_bytes, transfers};
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
@@ -52,8 +53,6 @@ pub(super) struct Plan {
     pub source_bytes: Option<u64>,
     /// The work on the objects.
     pub job: Job,
-    /// How `--verify` reads SOURCE, where DEST's objects are others.
-    pub comparison: Option<Rechunk>,
     /// What happens to the values.
     pub change: ValueChange,
     /// Whether no chain was given that may round: `--verify` then holds DEST to the very values that it is to have.
@@ -111,23 +110,27 @@ impl Blocks {
 impl Plan {
     /// As many threads as the budget has room for; an error where there is none for a single one.
     pub(super) fn allot(&self, budget: Budget, verifies: bool) -> Result<Memory, OperationError> {
-        // Where blocks are compared their plan has what that takes.
-        let verifies = verifies && self.rechunks().next().is_none();
         let quantization = self.quantization.as_ref();
-        let unit = self.job.objects().map_or(BASE_BYTES, |job| unit_bytes(job, quantization, verifies));
-        let allowed =
-            budget.threads_of(unit, || of_chunks(&self.destination.pipeline.innermost_chunk_shape()))?;
+        let job = self.job.objects();
+        let unit = job.map_or(BASE_BYTES, |job| unit_bytes(job, quantization));
+        let compared = job.filter(|_| verifies).map(transfers).unwrap_or_default();
+        let least = compared.iter().map(least_bytes).fold(unit, u64::max);
+        let purpose = || of_chunks(&self.destination.pipeline.innermost_chunk_shape());
+        budget.threads_of(least, purpose)?;
+        let allowed = budget.threads_of(unit, purpose)?;
         // Blocks are scheduled by their plan, for as many threads as it has room for.
-        let schedules = || self.rechunks().map(|rechunk| rechunk.schedule);
+        let schedules = || self.job.rechunks().map(|rechunk| rechunk.schedule);
         let threads = schedules().fold(allowed, |threads, s| threads.min(s.threads));
-        let blocks = schedules().map(|schedule| schedule.bytes).max().unwrap_or(0);
-        Ok(Memory { threads, bytes: unit.saturating_mul(threads as u64).max(blocks) })
+        let mut bytes = unit.saturating_mul(threads as u64);
+        for schedule in schedules() {
+            bytes = bytes.max(schedule.bytes);
+        }
+        for transfer in &compared {
+            bytes = bytes.max(compared_in(transfer, budget.narrowed(threads))?.schedule.bytes);
+        }
+        Ok(Memory { threads, bytes })
     }
 
-    /// The passes over blocks, where the job goes from one grid to another, and the comparison after it.
-    fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
-        self.job.rechunks().chain(self.comparison.as_ref())
-    }
     /// The error of the job, or of a comparison of what it has written, that ended at an object of either side.
     pub(super) fn explain(&self, fault: ChunkFault) -> OperationError {
         let quantization = self.quantization.as_ref();

@@ -1,25 +1,25 @@
 //! `--verify`: DEST read back and compared, unit by unit.
 //!
-//! A copy is compared byte by byte. Else each unit of SOURCE is converted in memory to what any reader must get of
+//! A copy is compared byte by byte. Else each piece of SOURCE is converted in memory to what any reader must get of
 //! DEST, and that is compared bit for bit with what DEST gives; the greatest difference from SOURCE's own values
 //! is reported beside it, and under quantisation held to its bound. Without `--codecs` the two are the same: values are
 //! to come back as they are (SEMANTICS: D15). What a compressor that was asked for rounds is held to its tolerance.
+//!
+//! Of two passes each is compared by itself, what is staged with SOURCE and DEST with what is staged, so that no chunk is
+//! read more often than it was for writing.
 
-mod blocks;
-mod subchunks;
 mod variable_size;
 
 use std::ops::AddAssign;
 use std::sync::{Mutex, PoisonError};
 
-use self::blocks::staged_values;
 use self::variable_size::variable_size_values;
+use super::budget::{comparing_bytes, of_chunks};
 use super::plan::Plan;
 use super::plan::lossy_filter::{self, kept};
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::{PIECE, ReadBuffers};
-use crate::array::stored::StoredArray;
+use crate::array::reader::PIECE;
 use crate::codec::BoundChain;
 use crate::codec::chain::Workspace;
 use crate::codec::conversion::{ValueChange, push_change, round_trip};
@@ -30,12 +30,16 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
 use crate::engine::job::{Job, ObjectJob};
+use crate::engine::pairs::{Pair, Pairs};
 use crate::engine::progress::Progress;
 use crate::engine::route::Route;
 use crate::engine::route::copy::{CopyJob, SideOfCopy};
+use crate::engine::route::staged::Staged;
 use crate::engine::transfer::Transfer;
 use crate::kernel::quantize::QuantizeFigures;
+use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
+use crate::operation::new_driver;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::VerifyResult;
 use crate::store::ObjectReader;
@@ -66,14 +70,6 @@ struct Compared {
     max_abs_error: f64,
 }
 
-/// What a thread keeps from object to object.
-#[derive(Debug, Default)]
-struct Buffers {
-    source: ReadBuffers,
-    destination: ReadBuffers,
-    scratch: Scratch,
-}
-
 /// What a comparison of values writes to.
 #[derive(Debug, Default)]
 struct Scratch {
@@ -102,18 +98,11 @@ pub(super) enum Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// Those of some objects of DEST that are read back.
-    fn of(self, objects: ChunkSet) -> ChunkSet {
+    /// The objects, where not all are read back.
+    fn objects(&self) -> Option<&ChunkSet> {
         match self {
-            Scope::Whole => objects,
-            Scope::Between(part) | Scope::Objects(part) => objects.common(part),
-        }
-    }
-
-    fn contains(self, object: u64) -> bool {
-        match self {
-            Scope::Whole => true,
-            Scope::Between(part) | Scope::Objects(part) => part.contains(object),
+            Scope::Whole => None,
+            Scope::Between(objects) | Scope::Objects(objects) => Some(objects),
         }
     }
 }
@@ -122,7 +111,7 @@ impl Scope<'_> {
 pub(super) fn verify(
     plan: &Plan,
     scope: Scope<'_>,
-    driver: &Driver,
+    (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
     let present = &plan.listing.present;
@@ -130,7 +119,7 @@ pub(super) fn verify(
     let bytes = bytes.map(|bytes| bytes.saturating_mul(plan.job.num_passes()));
     progress.start("verify", bytes.map(|bytes| bytes.saturating_mul(present.len())));
     let verified = match &plan.job {
-        Job::Objects(job) => values(plan, job, scope, driver, progress),
+        Job::Objects(job) => values(plan, job, scope, (budget, driver), progress),
         Job::Copy(job) => copies(plan, job, scope, driver, progress),
     };
     progress.finish();
@@ -192,7 +181,7 @@ fn copies(
     let sides = [0, 1].map(|side| SideOfCopy { job, side });
     driver
         .run_ahead::<[Vec<u8>; 2], bool>(
-            &scope.of(job.objects()),
+            &scope.objects().map_or_else(|| job.objects(), |some| job.objects().common(some)),
             &[&sides[0], &sides[1]],
             work,
             |_, equal| {
@@ -239,36 +228,57 @@ fn values(
     plan: &Plan,
     job: &ObjectJob,
     scope: Scope<'_>,
-    driver: &Driver,
+    (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
     // What any reader gets: by the chain of DEST's own documents, not by that of the plan.
     let described = plan.described.as_ref().map(|described| described.job(job, &plan.source.store));
     let described = described.transpose()?;
     let job = described.as_ref().unwrap_or(job);
-    let mut transfer = job.transfer.clone();
-    if plan.comparison.is_none() && !job.moves_subchunks() {
-        // Units that differ between the sides are compared by whole objects.
-        (transfer.source.layout, transfer.destination.layout) = (None, None);
-    }
-    let comparison = Comparison { scope, ..Comparison::new(plan, kept(job), &transfer) };
-    let compared = match (&job.route, &plan.comparison) {
-        (Route::Staged(staged), _) => staged_values(plan, &job.transfer, staged, scope, driver, progress),
-        (Route::VariableSize(variable_size), _) => {
-            variable_size_values(&job.transfer, variable_size, scope, driver).map(|compared| (compared, None))
-        }
-        _ if job.moves_subchunks() => comparison
-            .run_over_shared_subchunks(&job.transfer, driver, progress)
-            .map(|compared| (compared, comparison.codes())),
-        (_, Some(rechunk)) => comparison
-            .run_over_subchunks(&job.transfer, rechunk, driver, progress)
-            .map(|compared| (compared, comparison.codes())),
-        (_, None) => comparison.run(driver, progress).map(|compared| (compared, comparison.codes())),
+    let transfer = &job.transfer;
+    let run = |comparison: &Comparison, transfer: &Transfer| {
+        let pairs = compared_in(transfer, budget.narrowed(driver.num_threads()))?;
+        let threads = pairs.schedule.threads;
+        let own =
+            (threads < driver.num_threads()).then(|| new_driver(threads, driver.interrupt())).transpose()?;
+        Ok::<_, OperationError>(comparison.run(&pairs, scope, own.as_ref().unwrap_or(driver), progress))
     };
-    let (mut compared, codes) = compared.map_err(|fault| plan.explain(fault))?;
+    let mut comparison =
+        Comparison::new(transfer, &plan.change, plan.quantization.as_ref(), (plan.is_exact, kept(job)));
+    let compared = match &job.route {
+        Route::VariableSize(variable_size) => {
+            variable_size_values(transfer, variable_size, scope.objects(), driver)
+        }
+        Route::Staged(staged) => {
+            let mut between = Ok(Compared::default());
+            if !matches!(scope, Scope::Objects(_)) {
+                let first = staged.first_transfer(transfer);
+                let same = Comparison::new(&first, &ValueChange::None, None, (true, 0));
+                between = run(&same, &first)?.map_err(Staged::of_first);
+            }
+            match between {
+                Ok(between) if !matches!(scope, Scope::Between(_)) => {
+                    let second = staged.second_transfer(transfer, None, driver);
+                    let second = second.map_err(|fault| plan.explain(ChunkFault { index: 0, fault }))?;
+                    comparison.is_staged = true;
+                    let written = run(&comparison, &second)?.map_err(Staged::of_second);
+                    written.map(|mut written| {
+                        written += Compared { elements: 0, ..between };
+                        written
+                    })
+                }
+                between => between,
+            }
+        }
+        Route::Move(_) | Route::Rechunk(_) => run(&comparison, transfer)?,
+    };
+    let codes =
+        comparison.codes.take().map(|codes| codes.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let mut compared = compared.map_err(|fault| plan.explain(fault))?;
     let quantization = plan.quantization.as_ref();
     // What neither side stores is compared by its fill values.
-    let all = crate::metadata::array::num_elements(&transfer.destination.metadata.shape).unwrap_or(u64::MAX);
+    let all =
+        crate::metadata::array::num_elements(&job.transfer.destination.metadata.shape).unwrap_or(u64::MAX);
     if compared.elements < all {
         let error = quantization.and_then(Quantization::absent_error).unwrap_or(0.0);
         compared.max_abs_error = compared.max_abs_error.max(error);
@@ -294,21 +304,48 @@ fn values(
     Ok(Verification { result, codes, warning })
 }
 
+/// How both sides of a transfer are read within a budget; an error where it has no room for it.
+pub(super) fn compared_in(transfer: &Transfer, budget: Budget) -> Result<Pairs<'_>, OperationError> {
+    let worker = comparing_bytes(transfer);
+    Pairs::new(transfer, worker, budget.threads(), budget.bytes())
+        .map_err(|small| budget.too_small(small.least, &of_chunks(transfer.destination.subchunk_shape())))
+}
+
+/// What of a job is compared.
+pub(super) fn transfers(job: &ObjectJob) -> Vec<Transfer> {
+    match &job.route {
+        Route::VariableSize(_) => Vec::new(),
+        Route::Move(_) | Route::Rechunk(_) => vec![job.transfer.clone()],
+        Route::Staged(staged) => {
+            let origin = Some(job.transfer.source.clone());
+            let second = Transfer { source: staged.staging.clone(), origin, ..job.transfer.clone() };
+            vec![staged.first_transfer(&job.transfer), second]
+        }
+    }
+}
+
+/// The least bytes in which both sides of a transfer can be compared.
+pub(super) fn least_bytes(transfer: &Transfer) -> u64 {
+    let worker = comparing_bytes(transfer);
+    Pairs::new(transfer, worker, 1, 0).err().map_or(0, |small| small.least)
+}
+
 /// A comparison of values.
-struct Comparison<'a> {
-    scope: Scope<'a>,
-    source: &'a StoredArray,
-    destination: &'a StoredArray,
-    objects: ChunkSet,
+struct Comparison {
     /// SOURCE's values to DEST's array.
     change: ValueProgram,
     /// DEST's array to what any reader gets of it; for quantised codes, from the codes.
     read_back: ValueProgram,
     /// Under quantisation to codecs, the codes come first and are read back.
     quantizes: bool,
-    /// What absent elements of either side are, in DEST's array.
-    source_absent: Vec<u8>,
-    destination_fill: Vec<u8>,
+    /// DEST's numbers.
+    number_type: Option<NumberType>,
+    source_fill: Vec<u8>,
+    fill: Vec<u8>,
+    /// What a reader gets of DEST where SOURCE stores nothing.
+    absent: Vec<u8>,
+    /// Whether fill values of SOURCE, which are intermediate data, may stand for elements that are not stored.
+    is_staged: bool,
     /// By how much DEST's compressor may change a number, where it rounds and was asked for.
     max_loss: Option<f64>,
     /// How far a quantisation moves absent elements.
@@ -317,118 +354,75 @@ struct Comparison<'a> {
     codes: Option<Mutex<Vec<bool>>>,
 }
 
-impl<'a> Comparison<'a> {
-    fn new(plan: &Plan, kept: usize, transfer: &'a Transfer) -> Self {
+impl Comparison {
+    fn new(
+        transfer: &Transfer,
+        change: &ValueChange,
+        quantization: Option<&Quantization>,
+        (is_exact, kept): (bool, usize),
+    ) -> Self {
         let Transfer { source, destination, .. } = transfer;
-        let mut change = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
-        push_change(&mut change, &plan.change);
-        let chain = destination.layout.as_ref().map_or(&destination.chain, |layout| &layout.subchunk);
-        let (read_back, quantizes) = match (plan.change.of_floats(), &plan.quantization) {
+        let mut program = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
+        push_change(&mut program, change);
+        let chain = destination.subchunk_chain();
+        let (read_back, quantizes) = match (change.of_floats(), quantization) {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
             (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => {
-                (ValueProgram::new(change.sizes().1), true)
+                (ValueProgram::new(program.sizes().1), true)
             }
-            _ if plan.is_exact => (ValueProgram::new(change.sizes().1), false),
+            _ if is_exact => (ValueProgram::new(program.sizes().1), false),
             _ => (round_trip(chain, kept), false),
         };
-        let fill =
-            destination.chain.decoded().fill_value.as_ref().map(|fill| fill.0.clone()).unwrap_or_default();
-        let few = plan.quantization.as_ref().filter(|quantization| quantization.target.bits() <= 16);
-        let objects = match transfer.absent_element {
-            Some(_) => ChunkSet::full(source.metadata.num_chunks()),
-            None => source.objects(),
-        };
+        let few = quantization.filter(|quantization| quantization.target.bits() <= 16);
+        let fill = destination.fill_value();
+        let absent = transfer.absent_element.as_ref();
         Comparison {
-            scope: Scope::Whole,
-            source,
-            destination,
-            objects,
-            change,
+            change: program,
             read_back,
             quantizes,
-            max_loss: chain.max_loss(kept).filter(|_| !plan.is_exact && !quantizes),
-            source_absent: transfer
-                .absent_element
-                .as_ref()
-                .map_or_else(|| fill.clone(), |absent| read_absent(plan, chain, absent)),
-            destination_fill: fill,
-            absent_error: plan.quantization.as_ref().and_then(Quantization::absent_error).unwrap_or(0.0),
+            number_type: destination.chain.decoded().data_type.real_number(),
+            source_fill: source.fill_value(),
+            absent: absent
+                .map_or_else(|| fill.clone(), |absent| read_absent((change, quantization), chain, absent)),
+            fill,
+            is_staged: false,
+            max_loss: chain.max_loss(kept).filter(|_| !is_exact && !quantizes),
+            absent_error: quantization.and_then(Quantization::absent_error).unwrap_or(0.0),
             codes: few.map(|_| Mutex::new(vec![false; 1 << 16])),
         }
     }
 
-    fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Compared, ChunkFault> {
+    fn run(
+        &self,
+        pairs: &Pairs<'_>,
+        scope: Scope<'_>,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<Compared, ChunkFault> {
         let mut all = Compared::default();
-        driver.run_ahead::<Buffers, Compared>(
-            &self.scope.of(self.objects.clone()),
-            &[self.source, self.destination],
-            |buffers, index| {
-                let compared = self.object(buffers, index)?;
-                progress.advance(self.source.chunk_bytes());
-                Ok(compared)
-            },
-            |_, compared| all += compared,
-        )?;
+        let units = pairs.units(scope.objects());
+        let visit = |scratch: &mut Scratch, pair: &Pair<'_>| {
+            let compared = self.compare(pair, scratch)?;
+            progress.advance(compared.elements.saturating_mul(self.source_fill.len() as u64));
+            Ok(compared)
+        };
+        pairs.fold(driver, (&units, scope.objects()), visit, |_, compared: Compared| all += compared)?;
         Ok(all)
     }
 
-    fn codes(&self) -> Option<Vec<bool>> {
-        let codes = self.codes.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(codes.clone())
-    }
-
-    fn object(&self, buffers: &mut Buffers, index: u64) -> Result<Compared, Fault> {
-        let mut compared = Compared::default();
-        let Buffers { source: source_buffers, destination: destination_buffers, scratch } = buffers;
-        let source = self.source.open(index, source_buffers)?;
-        let destination = self.destination.open(index, destination_buffers)?;
-        source.expect_all();
-        destination.expect_all();
-        source.each_place(|place| {
-            let subchunk = source.subchunk(place);
-            compared.elements += subchunk.num_elements();
-            let count = crate::codec::region::as_index(subchunk.num_elements());
-            let from = source.read(place, &subchunk, source_buffers)?;
-            let to = destination.read(place, &subchunk, destination_buffers)?;
-            self.unit((from, to), count, scratch, &mut compared)
-        })?;
-        Ok(compared)
-    }
-
-    /// Compares a unit of so many elements of both sides, each of which may be absent.
-    fn unit(
-        &self,
-        (from, to): (Option<&[u8]>, Option<&[u8]>),
-        count: usize,
-        scratch: &mut Scratch,
-        compared: &mut Compared,
-    ) -> Result<(), Fault> {
-        let filled;
-        let to = if let Some(elements) = to {
-            elements
-        } else {
-            filled = self.destination_fill.repeat(count);
-            filled.as_slice()
-        };
-        let Some(from) = from else {
-            compared.max_abs_error = compared.max_abs_error.max(self.absent_error);
-            if self.source_absent != self.destination_fill || to != self.destination_fill.repeat(count) {
-                compared.differing +=
-                    differing(&self.source_absent.repeat(count), to, self.source_absent.len());
-            }
-            return Ok(());
-        };
-        self.subchunk(from, to, scratch, compared)
-    }
-
-    /// Compares the elements of a subchunk of both sides.
-    fn subchunk(
-        &self,
-        from: &[u8],
-        to: &[u8],
-        scratch: &mut Scratch,
-        compared: &mut Compared,
-    ) -> Result<(), Fault> {
+    fn compare(&self, pair: &Pair<'_>, scratch: &mut Scratch) -> Result<Compared, Fault> {
+        let [from, to] = pair.elements;
+        let mut compared = Compared { elements: pair.region.num_elements(), ..Compared::default() };
+        if !pair.is_stored[0] {
+            compared.max_abs_error = self.absent_error;
+            let size = self.absent.len();
+            compared.differing = match pair.is_stored[1] {
+                true => to.chunks_exact(size).filter(|found| *found != self.absent).count() as u64,
+                false if self.absent == self.fill => 0,
+                false => compared.elements,
+            };
+            return Ok(compared);
+        }
         let Scratch { changed, expected, workspace } = scratch;
         let mut figures = QuantizeFigures::default();
         let fault = |fault: crate::codec::value_program::ProgramFault| {
@@ -436,15 +430,12 @@ impl<'a> Comparison<'a> {
         };
         self.change.run(from, changed, &mut workspace.tiles, Some(&mut figures)).map_err(fault)?;
         self.read_back.run(changed, expected, &mut workspace.tiles, None).map_err(fault)?;
-        let size = self.read_back.sizes().1;
-        let number_type = self.destination.chain.decoded().data_type.real_number();
-        compared.differing += match self.max_loss.zip(number_type) {
-            Some((loss, number_type)) => differing_beyond(expected, to, number_type, loss),
-            None => differing(expected, to, size),
+        compared.differing = self.differing(from, expected, to);
+        compared.max_abs_error = if self.quantizes {
+            figures.max_abs_error
+        } else {
+            max_abs_difference(changed, to, self.number_type)
         };
-        let max =
-            if self.quantizes { figures.max_abs_error } else { max_abs_difference(changed, to, number_type) };
-        compared.max_abs_error = compared.max_abs_error.max(max);
         if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
             let mut codes = codes.lock().unwrap_or_else(PoisonError::into_inner);
             for code in changed.chunks_exact(self.change.sizes().1) {
@@ -453,14 +444,43 @@ impl<'a> Comparison<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(compared)
+    }
+
+    /// Elements that are not what they should be: bit for bit, or but for what the compressor may change of a number.
+    fn differing(&self, from: &[u8], expected: &[u8], found: &[u8]) -> u64 {
+        if expected == found {
+            return 0;
+        }
+        let size = self.read_back.sizes().1;
+        let loss = self.max_loss.zip(self.number_type);
+        let is_near = |expected: &[u8], found: &[u8]| {
+            loss.is_some_and(|(loss, number_type)| {
+                let [one, other] =
+                    [expected, found].map(|bytes| number_value(number_type, element_bits(bytes)));
+                // No NaN becomes a number, and no number a NaN.
+                (one.is_nan() && other.is_nan()) || (one - other).abs() <= loss
+            })
+        };
+        let is_absent =
+            |from: &[u8], found: &[u8]| self.is_staged && from == self.source_fill && found == self.absent;
+        let pairs = expected.chunks_exact(size).zip(found.chunks_exact(size));
+        from.chunks_exact(self.source_fill.len())
+            .zip(pairs)
+            .filter(|(_, (expected, found))| expected != found)
+            .filter(|(from, (expected, found))| !is_near(expected, found) && !is_absent(from, found))
+            .count() as u64
     }
 }
 
 /// What any reader gets of an absent element that is written out.
-fn read_absent(plan: &Plan, chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
+fn read_absent(
+    (change, quantization): (&ValueChange, Option<&Quantization>),
+    chain: &BoundChain,
+    absent: &[u8],
+) -> Vec<u8> {
     let as_given = || absent.to_vec();
-    match (plan.change.of_floats(), &plan.quantization) {
+    match (change.of_floats(), quantization) {
         (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) if quantization.writes_absent => {
             quantization.absent_read_back().map_or_else(as_given, |value| value.0)
         }
@@ -481,30 +501,6 @@ pub(super) fn decode(quantization: &Quantization) -> ValueProgram {
     program.push(ValueStep::Cast(cast), StepOrigin::DataType, size);
     program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType, size);
     program
-}
-
-/// Elements whose bytes differ.
-fn differing(expected: &[u8], found: &[u8], size: usize) -> u64 {
-    if expected == found {
-        return 0;
-    }
-    let pairs = expected.chunks_exact(size).zip(found.chunks_exact(size));
-    pairs.filter(|(expected, found)| expected != found).count() as u64
-}
-
-/// Numbers that differ by more than a compressor may change them, which makes no number of a NaN, and none of a number.
-fn differing_beyond(expected: &[u8], found: &[u8], number_type: NumberType, loss: f64) -> u64 {
-    if expected == found {
-        return 0;
-    }
-    let value = |bytes: &[u8]| number_value(number_type, element_bits(bytes));
-    let size = number_type.size();
-    let is_near = |(expected, found): &(&[u8], &[u8])| {
-        let (one, other) = (value(expected), value(found));
-        expected == found || (one.is_nan() && other.is_nan()) || (one - other).abs() <= loss
-    };
-    let pairs = expected.chunks_exact(size).zip(found.chunks_exact(size));
-    pairs.filter(|pair| !is_near(pair)).count() as u64
 }
 
 /// The greatest difference of numbers; 0 where the type is no number, and between NaN.

@@ -180,15 +180,19 @@ impl<'a> Writing<'a> {
         self.progress.start("verify", known);
         let verified = self.each(|array, driver| {
             let share = Share::new(self.progress, bytes(array).unwrap_or(0), 1);
+            // Of small arrays many are compared at once, each in its own share.
+            let budget = self.job.budget;
+            let budget = if array.is_small { budget.limited(array.memory.bytes) } else { budget };
+            let by = (budget, driver);
             let Some((_, part)) = self.share_of(array) else {
-                return verify(&array.plan, Scope::Whole, driver, &share).map(Some);
+                return verify(&array.plan, Scope::Whole, by, &share).map(Some);
             };
             let Some(objects) = part.assigned().filter(|objects| !objects.is_empty()) else {
                 return Ok(None);
             };
             let is_between = self.extent == Extent::FirstPasses;
             let scope = if is_between { Scope::Between(objects) } else { Scope::Objects(objects) };
-            verify(&array.plan, scope, driver, &share).map(Some)
+            verify(&array.plan, scope, by, &share).map(Some)
         });
         self.progress.finish();
         verified

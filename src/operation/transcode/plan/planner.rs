@@ -6,7 +6,7 @@ use super::change::{self, Changed};
 use super::check::check;
 use super::described::Described;
 use super::keep_bits::{self, Chunks};
-use super::work::{Choice, Work};
+use super::work::Choice;
 use super::{Plan, Settled};
 use super::{lossy_filter, reader_support, regrid, unpack};
 use crate::array::chunk_cache::{ArrayCache, ChunkCache};
@@ -244,7 +244,7 @@ impl Planner<'_> {
             changed: &changed,
             elsewhere: 0,
         };
-        let Work { job, comparison } = choice.work()?;
+        let job = choice.job()?;
         let lossy = job.objects().and_then(lossy_filter::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
         let documents = if draft.zarr_format == 2 {
@@ -266,7 +266,6 @@ impl Planner<'_> {
             listing,
             source_bytes: None,
             job,
-            comparison,
             change: changed.change,
             is_exact,
             quantization,

@@ -18,7 +18,9 @@ use crate::engine::route::staged::{Staged, folder, folder_inside};
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, VariableSize};
 use crate::operation::budget::BASE_BYTES;
 use crate::operation::error::OperationError;
-use crate::operation::transcode::budget::{ENTRY_BYTES, of_chunks, open_bytes, reading_bytes, shard_bytes};
+use crate::operation::transcode::budget::{
+    ENTRY_BYTES, comparing_pieces, of_chunks, open_bytes, shard_bytes,
+};
 use crate::operation::transcode_result::RouteName;
 
 /// What a subchunk of a block takes beside its elements.
@@ -197,7 +199,7 @@ impl Choice<'_> {
         let worker = [
             BASE_BYTES,
             from.subchunk_chain().reading_bytes(false),
-            self.writing_bytes(to, encoder.conversion()),
+            Self::writing_bytes(to, encoder.conversion()),
             indexes,
         ];
         let costs = Costs {
@@ -219,32 +221,30 @@ impl Choice<'_> {
         Ok(Rechunk { plan, encoder, schedule })
     }
 
-    /// What a thread needs to write subchunks, or to compare them.
-    fn writing_bytes(&self, to: &StoredArray, conversion: &Conversion) -> u64 {
-        let writes = to.subchunk_chain();
+    /// What a thread needs to write subchunks.
+    fn writing_bytes(to: &StoredArray, conversion: &Conversion) -> u64 {
         // Encoded inner chunks wait for their place in the shard: two for each thread and the one being made.
-        let waiting = if to.layout.is_some() { writes.encoded_bytes().saturating_mul(WAITING) } else { 0 };
+        let encoded = to.subchunk_chain().encoded_bytes();
+        let waiting = if to.layout.is_some() { encoded.saturating_mul(WAITING) } else { 0 };
         let converting = if conversion.is_copy() { 0 } else { conversion.buffer_bytes(to.has_edges()) };
-        // Of both sides, the values as they should be, and absent elements.
-        let comparing = reading_bytes(to, true).saturating_add(writes.decoded_bytes().saturating_mul(3));
-        let writing = converting.saturating_add(waiting);
-        if self.planner.run.verify { writing.max(comparing) } else { writing }
+        converting.saturating_add(waiting)
     }
 
     /// The costs of two passes without what depends on the grid between them.
     fn staged_costs(&self, from: &StoredArray, to: &StoredArray, encoder: &SubchunkEncoder) -> StagedCosts {
         let sum = |parts: [u64; 3]| parts.into_iter().fold(0, u64::saturating_add);
-        let writing = self.writing_bytes(to, encoder.conversion());
+        let writing = Self::writing_bytes(to, encoder.conversion());
         // Comparing takes the subchunk as it is read, its part inside the array, and three of its elements.
         let first_subchunks = if self.planner.run.verify { 5 } else { WAITING };
+        let comparing = if self.planner.run.verify { comparing_pieces(to) } else { 0 };
         StagedCosts {
             element: encoder.element_size() as u64,
             subchunk: SUBCHUNK_BYTES,
             first_worker: sum([BASE_BYTES, from.subchunk_chain().reading_bytes(false), open_bytes(from)]),
             first_subchunks,
-            second_worker: sum([BASE_BYTES, writing, shard_bytes(None, to)]),
+            second_worker: sum([BASE_BYTES, writing.max(comparing), shard_bytes(None, to)]),
             second_subchunks: 1,
-            entry: if self.planner.run.verify { 2 } else { 1 } * ENTRY_BYTES,
+            entry: ENTRY_BYTES,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The work on the stored chunks of an array: their route, and how it is compared.
+//! The work on the stored chunks of an array: their route.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,6 @@ use crate::codec::conversion::{ValueChange, depends_on_one_element};
 use crate::engine::job::{Job, ObjectJob};
 use crate::engine::route::Route;
 use crate::engine::route::copy::CopyJob;
-use crate::engine::route::rechunk::Rechunk;
 use crate::engine::route::variable_size::SubchunkChange;
 use crate::engine::transfer::Transfer;
 use crate::grid::num_elements;
@@ -23,17 +22,10 @@ use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::stored::{opaque_array, side};
-use crate::operation::transcode::budget::{first_pass_bytes, unit_bytes};
+use crate::operation::transcode::budget::first_pass_bytes;
 use crate::operation::transcode::format::version_2;
+use crate::operation::transcode::verify::least_bytes;
 use crate::store::Node;
-
-/// What is done with the stored chunks.
-pub(super) struct Work {
-    /// How they are copied, or made anew.
-    pub job: Job,
-    /// How `--verify` reads SOURCE, where DEST's objects are others.
-    pub comparison: Option<Rechunk>,
-}
 
 /// What work depends on: the two arrays that it lies between, and what happens to the values.
 pub(super) struct Choice<'a> {
@@ -55,34 +47,35 @@ pub(super) struct Choice<'a> {
 
 impl Choice<'_> {
     /// The cheapest work that gives DEST the values it is to have; an error where there is none, or too little memory.
-    pub(super) fn work(self) -> Result<Work, OperationError> {
+    pub(super) fn job(self) -> Result<Job, OperationError> {
         let (planner, store) = (self.planner, &self.source.store);
-        let work = self.cheapest()?;
-        check_settled(planner, store, &work.job)?;
-        Ok(work)
+        let job = self.cheapest()?;
+        check_settled(planner, store, &job)?;
+        Ok(job)
     }
 
-    fn cheapest(mut self) -> Result<Work, OperationError> {
+    fn cheapest(mut self) -> Result<Job, OperationError> {
         let (planner, destination, changed) = (self.planner, self.destination, self.changed);
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
         if self.is_copy(keeps_fill) {
-            return Ok(Work { job: Job::Copy(Box::new(self.copy())), comparison: None });
+            return Ok(Job::Copy(Box::new(self.copy())));
         }
         let (from, to) = match self.sides() {
             Ok(sides) => sides,
             Err(error) => return self.opaque_work(error),
         };
         let quantization = changed.quantization.as_ref();
-        let surveyed = |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled));
-        self.elsewhere = quantization.map_or(0, surveyed);
-        let route = self.way(&from, &to)?;
+        let surveyed = quantization
+            .map_or(0, |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled)));
         let writes_absent = quantization.is_some_and(|quantization| quantization.writes_absent);
         let absent = changed.absent.as_ref().filter(|_| writes_absent || !keeps_fill);
         let absent_element = absent.map(|fill| fill.0.clone());
         let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
+        let compared = if planner.run.verify { least_bytes(&transfer) } else { 0 };
+        self.elsewhere = surveyed.max(compared);
+        let route = self.way(&transfer.source, &transfer.destination)?;
         let job = ObjectJob { transfer, route };
-        self.elsewhere = unit_bytes(&job, quantization, false);
         let is_told = depends_on_one_element(job.transfer.destination.subchunk_chain(), kept(&job));
         if planner.run.verify && planner.options.codecs.is_some() && !is_told {
             let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
@@ -90,14 +83,7 @@ impl Choice<'_> {
                 "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
             ));
         }
-        let comparison = match &job.route {
-            Route::Rechunk(rechunk) => Some((**rechunk).clone()),
-            // Each pass is compared by itself, and chunks that stay as they are one by one.
-            Route::Staged(_) | Route::Move(_) => None,
-            _ if self.has_same_grid() || !planner.run.verify => None,
-            Route::VariableSize(_) => Some(self.rechunk(&job.transfer.source, &job.transfer.destination)?),
-        };
-        Ok(Work { job: Job::Objects(Box::new(job)), comparison })
+        Ok(Job::Objects(Box::new(job)))
     }
 
     /// The copy of stored chunks, which needs no chain.
@@ -186,7 +172,7 @@ impl Choice<'_> {
 
     /// The work on an array whose chunks have no size that the metadata tell: elements of any length, and what a codec
     /// that is not run here has encoded. `refusal` where there is no route for them.
-    fn opaque_work(&self, refusal: OperationError) -> Result<Work, OperationError> {
+    fn opaque_work(&self, refusal: OperationError) -> Result<Job, OperationError> {
         let Choice { source, destination, .. } = self;
         let from =
             opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
@@ -209,8 +195,7 @@ impl Choice<'_> {
         }
         let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
-        let job = Job::Objects(Box::new(ObjectJob { transfer, route }));
-        Ok(Work { job, comparison: None })
+        Ok(Job::Objects(Box::new(ObjectJob { transfer, route })))
     }
 }
 

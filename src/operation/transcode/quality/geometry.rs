@@ -1,8 +1,11 @@
 //! How both sides of an array are cut to be measured: in pieces that cut few chunks, of whole rows where there are levels.
 
+use std::ops::Range;
+
 use crate::array::stored::StoredArray;
 use crate::codec::region::as_index;
-use crate::grid::{Region, lcm, unravel};
+use crate::engine::transfer::Transfer;
+use crate::grid::{Region, lcm, ravel, unravel};
 use crate::kernel::quality::similarity::{RADIUS, WINDOW};
 use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
@@ -23,13 +26,11 @@ pub(super) struct Geometry {
     /// Pieces along each dimension.
     pub(super) grid: Vec<u64>,
     /// Why there are no levels to compare.
-    no_levels: Option<&'static str>,
+    pub(super) no_levels: Option<&'static str>,
     /// Bytes of an element, of both sides together.
     element_bytes: u64,
     /// Bytes of pieces that may be kept at a time.
     slab_bytes: u64,
-    /// Bytes of pieces that all threads together may hold, where none is kept.
-    held_bytes: u64,
     /// Threads that may read and measure at a time.
     pub(super) threads: usize,
 }
@@ -39,13 +40,10 @@ const TURNS: u64 = 4;
 
 impl Geometry {
     /// The cut of arrays of `shape`; an error where the budget has no room for any.
-    pub(super) fn of(
-        sides: [&StoredArray; 2],
-        shape: &[u64],
-        budget: Budget,
-    ) -> Result<Self, OperationError> {
-        let element_bytes: u64 =
-            sides.iter().map(|side| side.chain.decoded().data_type.size().unwrap_or(1) as u64).sum();
+    pub(super) fn of(transfer: &Transfer, budget: Budget) -> Result<Self, OperationError> {
+        let sides = [&transfer.source, &transfer.destination];
+        let shape = &*transfer.destination.metadata.shape;
+        let element_bytes: u64 = sides.iter().map(|side| side.fill_value().len() as u64).sum();
         let rank = shape.len();
         let no_levels = match shape {
             [.., rows, columns] if *rows.min(columns) < WINDOW as u64 => {
@@ -74,7 +72,8 @@ impl Geometry {
                 },
             )
             .collect();
-        let most = half / 8;
+        // A thread reads a piece into one buffer, and may cut it into another.
+        let most = (half / 8).min(half.saturating_sub(unit) / 2);
         let cut_rows = rank.saturating_sub(if no_levels.is_none() { 2 } else { 1 });
         // The rows last: a chunk that is cut is read once for each of its parts.
         while bytes_of(&piece) > most {
@@ -93,7 +92,6 @@ impl Geometry {
             no_levels,
             element_bytes,
             slab_bytes: 0,
-            held_bytes: half,
             threads: 1,
         };
         let least = geometry.least_slab();
@@ -102,16 +100,12 @@ impl Geometry {
             return Err(budget.too_small(least.max(unit).saturating_mul(2), &purpose()));
         }
         geometry.slab_bytes = SLAB_BYTES.min(half).max(geometry.level_slab().min(half)).max(least);
-        geometry.threads = match usize::try_from(half / unit.max(1)).unwrap_or(usize::MAX) {
+        let unit = unit.saturating_add(geometry.piece_bytes().saturating_mul(2));
+        geometry.threads = match usize::try_from(half / unit).unwrap_or(usize::MAX) {
             0 => return Err(budget.too_small(unit.saturating_mul(2), &purpose())),
             allowed => budget.threads().min(allowed),
         };
         Ok(geometry)
-    }
-
-    /// Why there are no levels to compare.
-    pub(super) fn no_levels(&self) -> Option<&'static str> {
-        self.no_levels
     }
 
     pub(super) fn num_pieces(&self) -> u64 {
@@ -170,11 +164,10 @@ impl Geometry {
         !self.reads_twice()
             && self.pieces_per_level() == 1
             && self.num_pieces() >= threads.saturating_mul(TURNS)
-            && self.piece_bytes().saturating_mul(threads) <= self.held_bytes
     }
 
     /// The runs of pieces that are kept at a time: of whole levels, or else of parts of them that overlap.
-    pub(super) fn slabs(&self) -> Vec<std::ops::Range<u64>> {
+    pub(super) fn slabs(&self) -> Vec<Range<u64>> {
         let (per_level, most) =
             (self.pieces_per_level(), (self.slab_bytes / self.piece_bytes().max(1)).max(1));
         let all = self.num_pieces();
@@ -202,6 +195,23 @@ impl Geometry {
     pub(super) fn gathered_values(&self) -> u64 {
         // Keys of eight bytes, which a growing list may hold three times; those of two samples.
         (self.slab_bytes / 24).max(1024)
+    }
+
+    /// The elements of each level in a piece, by level; all where there are no levels.
+    pub(super) fn levels_of(&self, piece: &Region) -> impl Iterator<Item = Range<usize>> + use<> {
+        let all = as_index(piece.num_elements());
+        let of_level = match piece.shape.as_slice() {
+            [.., rows, columns] if self.no_levels.is_none() => as_index(rows * columns),
+            _ => all,
+        };
+        (0..all).step_by(of_level.max(1)).map(move |first| first..(first + of_level).min(all))
+    }
+
+    /// The number of a piece.
+    pub(super) fn number_of(&self, piece: &Region) -> u64 {
+        let place: Vec<u64> =
+            piece.start.iter().zip(&self.piece).map(|(start, length)| start / length).collect();
+        ravel(&place, &self.grid)
     }
 
     /// A piece, cut at the edge of the array.

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::geometry::{BAND, Geometry};
-use super::reading::{NumberBuffers, Piece, Reading};
+use super::pieces::{NumberBuffers, Pieces};
 use crate::codec::region::as_index;
 use crate::grid::{ravel, unravel};
-use crate::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan};
+use crate::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity};
 
 /// What is known of the levels.
 #[derive(Debug)]
@@ -139,13 +139,12 @@ fn compared_rows(geometry: &Geometry, first_row: u64) -> u64 {
 
 /// SSIM of the windows of a band, of pieces the first of which has the number `first`.
 pub(super) fn compare(
-    scan: &SimilarityScan,
+    pieces: &Pieces<'_>,
     band: &LevelBand,
-    reading: &Reading<'_>,
-    (first, kept): (u64, &[Piece]),
+    (first, kept): (u64, &[[&[u8]; 2]]),
     (buffers, numbers): (&mut LevelBuffers, &mut NumberBuffers),
 ) -> Similarity {
-    let geometry = reading.geometry;
+    let geometry = pieces.geometry;
     let Some((_, width, piece_rows)) = geometry.level() else { return Similarity::default() };
     buffers.band.begin(as_index(width));
     let radius = RADIUS as u64;
@@ -159,16 +158,16 @@ pub(super) fn compare(
         let element = |row: u64| as_index((band.place * own_rows + row - number * piece_rows) * width);
         let own = element(row)..element(until);
         match index.checked_sub(first).and_then(|place| kept.get(as_index(place))) {
-            Some(piece) if !piece.is_void() => {
-                reading.each_stretch(piece, own, numbers, |x, y| {
-                    buffers.band.append(scan, x, y, band.range);
+            Some(piece) if !piece[0].is_empty() => {
+                pieces.each_stretch(*piece, own, numbers, |x, y| {
+                    buffers.band.append(&pieces.similarity, x, y, band.range);
                 });
             }
             _ => buffers.band.append_gap(own.len()),
         }
         row = until;
     }
-    scan.run(&buffers.band)
+    pieces.similarity.run(&buffers.band)
 }
 
 /// The lengths of the dimensions before the last two.

@@ -6,7 +6,6 @@
 mod geometry;
 mod levels;
 mod pieces;
-mod reading;
 mod values;
 
 use std::sync::{Mutex, PoisonError};
@@ -14,32 +13,22 @@ use std::sync::{Mutex, PoisonError};
 use self::geometry::Geometry;
 use self::levels::Levels;
 use self::pieces::Pieces;
-use self::reading::Reading;
 use self::values::{ValueBuffers, Values};
 use super::plan::Plan;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::stored::StoredArray;
-use crate::codec::conversion::ValueChange;
 use crate::engine::driver::Driver;
-use crate::engine::job::ObjectJob;
+use crate::engine::pairs::Pairs;
 use crate::engine::progress::Progress;
 use crate::kernel::quality::distribution::{Request, Search, Tally};
 use crate::kernel::quality::kolmogorov::p_value;
-use crate::kernel::quality::sums::PairSums;
-use crate::operation::block::BlockReader;
+use crate::kernel::quality::similarity::SimilarityScan;
+use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::new_driver;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::QualityResult;
-
-/// Both sides of an array, and what of it is measured.
-struct Sides {
-    source: StoredArray,
-    destination: StoredArray,
-    values: [Values; 2],
-    geometry: Geometry,
-}
 
 /// Whether values are quantised, or rounded to bits.
 pub(super) fn is_lossy(plan: &Plan) -> bool {
@@ -49,9 +38,7 @@ pub(super) fn is_lossy(plan: &Plan) -> bool {
 /// An error where the budget has no room for measuring an array: before anything is written.
 pub(super) fn check_room(plan: &Plan, budget: Budget) -> Result<(), OperationError> {
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(()) };
-    let transfer = &job.transfer;
-    let first = [&transfer.source, &transfer.destination];
-    Geometry::of(first, &transfer.destination.metadata.shape, budget).map(drop)
+    Geometry::of(&job.transfer, budget).map(drop)
 }
 
 /// Measures an array; `None` where it is not quantised.
@@ -66,81 +53,61 @@ pub(super) fn measure(
     // What any reader gets: by the chain of DEST's own documents, not by that of the plan.
     let described = plan.described.as_ref().map(|described| described.job(job, &plan.source.store));
     let described = described.transpose()?;
-    let sides = Sides::new(described.as_ref().unwrap_or(job), &plan.change, quantization, budget)?;
-    let narrower = (sides.geometry.threads < driver.num_threads())
-        .then(|| new_driver(sides.geometry.threads, driver.interrupt()))
+    let transfer = &described.as_ref().unwrap_or(job).transfer;
+    let geometry = &Geometry::of(transfer, budget)?;
+    let narrower = (geometry.threads < driver.num_threads())
+        .then(|| new_driver(geometry.threads, driver.interrupt()))
         .transpose()?;
     let driver = narrower.as_ref().unwrap_or(driver);
-    sides.measure(quantization, driver, progress).map(Some).map_err(|fault| match fault.fault {
-        Fault::Interrupted(_) => OperationError::interrupted(),
-        cause if cause.is_of_data() => {
-            OperationError::data(format!("what became of `{}` cannot be measured", plan.source.store))
-                .because(cause)
-        }
-        cause => {
-            OperationError::environment(format!("what became of `{}` cannot be measured", plan.source.store))
-                .because(cause)
+    let sides = [&transfer.source, &transfer.destination];
+    let values = [Values::of_source(sides[0], &plan.change), Values::of(sides[1], quantization)];
+    let fills = sides.map(StoredArray::fill_value);
+    let mut absent = Vec::new();
+    values[0].convert(&fills[0], &mut absent, &mut ValueBuffers::default());
+    let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
+    let pieces = Pieces {
+        geometry,
+        pairs,
+        values,
+        fills,
+        is_void: absent.iter().all(|value| !value.is_finite()),
+        driver,
+        progress,
+        scan: PairScan::default(),
+        similarity: SimilarityScan::default(),
+        spare: Mutex::default(),
+    };
+    measured(&pieces, quantization).map(Some).map_err(|ChunkFault { fault, .. }| {
+        let message = format!("what became of `{}` cannot be measured", plan.source.store);
+        match fault {
+            Fault::Interrupted(_) => OperationError::interrupted(),
+            cause if cause.is_of_data() => OperationError::data(message).because(cause),
+            cause => OperationError::environment(message).because(cause),
         }
     })
 }
 
-impl Sides {
-    fn new(
-        job: &ObjectJob,
-        change: &ValueChange,
-        quantization: Option<&Quantization>,
-        budget: Budget,
-    ) -> Result<Self, OperationError> {
-        let source = job.transfer.source.clone();
-        let destination = job.transfer.destination.clone();
-        let geometry = Geometry::of([&source, &destination], &destination.metadata.shape, budget)?;
-        let values = [Values::of_source(&source, change), Values::of(&destination, quantization)];
-        Ok(Sides { source, destination, values, geometry })
-    }
-
-    fn measure(
-        &self,
-        quantization: Option<&Quantization>,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<QualityResult, ChunkFault> {
-        let name = [self.source.node.name(), self.destination.node.name()];
-        let readers = [
-            BlockReader { side: &self.source, name: &name[0] },
-            BlockReader { side: &self.destination, name: &name[1] },
-        ];
-        let mut absent = Vec::new();
-        self.values[0].convert(&readers[0].fill_value(), &mut absent, &mut ValueBuffers::default());
-        let reading = Reading {
-            readers,
-            is_void: absent.iter().all(|value| !value.is_finite()),
-            values: &self.values,
-            geometry: &self.geometry,
-            skipped: &self.source.metadata.skipped,
-            progress,
-        };
-        let pieces = Pieces::new(&reading, driver);
-        let bytes = self.geometry.bytes();
-        progress
-            .start("quality", Some(bytes.saturating_mul(if self.geometry.reads_twice() { 2 } else { 1 })));
-        let mut search = Search::new(first_request(quantization), self.geometry.gathered_values());
-        let mut sums = PairSums::default();
+fn measured(pieces: &Pieces<'_>, quantization: Option<&Quantization>) -> Result<QualityResult, ChunkFault> {
+    let (geometry, progress) = (pieces.geometry, pieces.progress);
+    let bytes = geometry.bytes();
+    progress.start("quality", Some(bytes.saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
+    let mut search = Search::new(first_request(quantization), geometry.gathered_values());
+    let mut sums = PairSums::default();
+    let tallies = Tallies::default();
+    let mut levels = Levels::new(geometry);
+    let walked = search.request().map(|request| pieces.walk(request, &tallies, &mut sums, &mut levels));
+    progress.finish();
+    walked.transpose()?;
+    search.fold(tallies.merged());
+    while let Some(request) = search.request() {
         let tallies = Tallies::default();
-        let mut levels = Levels::new(&self.geometry);
-        let walked = search.request().map(|request| pieces.walk(request, &tallies, &mut sums, &mut levels));
+        progress.start("quality", Some(bytes));
+        let counted = pieces.count(request, &tallies);
         progress.finish();
-        walked.transpose()?;
+        counted?;
         search.fold(tallies.merged());
-        while let Some(request) = search.request() {
-            let tallies = Tallies::default();
-            progress.start("quality", Some(bytes));
-            let counted = pieces.count(request, &tallies);
-            progress.finish();
-            counted?;
-            search.fold(tallies.merged());
-        }
-        Ok(result(&sums, &search, &levels, &self.geometry))
     }
+    Ok(result(&sums, &search, &levels, geometry))
 }
 
 /// The bins of the codes' values, where these are few enough and known.
@@ -202,6 +169,6 @@ fn result(sums: &PairSums, search: &Search, levels: &Levels, geometry: &Geometry
         dssim_level: least.as_ref().map(|(level, _)| level.clone()),
         zeros_kept: sums.zeros_kept_share(),
         signs_kept: sums.signs_kept_share(),
-        no_dssim: least.is_none().then(|| geometry.no_levels().unwrap_or("no window of 11 x 11 has a value")),
+        no_dssim: least.is_none().then(|| geometry.no_levels.unwrap_or("no window of 11 x 11 has a value")),
     }
 }

@@ -1,32 +1,49 @@
 //! Walks over the pieces of both sides.
 
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Tallies;
+use super::geometry::Geometry;
 use super::levels::{LevelBand, LevelBuffers, Levels, bands, compare};
-use super::reading::{NumberBuffers, Piece, PieceReads, Reading};
+use super::values::{ValueBuffers, Values};
 use crate::array::ChunkSet;
-use crate::array::chunk_set::ChunkSetBuilder;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::ReadBuffers;
+use crate::codec::region::as_index;
 use crate::engine::driver::Driver;
+use crate::engine::pairs::{Pair, Pairs};
+use crate::engine::progress::Progress;
 use crate::kernel::quality::distribution::Request;
 use crate::kernel::quality::similarity::{Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
 
+/// Values that are converted and measured at a time: those of both sides stay in a first-level cache.
+const STRETCH: usize = 1 << 10;
+
+/// The elements of both sides of a piece; none where no point of it counts.
+pub(super) type Piece = [Vec<u8>; 2];
+
+/// Numbers of both sides.
+#[derive(Debug, Default)]
+pub(super) struct NumberBuffers {
+    numbers: [Vec<f64>; 2],
+    values: ValueBuffers,
+}
+
 /// What a thread keeps from piece to piece.
 #[derive(Debug, Default)]
 struct Buffers {
-    reading: ReadBuffers,
+    /// Fill values, of a piece that is stored on neither side.
+    filled: Piece,
     numbers: NumberBuffers,
-    piece: Piece,
     levels: LevelBuffers,
 }
 
-/// What becomes of a piece once its points are measured.
+/// What becomes of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
+    /// Its values are only counted, or gathered.
+    Count,
     Forget,
     /// Its levels are compared with those of its neighbours.
     Keep,
@@ -46,27 +63,31 @@ struct Measured {
     compared: Vec<(LevelBand, Similarity)>,
 }
 
-/// The walks.
-pub(super) struct Pieces<'a> {
-    reading: &'a Reading<'a>,
-    driver: &'a Driver,
-    scan: PairScan,
-    similarity: SimilarityScan,
-    /// Pieces that were kept, whose memory the next may have.
-    spare: Mutex<Vec<Piece>>,
+/// A unit is one piece.
+impl AddAssign for Measured {
+    fn add_assign(&mut self, other: Measured) {
+        *self = other;
+    }
 }
 
-impl<'a> Pieces<'a> {
-    pub(super) fn new(reading: &'a Reading<'a>, driver: &'a Driver) -> Self {
-        Pieces {
-            reading,
-            driver,
-            scan: PairScan::default(),
-            similarity: SimilarityScan::default(),
-            spare: Mutex::default(),
-        }
-    }
+/// The walks.
+pub(super) struct Pieces<'a> {
+    pub geometry: &'a Geometry,
+    pub pairs: Pairs<'a>,
+    pub values: [Values; 2],
+    /// An element of either side where nothing is stored.
+    pub fills: Piece,
+    /// Whether absent elements of SOURCE do not count.
+    pub is_void: bool,
+    pub driver: &'a Driver,
+    pub progress: &'a dyn Progress,
+    pub scan: PairScan,
+    pub similarity: SimilarityScan,
+    /// Pieces that were kept, whose memory the next may have.
+    pub spare: Mutex<Vec<Piece>>,
+}
 
+impl Pieces<'_> {
     /// The walk that measures all.
     pub(super) fn walk(
         &self,
@@ -75,8 +96,8 @@ impl<'a> Pieces<'a> {
         sums: &mut PairSums,
         levels: &mut Levels,
     ) -> Result<(), ChunkFault> {
-        let geometry = self.reading.geometry;
-        let (has_levels, compares) = (geometry.no_levels().is_none(), geometry.compares_pieces());
+        let geometry = self.geometry;
+        let (has_levels, compares) = (geometry.no_levels.is_none(), geometry.compares_pieces());
         if !has_levels || compares || geometry.reads_twice() {
             let all = ChunkSet::full(geometry.num_pieces());
             let then = if has_levels && compares { Then::Compare } else { Then::Forget };
@@ -94,7 +115,7 @@ impl<'a> Pieces<'a> {
         let counts = (!geometry.reads_twice()).then_some((request, tallies));
         for slab in geometry.slabs() {
             let mut kept = Vec::new();
-            self.measure(&run(&slab), counts, Then::Keep, |index, measured| {
+            self.measure(&ChunkSet::of_range(slab.clone()), counts, Then::Keep, |index, measured| {
                 if counts.is_some() {
                     sums.merge(&measured.sums);
                     levels.widen(index, &measured.ranges);
@@ -109,33 +130,12 @@ impl<'a> Pieces<'a> {
 
     /// A walk that only counts values, or gathers them.
     pub(super) fn count(&self, request: &Request, tallies: &Tallies) -> Result<(), ChunkFault> {
-        let reading = self.reading;
-        let all = ChunkSet::full(reading.geometry.num_pieces());
-        let work = |buffers: &mut Buffers, index| {
-            let Buffers { reading: read, numbers, piece, .. } = buffers;
-            reading.read(index, piece, read)?;
-            tallies.with(|tally| {
-                for elements in reading.stretches(index) {
-                    reading.each_stretch(piece, elements, numbers, |x, y| request.add(x, y, tally));
-                }
-            });
-            self.advance(index);
-            Ok(())
-        };
-        let reads = [0, 1].map(|side| PieceReads { reading, side });
-        self.driver.run_ahead::<Buffers, ()>(&all, &[&reads[0], &reads[1]], work, |_, ()| {})
+        let all = ChunkSet::full(self.geometry.num_pieces());
+        self.measure(&all, Some((request, tallies)), Then::Count, |_, _| {})
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<Piece>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn advance(&self, index: u64) {
-        let geometry = self.reading.geometry;
-        let elements = geometry.region(index).num_elements();
-        let of_all = geometry.shape.iter().fold(1_u64, |all, length| all.saturating_mul(*length));
-        let share = u128::from(geometry.bytes()) * u128::from(elements) / u128::from(of_all.max(1));
-        self.reading.progress.advance(u64::try_from(share).unwrap_or(u64::MAX));
     }
 
     /// Reads pieces, measures their points where that is asked for, and gives what they came to in their order; levels are
@@ -145,23 +145,20 @@ impl<'a> Pieces<'a> {
         pieces: &ChunkSet,
         counts: Option<(&Request, &Tallies)>,
         then: Then,
-        mut fold: impl FnMut(u64, Measured),
+        fold: impl FnMut(u64, Measured),
     ) -> Result<(), ChunkFault> {
-        let reading = self.reading;
-        let work = |buffers: &mut Buffers, index| {
-            let Buffers { reading: read, numbers, piece, levels } = buffers;
-            if then == Then::Keep {
-                // Not sooner: what a slab may hold is all that is there.
-                *piece = self.spare().pop().unwrap_or_default();
-            }
-            reading.read(index, piece, read)?;
+        let visit = |buffers: &mut Buffers, pair: &Pair<'_>| {
+            let Buffers { filled, numbers, levels } = buffers;
+            let piece = self.elements(pair, filled);
             let mut measured = Measured::default();
             if let Some((request, tallies)) = counts {
                 tallies.with(|tally| {
-                    for elements in reading.stretches(index) {
+                    for elements in self.geometry.levels_of(pair.region) {
                         let mut level = PairSums::default();
-                        reading.each_stretch(piece, elements, numbers, |x, y| {
-                            level.merge(&self.scan.run(x, y));
+                        self.each_stretch(piece, elements, numbers, |x, y| {
+                            if then != Then::Count {
+                                level.merge(&self.scan.run(x, y));
+                            }
                             request.add(x, y, tally);
                         });
                         measured.ranges.push(level.joint_range());
@@ -170,23 +167,26 @@ impl<'a> Pieces<'a> {
                 });
             }
             if then == Then::Compare {
-                let own = bands(reading.geometry, &(index..index + 1), |_, place| {
-                    measured.ranges.get(place).copied()
-                });
+                let index = self.geometry.number_of(pair.region);
+                let own =
+                    bands(self.geometry, &(index..index + 1), |_, place| measured.ranges.get(place).copied());
                 for band in own {
-                    let kept = (index, std::slice::from_ref(&*piece));
-                    let similarity = compare(&self.similarity, &band, reading, kept, (levels, numbers));
+                    let similarity = compare(self, &band, (index, &[piece]), (levels, numbers));
                     measured.compared.push((band, similarity));
                 }
             }
             if then == Then::Keep {
-                measured.piece = Some(std::mem::take(piece));
+                let mut kept = self.spare().pop().unwrap_or_default();
+                for (kept, elements) in kept.iter_mut().zip(piece) {
+                    kept.clear();
+                    kept.extend_from_slice(elements);
+                }
+                measured.piece = Some(kept);
             }
-            self.advance(index);
+            self.advance(pair.region);
             Ok(measured)
         };
-        let reads = [0, 1].map(|side| PieceReads { reading, side });
-        self.driver.run_ahead::<Buffers, Measured>(pieces, &[&reads[0], &reads[1]], work, &mut fold)
+        self.pairs.fold(self.driver, (pieces, None), visit, fold)
     }
 
     /// Compares the levels of pieces that are there.
@@ -194,23 +194,54 @@ impl<'a> Pieces<'a> {
         let bands = levels.bands(slab);
         let buffers: Vec<Mutex<(LevelBuffers, NumberBuffers)>> =
             (0..self.driver.num_threads()).map(|_| Mutex::default()).collect();
-        let compared: Vec<Result<Similarity, Fault>> = {
+        let kept: Vec<[&[u8]; 2]> = kept.iter().map(|piece| piece.each_ref().map(Vec::as_slice)).collect();
+        let compared: Vec<Result<Similarity, Fault>> =
             self.driver.map(&buffers, bands.len(), |(buffers, numbers), item| {
-                let kept = (slab.start, kept);
-                Ok(compare(&self.similarity, &bands[item], self.reading, kept, (buffers, numbers)))
-            })
-        };
+                Ok(compare(self, &bands[item], (slab.start, &kept), (buffers, numbers)))
+            });
         for (band, similarity) in bands.iter().zip(compared) {
             let similarity = similarity.map_err(|fault| ChunkFault { index: slab.start, fault })?;
             levels.add(band, similarity);
         }
         Ok(())
     }
-}
 
-/// A run of pieces as a set.
-fn run(pieces: &Range<u64>) -> ChunkSet {
-    let mut set = ChunkSetBuilder::default();
-    pieces.clone().for_each(|piece| set.insert(piece));
-    set.finish()
+    /// The elements of a piece. Of one of which SOURCE stores nothing, and whose fill value is NaN, there are none: no point
+    /// counts there.
+    fn elements<'p>(&self, pair: &Pair<'p>, filled: &'p mut Piece) -> [&'p [u8]; 2] {
+        match pair.is_stored {
+            [false, _] if self.is_void => [&[]; 2],
+            [false, false] => {
+                let count = as_index(pair.region.num_elements());
+                *filled = self.fills.each_ref().map(|fill| fill.repeat(count));
+                filled.each_ref().map(Vec::as_slice)
+            }
+            _ => pair.elements,
+        }
+    }
+
+    /// Gives the numbers of a stretch of a piece to `visit`, some at a time.
+    pub(super) fn each_stretch(
+        &self,
+        piece: [&[u8]; 2],
+        elements: Range<usize>,
+        buffers: &mut NumberBuffers,
+        mut visit: impl FnMut(&[f64], &[f64]),
+    ) {
+        let NumberBuffers { numbers: [x, y], values } = buffers;
+        for start in elements.clone().step_by(STRETCH) {
+            let end = (start + STRETCH).min(elements.end);
+            for (side, numbers) in [&mut *x, &mut *y].into_iter().enumerate() {
+                let size = self.fills[side].len();
+                let bytes = piece[side].get(start * size..end * size).unwrap_or_default();
+                self.values[side].convert(bytes, numbers, values);
+            }
+            visit(x, y);
+        }
+    }
+
+    fn advance(&self, piece: &crate::grid::Region) {
+        let size: usize = self.fills.iter().map(Vec::len).sum();
+        self.progress.advance(piece.num_elements().saturating_mul(size as u64));
+    }
 }

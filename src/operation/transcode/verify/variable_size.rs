@@ -1,51 +1,44 @@
 //! The comparison of arrays of which only reading tells how large a chunk is.
 
-use super::{Compared, Scope};
+use super::Compared;
+use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::Recoding;
 use crate::engine::driver::Driver;
 use crate::engine::route::variable_size::{
-    ElementReader, Groups, SubchunkChange, VariableSize, VariableSizeBuffers, block_of, recoding_of,
-    subchunks_inside,
+    ElementReader, SubchunkChange, VariableSize, VariableSizeBuffers, fold_subchunks, recoding_of,
 };
 use crate::engine::transfer::Transfer;
 use crate::grid::Region;
 
-/// Compares the subchunks of both sides.
+/// Compares the subchunks of both sides, of some objects of the destination or all.
 pub(super) fn variable_size_values(
     transfer: &Transfer,
     variable_size: &VariableSize,
-    scope: Scope<'_>,
+    among: Option<&ChunkSet>,
     driver: &Driver,
 ) -> Result<Compared, ChunkFault> {
     let (source, written) =
         (SubchunkSource::new(&transfer.source), SubchunkSource::new(&transfer.destination));
-    let readers = (ElementReader::new(&source, 0), ElementReader::new(&written, 1));
-    let objects = scope.of(transfer.overlapped_by(&transfer.destination.metadata.grid));
+    let readers = ElementReader::new(&source, 0).zip(ElementReader::new(&written, 1));
+    let objects = transfer.overlapped_among(&transfer.destination.metadata.grid, among);
     let mut all = Compared::default();
-    let work = |buffers: &mut VariableSizeBuffers, object| {
-        let mut compared = Compared::default();
-        for subchunk in subchunks_inside(&transfer.destination, object) {
-            let subchunk = &*subchunk;
-            driver.interrupt().check()?;
-            buffers.next();
-            let block = block_of(&transfer.destination, subchunk);
-            let count = block.num_elements();
-            compared.elements += count;
-            compared.differing += match (&readers, &variable_size.way) {
-                ((Some(from), Some(to)), _) => differing(from, to, &block, buffers)?,
-                (_, SubchunkChange::Recode(recoding)) => {
-                    let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
-                    if is_same { 0 } else { count }
-                }
-                (_, SubchunkChange::Compose) => count,
-            };
-        }
-        Ok(compared)
+    let work = |buffers: &mut VariableSizeBuffers, subchunk: &[u64], block: &Region| {
+        let elements = block.num_elements();
+        let differing = match (&readers, &variable_size.way) {
+            (Some((from, to)), _) => differing(from, to, block, buffers)?,
+            (_, SubchunkChange::Recode(recoding)) => {
+                let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
+                if is_same { 0 } else { elements }
+            }
+            (_, SubchunkChange::Compose) => elements,
+        };
+        Ok(Compared { elements, differing, ..Compared::default() })
     };
-    let groups = Groups::new(&transfer.destination, &transfer.source);
-    variable_size.memory_share.run(driver, (&groups, &objects, &[]), work, |compared| all += compared)?;
+    fold_subchunks(transfer, &objects, (variable_size.memory_share, driver), work, |compared| {
+        all += compared
+    })?;
     Ok(all)
 }
 

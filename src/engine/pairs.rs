@@ -1,0 +1,512 @@
+//! Two arrays of the same shape, read side by side: the one loop over both.
+
+use std::ops::{AddAssign, Range};
+use std::sync::Mutex;
+
+use super::ahead::{Reads, reads_all, reads_in, reads_of_box, reads_of_object};
+use super::block_reader::{BlockReader, sources};
+use super::decoded_block::{DecodedBlock, DecodedSubchunk};
+use super::driver::{Driver, guarded};
+use super::plan::{BudgetTooSmall, Costs, Grids, RechunkPlan};
+use super::progress::Silent;
+use super::route::rechunk::Schedule;
+use super::subchunk_encoder::Filling;
+use super::transfer::Transfer;
+use super::workers::{ObjectBuffers, Workers};
+use crate::array::ChunkSet;
+use crate::array::chunk_set::ChunkSetBuilder;
+use crate::array::fault::{ChunkFault, Fault, ObjectOf};
+use crate::array::reader::{ReadBuffers, crop};
+use crate::array::subchunks::SubchunkSource;
+use crate::codec::region::as_index;
+use crate::grid::Region;
+use crate::store::{Node, Part};
+
+/// What a piece of a block takes beside its elements, in bytes.
+const PIECE_BYTES: u64 = 128;
+
+/// How often threads that share a unit come for more pieces, at least, and how many they take at a time, at most.
+const TURNS: u64 = 16;
+const MOST_AT_ONCE: u64 = 1 << 10;
+
+/// Elements of both arrays at one place: of the source, and of the destination.
+#[derive(Debug)]
+pub struct Pair<'p> {
+    /// The box, in elements of the destination.
+    pub region: &'p Region,
+    /// In C order; fill values where nothing is stored. Where neither side stores any there are none.
+    pub elements: [&'p [u8]; 2],
+    /// Whether any is stored.
+    pub is_stored: [bool; 2],
+}
+
+/// The source of a transfer and its destination, to be read side by side in pieces.
+#[derive(Debug)]
+pub struct Pairs<'a> {
+    transfer: &'a Transfer,
+    /// The pieces: boxes of this shape; where both sides have the same subchunks, these.
+    piece: Vec<u64>,
+    /// The blocks of pieces in which the source is held; `None` where both sides have the same subchunks.
+    blocks: Option<RechunkPlan>,
+    /// Whether pieces are subchunks of the destination; else it is held in blocks, too.
+    is_direct: bool,
+    fillings: [Filling; 2],
+    /// Threads that share the work, and the bytes that they need.
+    pub schedule: Schedule,
+}
+
+/// What a thread keeps from piece to piece.
+#[derive(Debug, Default)]
+struct PieceBuffers<W> {
+    read: [ReadBuffers; 2],
+    /// Elements of pieces that are cut at the edge of the array, and of those that are absent.
+    made: [Vec<u8>; 2],
+    filled: [Vec<u8>; 2],
+    visitor: W,
+}
+
+/// What a thread keeps that works alone.
+#[derive(Debug, Default)]
+struct Buffers<W> {
+    blocks: [DecodedBlock; 2],
+    pieces: PieceBuffers<W>,
+    reading: [Mutex<ObjectBuffers>; 1],
+}
+
+/// How a unit is read: by one thread or by all, and from what.
+struct Reading<'u, 'a> {
+    driver: &'u Driver,
+    buffers: &'u [Mutex<ObjectBuffers>],
+    is_shared: bool,
+    subchunks: [&'u SubchunkSource<'a>; 2],
+    /// The objects of the destination that are read, where these are not all.
+    objects: Option<&'u ChunkSet>,
+}
+
+impl<'a> Pairs<'a> {
+    /// Pieces that are subchunks of the destination, in the blocks that read the fewest chunks within `budget` bytes, for as
+    /// many of `threads` as there is room for. A thread needs `worker` bytes beside blocks.
+    pub fn new(
+        transfer: &'a Transfer,
+        worker: u64,
+        threads: usize,
+        budget: u64,
+    ) -> Result<Self, BudgetTooSmall> {
+        let Transfer { source, destination, .. } = transfer;
+        let (piece, fillings) =
+            (destination.subchunk_shape().to_vec(), [source, destination].map(Filling::of));
+        if transfer.has_same_subchunks() {
+            if worker > budget {
+                return Err(BudgetTooSmall { least: worker });
+            }
+            let threads = (budget / worker.max(1)).min(threads.max(1) as u64);
+            let bytes = worker.saturating_mul(threads);
+            let schedule = Schedule { threads: as_index(threads), shares_blocks: false, bytes };
+            return Ok(Pairs { transfer, piece, blocks: None, is_direct: true, fillings, schedule });
+        }
+        let is_direct = destination.layout.is_some() || destination.is_regular();
+        let held = &fillings[..if is_direct { 1 } else { 2 }];
+        let element = held.iter().map(|filling| filling.element_size() as u64).sum();
+        let grids = Grids {
+            destination_object: destination.metadata.largest_chunk().to_vec(),
+            order: destination.subchunk_order(),
+            ..grids(transfer, &piece)
+        };
+        let plan = RechunkPlan::new(grids, Costs { element, subchunk: PIECE_BYTES, worker }, budget)?;
+        let schedule = Schedule::new(&plan, threads, budget);
+        Ok(Pairs { transfer, piece, blocks: Some(plan), is_direct, fillings, schedule })
+    }
+
+    /// Pieces of a shape, each of which is a unit by itself.
+    pub fn in_pieces(transfer: &'a Transfer, piece: &[u64]) -> Option<Self> {
+        let costs = Costs { element: 0, subchunk: 0, worker: 0 };
+        let plan = RechunkPlan::of_blocks(grids(transfer, piece), costs, piece.to_vec(), u64::MAX)?.ok()?;
+        let fillings = [&transfer.source, &transfer.destination].map(Filling::of);
+        let schedule = Schedule { threads: 1, shares_blocks: false, bytes: 0 };
+        let (piece, blocks) = (piece.to_vec(), Some(plan));
+        Some(Pairs { transfer, piece, blocks, is_direct: false, fillings, schedule })
+    }
+
+    /// The units in which either side may store something: objects of the destination, or groups of them. Of some `objects`
+    /// where these are given.
+    pub fn units(&self, objects: Option<&ChunkSet>) -> ChunkSet {
+        let Transfer { source, destination, .. } = self.transfer;
+        let (grid, among) = match &self.blocks {
+            None => (destination.metadata.grid.clone(), objects.cloned()),
+            Some(plan) => {
+                let among = objects.map(|objects| plan.groups().of(objects));
+                (self.transfer.grid_of(&plan.group_shape()), among)
+            }
+        };
+        let of_source = self.transfer.overlapped_among(&grid, among.as_ref());
+        if destination.present.is_none() {
+            return of_source;
+        }
+        let (source, destination) = (destination.clone(), source.clone());
+        let back = Transfer { source, destination, absent_element: None, origin: None };
+        let mut all = ChunkSetBuilder::default();
+        all.insert_all(&of_source);
+        all.insert_all(&back.overlapped_among(&grid, among.as_ref()));
+        all.finish()
+    }
+
+    /// The first element of a unit.
+    pub fn start_of(&self, unit: u64) -> Vec<u64> {
+        let plan = match &self.blocks {
+            None => return self.transfer.destination.start_of(unit),
+            Some(plan) => plan,
+        };
+        plan.blocks(unit).into_iter().next().map(|block| block.start).unwrap_or_default()
+    }
+
+    /// Gives each piece of some units to `visit`; what comes of a unit goes to `fold`, in their order. Of some `objects`
+    /// of the destination, where these are given, no other pieces are visited.
+    pub fn fold<W: Default + Send, R: Default + AddAssign + Send>(
+        &self,
+        driver: &Driver,
+        (units, objects): (&ChunkSet, Option<&ChunkSet>),
+        visit: impl Fn(&mut W, &Pair<'_>) -> Result<R, Fault> + Sync,
+        fold: impl FnMut(u64, R),
+    ) -> Result<(), ChunkFault> {
+        let Transfer { source, destination, .. } = self.transfer;
+        let reads_all = self.blocks.is_none() && reads_all(source, destination);
+        let from = sources(self.transfer).0.reading_all(reads_all);
+        // Of its own for each unit, so that no more than the index of one shard is kept.
+        let written = || SubchunkSource::new(destination).reading_all(true);
+        let reads = [0, 1].map(|side| UnitReads { pairs: self, subchunks: &from, side });
+        let reads = [&reads[0] as &dyn Reads, &reads[1]];
+        // Too few shards to go round: the threads share each.
+        let are_few = self.blocks.is_none() && units.len() < 2 * driver.num_threads() as u64;
+        let is_shared = self.schedule.shares_blocks || (are_few && destination.layout.is_some());
+        let (alone, buffers) = (driver.alone(), driver.workspaces());
+        let work = |own: &mut Buffers<W>, unit| {
+            let Buffers { blocks, pieces, reading } = own;
+            let to = written();
+            let (driver, buffers) =
+                if is_shared { (driver, buffers.as_slice()) } else { (&alone, reading.as_slice()) };
+            let reading = Reading { driver, buffers, is_shared, subchunks: [&from, &to], objects };
+            self.unit(unit, &reading, (blocks, pieces), &visit)
+        };
+        // Where all threads share each unit, the units are done one after the other here.
+        let units_by = if is_shared { &alone } else { driver };
+        units_by.run_ahead(units, &reads, work, fold)
+    }
+
+    /// Visits the pieces of a unit.
+    fn unit<W: Default + Send, R: Default + AddAssign + Send>(
+        &self,
+        unit: u64,
+        reading: &Reading<'_, '_>,
+        (blocks, pieces): (&mut [DecodedBlock; 2], &mut PieceBuffers<W>),
+        visit: &(impl Fn(&mut W, &Pair<'_>) -> Result<R, Fault> + Sync),
+    ) -> Result<R, Fault> {
+        let Some(plan) = &self.blocks else {
+            let subchunks = self.transfer.destination.subchunks_of(unit);
+            return reading.each(subchunks.num_elements(), pieces, |buffers, item| {
+                self.piece(&subchunks.position(item), reading, [None; 2], (buffers, visit))
+            });
+        };
+        let mut all = R::default();
+        for block in plan.blocks(unit) {
+            for side in 0..if self.is_direct { 1 } else { 2 } {
+                let workers = &mut Workers {
+                    driver: reading.driver,
+                    buffers: reading.buffers,
+                    block: &mut DecodedBlock::default(),
+                };
+                self.reader(reading.subchunks[side], side)
+                    .read(&block, &self.piece, &mut blocks[side], workers)
+                    .map_err(|fault| of_side(fault, side))?;
+            }
+            let held = [Some(&blocks[0]), (!self.is_direct).then_some(&blocks[1])];
+            all += reading.each(blocks[0].num_subchunks() as u64, pieces, |buffers, item| {
+                self.piece(&blocks[0].position(as_index(item)), reading, held, (buffers, visit))
+            })?;
+        }
+        Ok(all)
+    }
+
+    /// Visits a piece: what is held of it, or else is read.
+    fn piece<W, R: Default>(
+        &self,
+        position: &[u64],
+        reading: &Reading<'_, '_>,
+        held: [Option<&DecodedBlock>; 2],
+        (buffers, visit): (&mut PieceBuffers<W>, &impl Fn(&mut W, &Pair<'_>) -> Result<R, Fault>),
+    ) -> Result<R, Fault> {
+        let Transfer { source, destination, .. } = self.transfer;
+        if reading.objects.is_some_and(|some| !some.contains(destination.object_of(position).0)) {
+            return Ok(R::default());
+        }
+        let whole = match &self.blocks {
+            None => destination.region_of_subchunk(position),
+            Some(_) => Region::chunk(position, &self.piece),
+        };
+        let region = destination.inside(&whole);
+        if region.is_empty() {
+            return Ok(R::default());
+        }
+        let of_source = match held[0] {
+            None => self.transfer.source_subchunk(position),
+            Some(_) => position.into(),
+        };
+        let PieceBuffers { read: [read_from, read_to], made: [made_from, made_to], filled, visitor } =
+            buffers;
+        let held = held.map(|block| block.map(|block| block.lock(block.item(position))));
+        let found = [
+            match &held[0] {
+                Some(held) => self.held(0, held, &region, made_from),
+                None => {
+                    let start = source.start_of_subchunk(&of_source);
+                    let own = Region { start, shape: region.shape.clone() };
+                    let read = read_from.read_subchunk(reading.subchunks[0], &of_source, &own);
+                    read.map_err(|fault| fault.of_source(source.object_of(&of_source).0))?
+                }
+            },
+            match &held[1] {
+                Some(held) => self.held(1, held, &region, made_to),
+                None => read_to
+                    .read_subchunk(reading.subchunks[1], position, &region)
+                    .map_err(|fault| of_side(fault, 1).of_destination(destination.object_of(position).0))?,
+            },
+        ];
+        let is_stored = found.map(|elements| elements.is_some());
+        let mut elements: [&[u8]; 2] = [&[]; 2];
+        if is_stored != [false; 2] {
+            for ((side, filled), (elements, found)) in
+                filled.iter_mut().enumerate().zip(elements.iter_mut().zip(found))
+            {
+                *elements = found.unwrap_or_else(|| {
+                    filled.resize(as_index(region.num_elements()) * self.fillings[side].element_size(), 0);
+                    self.fillings[side].fill(filled, &region.shape, &region.shape);
+                    filled
+                });
+            }
+        }
+        let pair = Pair { region: &region, elements, is_stored };
+        guarded(|| visit(visitor, &pair)).map_err(|fault| {
+            let object = destination.objects_in(&region).next();
+            fault.of_destination(object.unwrap_or(0))
+        })
+    }
+
+    /// What is held of a piece inside the array; `None` where nothing of it is stored.
+    fn held<'b>(
+        &self,
+        side: usize,
+        held: &'b DecodedSubchunk,
+        region: &Region,
+        made: &'b mut Vec<u8>,
+    ) -> Option<&'b [u8]> {
+        let size = self.fillings[side].element_size();
+        if !held.is_stored || held.elements.len() == as_index(region.num_elements()) * size {
+            return held.is_stored.then_some(&held.elements);
+        }
+        made.clone_from(&held.elements);
+        crop(made, &self.piece, (&vec![0; region.shape.len()], &region.shape), size);
+        Some(made)
+    }
+
+    fn reader<'r, 's>(&'r self, subchunks: &'r SubchunkSource<'s>, side: usize) -> BlockReader<'s, 'r> {
+        BlockReader { source: subchunks, origin: None, filling: &self.fillings[side], progress: &Silent }
+    }
+}
+
+impl Reading<'_, '_> {
+    /// Does `work` for each of `0..count`.
+    fn each<W: Default + Send, R: Default + AddAssign + Send>(
+        &self,
+        count: u64,
+        own: &mut PieceBuffers<W>,
+        work: impl Fn(&mut PieceBuffers<W>, u64) -> Result<R, Fault> + Sync,
+    ) -> Result<R, Fault> {
+        let run = |buffers: &mut PieceBuffers<W>, items: Range<u64>| {
+            let mut all = R::default();
+            for item in items {
+                self.driver.interrupt().check()?;
+                all += work(buffers, item)?;
+            }
+            Ok(all)
+        };
+        if !self.is_shared {
+            return run(own, 0..count);
+        }
+        // Most inner chunks of a large shard may be absent: those are not shared one by one.
+        let turn = (count / (self.driver.num_threads() as u64 * TURNS)).clamp(1, MOST_AT_ONCE);
+        let turns = ChunkSet::full(count.div_ceil(turn));
+        let mut all = R::default();
+        let turns_of = |buffers: &mut PieceBuffers<W>, number: u64| {
+            run(buffers, number * turn..count.min((number + 1) * turn))
+        };
+        let done = self.driver.run(&turns, turns_of, |_, done| all += done);
+        done.map(|()| all).map_err(|fault| fault.fault)
+    }
+}
+
+/// What is read of a side for each unit.
+struct UnitReads<'a> {
+    pairs: &'a Pairs<'a>,
+    /// Of the source; those of the destination are known by the unit that reads them.
+    subchunks: &'a SubchunkSource<'a>,
+    side: usize,
+}
+
+impl Reads for UnitReads<'_> {
+    fn source(&self) -> (&Node, u64) {
+        let Transfer { source, destination, .. } = self.pairs.transfer;
+        let array = [source, destination][self.side];
+        (&array.node, array.chunk_bytes())
+    }
+
+    fn reads(&self, unit: u64, each: &mut dyn FnMut(&str, Part)) {
+        let Pairs { transfer, blocks, is_direct, .. } = self.pairs;
+        let destination = &transfer.destination;
+        match (blocks, self.side) {
+            (None, 0) => reads_in(transfer, &destination.region_of(unit), each),
+            (None, _) => reads_of_object(destination, unit, true, each),
+            (Some(plan), 0) => {
+                let reader = self.pairs.reader(self.subchunks, 0);
+                plan.blocks(unit).iter().for_each(|block| reader.reads(block, each));
+            }
+            (Some(plan), _) => {
+                let blocks = plan.blocks(unit);
+                blocks.iter().for_each(|block| reads_of_box(destination, block, *is_direct, each));
+            }
+        }
+    }
+}
+
+/// Grids in which a piece is an object.
+fn grids(transfer: &Transfer, piece: &[u64]) -> Grids {
+    Grids {
+        shape: transfer.destination.metadata.shape.clone(),
+        skipped: transfer.source.metadata.skipped.clone(),
+        source_subchunk: transfer.source.part_shape(),
+        destination_subchunk: piece.to_vec(),
+        destination_object: piece.to_vec(),
+        order: (0..piece.len()).collect(),
+    }
+}
+
+/// A fault of what was read as a source is: it may be the destination.
+fn of_side(fault: Fault, side: usize) -> Fault {
+    if side == 0 { fault } else { fault.moved(ObjectOf::Source, ObjectOf::Destination) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::array::stored::StoredArray;
+    use crate::codec::BoundChain;
+    use crate::codec::conversion::ValueChange;
+    use crate::data_type::DataType;
+    use crate::engine::job::{Job, ObjectJob};
+    use crate::engine::journal::{Fingerprint, Journal};
+    use crate::engine::plan::{Costs, Grids, RechunkPlan};
+    use crate::engine::progress::Progress;
+    use crate::engine::route::Route;
+    use crate::engine::route::rechunk::{Rechunk, Schedule};
+    use crate::engine::subchunk_encoder::SubchunkEncoder;
+    use crate::metadata::array::ArrayDocument;
+    use crate::metadata::json::Json;
+    use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+
+    /// An array of 4 x 4 bytes in these chunks.
+    fn side(node: Node, chunk_shape: [u64; 2]) -> StoredArray {
+        let document = format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8",
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{chunk_shape:?}}}}},
+            "chunk_key_encoding":{{"name":"default"}},"fill_value":0,"codecs":[{{"name":"bytes"}}]}}"#
+        );
+        let metadata = ArrayDocument::read(&Json::parse_str(&document).unwrap()).metadata().unwrap();
+        let data_type = DataType::read(&metadata.data_type).unwrap().value;
+        let fill_value = Some(data_type.fill_value_from_json(&metadata.fill_value).unwrap().value);
+        let input = ArrayRepresentation { data_type, shape: chunk_shape.to_vec(), fill_value };
+        let codecs = &metadata.codecs;
+        let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "", &mut Vec::new());
+        let chain = BoundChain::bind(&pipeline).unwrap();
+        StoredArray::new(node, metadata, chain, None)
+    }
+
+    /// From two chunks of two rows to four of one column, block by block.
+    fn columns(folder: &std::path::Path) -> (Box<ObjectJob>, Rechunk) {
+        let source = side(Node::new(folder.join("a")), [2, 4]);
+        let destination = side(Node::new(folder.join("b")), [4, 1]);
+        for object in 0..2 {
+            source.node.write(&source.key(object), &[1; 8]).unwrap();
+        }
+        let grids = Grids {
+            shape: vec![4, 4],
+            skipped: vec![0, 0],
+            source_subchunk: vec![2, 4],
+            destination_subchunk: vec![4, 1],
+            destination_object: vec![4, 1],
+            order: vec![0, 1],
+        };
+        let plan = RechunkPlan::new(grids, Costs { element: 1, subchunk: 0, worker: 0 }, 4).unwrap();
+        assert_eq!(plan.num_groups(), 4);
+        let encoder = SubchunkEncoder::new(&source, &destination, &ValueChange::None, false).unwrap();
+        let schedule = Schedule::new(&plan, 1, 4);
+        let rechunk = Rechunk { plan, encoder, schedule };
+        let route = Route::Rechunk(Box::new(rechunk.clone()));
+        let source = source.with_present(Some(&ChunkSet::full(2)));
+        let transfer = Transfer { source, destination, absent_element: None, origin: None };
+        (Box::new(ObjectJob { transfer, route }), rechunk)
+    }
+
+    #[derive(Default)]
+    struct Nothing;
+
+    impl AddAssign for Nothing {
+        fn add_assign(&mut self, _other: Nothing) {}
+    }
+
+    #[test]
+    fn panic_over_a_piece_names_its_chunk_whoever_shares_the_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let (job, _) = columns(folder.path());
+        let visit = |(): &mut (), pair: &Pair<'_>| {
+            assert!(pair.region.start != [0, 2], "a bug");
+            Ok(Nothing)
+        };
+        for threads in [1, 2] {
+            let pairs = Pairs::new(&job.transfer, 1 << 20, threads, 8 << 20).unwrap();
+            assert_eq!(pairs.schedule.shares_blocks, threads == 2);
+            let driver = Driver::new(threads).unwrap();
+            let fault = pairs.fold(&driver, (&pairs.units(None), None), visit, |_, _| {}).unwrap_err();
+            let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
+            assert_eq!((of, index), (ObjectOf::Destination, 2));
+            assert!(matches!(*fault, Fault::Panic(_)), "{fault:?}");
+        }
+    }
+
+    /// Panics when it hears of the third block, of 4 bytes each.
+    #[derive(Default)]
+    struct Third(AtomicU64);
+
+    impl Progress for Third {
+        fn start(&self, _name: &str, _length: Option<u64>) {}
+        fn advance(&self, bytes: u64) {
+            assert!(self.0.fetch_add(bytes, Ordering::Relaxed) < 8 || bytes == 0, "a bug");
+        }
+        fn finish(&self) {}
+    }
+
+    #[test]
+    fn panic_over_a_block_names_its_first_chunk() {
+        let folder = tempfile::tempdir().unwrap();
+        let (job, _) = columns(folder.path());
+        job.transfer.destination.node.create_root().unwrap();
+        let node = &job.transfer.destination.node;
+        let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
+        let journal = Journal::open((&node.child("run").unwrap(), node), &fingerprint, false).unwrap();
+        let driver = Driver::new(1).unwrap();
+        let fault =
+            Job::Objects(job).run(&driver, &Third::default(), &journal.pass("/"), |_| {}).unwrap_err();
+        let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
+        assert_eq!((of, index), (ObjectOf::Destination, 2));
+        assert!(fault.to_string().contains("a bug"), "{fault}");
+    }
+}
