@@ -1,5 +1,8 @@
 //! Two arrays of the same shape, read side by side: the one loop over both.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::{AddAssign, Range};
 use std::sync::Mutex;
 
@@ -152,10 +155,7 @@ impl<'a> Pairs<'a> {
 
     /// The first element of a unit.
     pub fn start_of(&self, unit: u64) -> Vec<u64> {
-        let plan = match &self.blocks {
-            None => return self.transfer.destination.start_of(unit),
-            Some(plan) => plan,
-        };
+        let Some(plan) = &self.blocks else { return self.transfer.destination.start_of(unit) };
         plan.blocks(unit).into_iter().next().map(|block| block.start).unwrap_or_default()
     }
 
@@ -208,14 +208,15 @@ impl<'a> Pairs<'a> {
         };
         let mut all = R::default();
         for block in plan.blocks(unit) {
-            for side in 0..if self.is_direct { 1 } else { 2 } {
+            let held = if self.is_direct { &mut blocks[..1] } else { &mut blocks[..] };
+            for (side, decoded) in held.iter_mut().enumerate() {
                 let workers = &mut Workers {
                     driver: reading.driver,
                     buffers: reading.buffers,
                     block: &mut DecodedBlock::default(),
                 };
                 self.reader(reading.subchunks[side], side)
-                    .read(&block, &self.piece, &mut blocks[side], workers)
+                    .read(&block, &self.piece, decoded, workers)
                     .map_err(|fault| of_side(fault, side))?;
             }
             let held = [Some(&blocks[0]), (!self.is_direct).then_some(&blocks[1])];
@@ -254,14 +255,13 @@ impl<'a> Pairs<'a> {
             buffers;
         let held = held.map(|block| block.map(|block| block.lock(block.item(position))));
         let found = [
-            match &held[0] {
-                Some(held) => self.held(0, held, &region, made_from),
-                None => {
-                    let start = source.start_of_subchunk(&of_source);
-                    let own = Region { start, shape: region.shape.clone() };
-                    let read = read_from.read_subchunk(reading.subchunks[0], &of_source, &own);
-                    read.map_err(|fault| fault.of_source(source.object_of(&of_source).0))?
-                }
+            if let Some(held) = &held[0] {
+                self.held(0, held, &region, made_from)
+            } else {
+                let start = source.start_of_subchunk(&of_source);
+                let own = Region { start, shape: region.shape.clone() };
+                let read = read_from.read_subchunk(reading.subchunks[0], &of_source, &own);
+                read.map_err(|fault| fault.of_source(source.object_of(&of_source).0))?
             },
             match &held[1] {
                 Some(held) => self.held(1, held, &region, made_to),
@@ -366,11 +366,15 @@ impl Reads for UnitReads<'_> {
             (None, _) => reads_of_object(destination, unit, true, each),
             (Some(plan), 0) => {
                 let reader = self.pairs.reader(self.subchunks, 0);
-                plan.blocks(unit).iter().for_each(|block| reader.reads(block, each));
+                for block in plan.blocks(unit) {
+                    reader.reads(&block, each);
+                }
             }
             (Some(plan), _) => {
                 let blocks = plan.blocks(unit);
-                blocks.iter().for_each(|block| reads_of_box(destination, block, *is_direct, each));
+                for block in &blocks {
+                    reads_of_box(destination, block, *is_direct, each);
+                }
             }
         }
     }
@@ -391,122 +395,4 @@ fn grids(transfer: &Transfer, piece: &[u64]) -> Grids {
 /// A fault of what was read as a source is: it may be the destination.
 fn of_side(fault: Fault, side: usize) -> Fault {
     if side == 0 { fault } else { fault.moved(ObjectOf::Source, ObjectOf::Destination) }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    use super::*;
-    use crate::array::stored::StoredArray;
-    use crate::codec::BoundChain;
-    use crate::codec::conversion::ValueChange;
-    use crate::data_type::DataType;
-    use crate::engine::job::{Job, ObjectJob};
-    use crate::engine::journal::{Fingerprint, Journal};
-    use crate::engine::plan::{Costs, Grids, RechunkPlan};
-    use crate::engine::progress::Progress;
-    use crate::engine::route::Route;
-    use crate::engine::route::rechunk::{Rechunk, Schedule};
-    use crate::engine::subchunk_encoder::SubchunkEncoder;
-    use crate::metadata::array::ArrayDocument;
-    use crate::metadata::json::Json;
-    use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
-
-    /// An array of 4 x 4 bytes in these chunks.
-    fn side(node: Node, chunk_shape: [u64; 2]) -> StoredArray {
-        let document = format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8",
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{chunk_shape:?}}}}},
-            "chunk_key_encoding":{{"name":"default"}},"fill_value":0,"codecs":[{{"name":"bytes"}}]}}"#
-        );
-        let metadata = ArrayDocument::read(&Json::parse_str(&document).unwrap()).metadata().unwrap();
-        let data_type = DataType::read(&metadata.data_type).unwrap().value;
-        let fill_value = Some(data_type.fill_value_from_json(&metadata.fill_value).unwrap().value);
-        let input = ArrayRepresentation { data_type, shape: chunk_shape.to_vec(), fill_value };
-        let codecs = &metadata.codecs;
-        let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "", &mut Vec::new());
-        let chain = BoundChain::bind(&pipeline).unwrap();
-        StoredArray::new(node, metadata, chain, None)
-    }
-
-    /// From two chunks of two rows to four of one column, block by block.
-    fn columns(folder: &std::path::Path) -> (Box<ObjectJob>, Rechunk) {
-        let source = side(Node::new(folder.join("a")), [2, 4]);
-        let destination = side(Node::new(folder.join("b")), [4, 1]);
-        for object in 0..2 {
-            source.node.write(&source.key(object), &[1; 8]).unwrap();
-        }
-        let grids = Grids {
-            shape: vec![4, 4],
-            skipped: vec![0, 0],
-            source_subchunk: vec![2, 4],
-            destination_subchunk: vec![4, 1],
-            destination_object: vec![4, 1],
-            order: vec![0, 1],
-        };
-        let plan = RechunkPlan::new(grids, Costs { element: 1, subchunk: 0, worker: 0 }, 4).unwrap();
-        assert_eq!(plan.num_groups(), 4);
-        let encoder = SubchunkEncoder::new(&source, &destination, &ValueChange::None, false).unwrap();
-        let schedule = Schedule::new(&plan, 1, 4);
-        let rechunk = Rechunk { plan, encoder, schedule };
-        let route = Route::Rechunk(Box::new(rechunk.clone()));
-        let source = source.with_present(Some(&ChunkSet::full(2)));
-        let transfer = Transfer { source, destination, absent_element: None, origin: None };
-        (Box::new(ObjectJob { transfer, route }), rechunk)
-    }
-
-    #[derive(Default)]
-    struct Nothing;
-
-    impl AddAssign for Nothing {
-        fn add_assign(&mut self, _other: Nothing) {}
-    }
-
-    #[test]
-    fn panic_over_a_piece_names_its_chunk_whoever_shares_the_work() {
-        let folder = tempfile::tempdir().unwrap();
-        let (job, _) = columns(folder.path());
-        let visit = |(): &mut (), pair: &Pair<'_>| {
-            assert!(pair.region.start != [0, 2], "a bug");
-            Ok(Nothing)
-        };
-        for threads in [1, 2] {
-            let pairs = Pairs::new(&job.transfer, 1 << 20, threads, 8 << 20).unwrap();
-            assert_eq!(pairs.schedule.shares_blocks, threads == 2);
-            let driver = Driver::new(threads).unwrap();
-            let fault = pairs.fold(&driver, (&pairs.units(None), None), visit, |_, _| {}).unwrap_err();
-            let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
-            assert_eq!((of, index), (ObjectOf::Destination, 2));
-            assert!(matches!(*fault, Fault::Panic(_)), "{fault:?}");
-        }
-    }
-
-    /// Panics when it hears of the third block, of 4 bytes each.
-    #[derive(Default)]
-    struct Third(AtomicU64);
-
-    impl Progress for Third {
-        fn start(&self, _name: &str, _length: Option<u64>) {}
-        fn advance(&self, bytes: u64) {
-            assert!(self.0.fetch_add(bytes, Ordering::Relaxed) < 8 || bytes == 0, "a bug");
-        }
-        fn finish(&self) {}
-    }
-
-    #[test]
-    fn panic_over_a_block_names_its_first_chunk() {
-        let folder = tempfile::tempdir().unwrap();
-        let (job, _) = columns(folder.path());
-        job.transfer.destination.node.create_root().unwrap();
-        let node = &job.transfer.destination.node;
-        let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
-        let journal = Journal::open((&node.child("run").unwrap(), node), &fingerprint, false).unwrap();
-        let driver = Driver::new(1).unwrap();
-        let fault =
-            Job::Objects(job).run(&driver, &Third::default(), &journal.pass("/"), |_| {}).unwrap_err();
-        let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
-        assert_eq!((of, index), (ObjectOf::Destination, 2));
-        assert!(fault.to_string().contains("a bug"), "{fault}");
-    }
 }

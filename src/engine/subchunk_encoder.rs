@@ -132,7 +132,7 @@ impl SubchunkEncoder {
         let fill = to.decoded().fill_value.as_ref().map(|fill| fill.0.clone());
         let left_out = fill.filter(|_| !write_empty && !conversion.decodes_elements());
         let filling = Filling { absent: source.fill_value(), padding: beyond.repeat(PADDING.div_ceil(size)) };
-        Ok(SubchunkEncoder { filling, conversion, left_out })
+        Ok(SubchunkEncoder { conversion, filling, left_out })
     }
 
     /// Bytes of an element before it is encoded.

@@ -6,7 +6,7 @@ use super::destination::{Claim, cannot_write};
 use super::outcome::Done;
 use super::plan::Plan;
 use super::planning::PlannedArray;
-use super::quality::measure;
+use super::quality::{is_lossy, measure};
 use super::run::JobPlan;
 use super::verify::{Scope, Verification, verify};
 use crate::array::ChunkSet;
@@ -80,8 +80,8 @@ impl<'a> Writing<'a> {
                 self.mend(&tallies)?;
             }
         }
-        let verified = self.verify().map_err(Ended::of_proof)?;
-        let qualities = self.quality().and_then(|found| job.hold(&tallies, found));
+        let mut verified = self.verify().map_err(Ended::of_proof)?;
+        let qualities = self.quality(&mut verified).and_then(|found| job.hold(&tallies, found));
         let qualities = qualities.map_err(Ended::of_proof)?;
         job.driver.interrupt().check().map_err(OperationError::from)?;
         if is_whole {
@@ -167,18 +167,22 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Reads all arrays back that are to be compared.
+    /// Reads all arrays back that are to be compared, but for those that are compared while their quality is measured.
     fn verify(&self) -> Result<Vec<Option<Verification>>, OperationError> {
         if !self.job.options.run.verify {
             return Ok(self.job.arrays.iter().map(|_| None).collect());
         }
         let bytes = |array: &PlannedArray| match self.share_of(array) {
+            _ if self.measures(array) => None,
             None => array.plan.job.bytes_left(&ChunkSet::default()),
             Some((pass, part)) => part.assigned().and_then(|of| array.plan.job.bytes_of(pass, Some(of))),
         };
         let known = self.job.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
         self.progress.start("verify", known);
         let verified = self.each(|array, driver| {
+            if self.measures(array) {
+                return Ok(None);
+            }
             let share = Share::new(self.progress, bytes(array).unwrap_or(0), 1);
             // Of small arrays many are compared at once, each in its own share.
             let budget = self.job.budget;
@@ -198,17 +202,30 @@ impl<'a> Writing<'a> {
         verified
     }
 
-    /// Measures what became of the arrays that are quantised, where that is asked for.
-    fn quality(&self) -> Result<Vec<Option<QualityResult>>, OperationError> {
-        let arrays = self.job.arrays.iter();
-        arrays
-            .map(|array| {
-                if !self.job.options.run.quality {
-                    return Ok(None);
-                }
-                measure(&array.plan, self.job.budget, &self.job.driver, self.progress)
-            })
-            .collect()
+    /// Whether it is measured what became of an array.
+    fn measures(&self, array: &PlannedArray) -> bool {
+        self.job.options.run.quality && is_lossy(&array.plan)
+    }
+
+    /// Measures what became of the arrays that are quantised, where that is asked for; what was found of those that are compared,
+    /// too, is noted.
+    fn quality(
+        &self,
+        verified: &mut [Option<Verification>],
+    ) -> Result<Vec<Option<QualityResult>>, OperationError> {
+        let run = &self.job.options.run;
+        let by = (self.job.budget, &self.job.driver);
+        let measured = self.job.arrays.iter().zip(verified).map(|(array, verified)| {
+            if !self.measures(array) {
+                return Ok(None);
+            }
+            let Some((quality, found)) = measure(&array.plan, run.verify, by, self.progress)? else {
+                return Ok(None);
+            };
+            *verified = found;
+            Ok(Some(quality))
+        });
+        measured.collect()
     }
 
     /// Does something with every array: small ones many at a time, the others one after the other.

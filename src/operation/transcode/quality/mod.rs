@@ -15,6 +15,7 @@ use self::levels::Levels;
 use self::pieces::Pieces;
 use self::values::{ValueBuffers, Values};
 use super::plan::Plan;
+use super::verify::{Compared, Comparison, Verification, found};
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
@@ -41,19 +42,20 @@ pub(super) fn check_room(plan: &Plan, budget: Budget) -> Result<(), OperationErr
     Geometry::of(&job.transfer, budget).map(drop)
 }
 
-/// Measures an array; `None` where it is not quantised.
+/// Measures an array, and compares it in the same walk where that is asked for; `None` where it is not quantised.
 pub(super) fn measure(
     plan: &Plan,
-    budget: Budget,
-    driver: &Driver,
+    verifies: bool,
+    (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
-) -> Result<Option<QualityResult>, OperationError> {
+) -> Result<Option<(QualityResult, Option<Verification>)>, OperationError> {
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(None) };
     let quantization = plan.quantization.as_ref();
     // What any reader gets: by the chain of DEST's own documents, not by that of the plan.
     let described = plan.described.as_ref().map(|described| described.job(job, &plan.source.store));
     let described = described.transpose()?;
-    let transfer = &described.as_ref().unwrap_or(job).transfer;
+    let job = described.as_ref().unwrap_or(job);
+    let transfer = &job.transfer;
     let geometry = &Geometry::of(transfer, budget)?;
     let narrower = (geometry.threads < driver.num_threads())
         .then(|| new_driver(geometry.threads, driver.interrupt()))
@@ -64,11 +66,17 @@ pub(super) fn measure(
     let fills = sides.map(StoredArray::fill_value);
     let mut absent = Vec::new();
     values[0].convert(&fills[0], &mut absent, &mut ValueBuffers::default());
+    // Pieces are not those in which DEST is stored.
+    let mut comparison = verifies.then(|| Comparison::of(plan, job));
+    if let Some(comparison) = &mut comparison {
+        comparison.may_be_fill = true;
+    }
     let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
     let pieces = Pieces {
         geometry,
         pairs,
         values,
+        comparison,
         fills,
         is_void: absent.iter().all(|value| !value.is_finite()),
         driver,
@@ -77,22 +85,28 @@ pub(super) fn measure(
         similarity: SimilarityScan::default(),
         spare: Mutex::default(),
     };
-    measured(&pieces, quantization).map(Some).map_err(|ChunkFault { fault, .. }| {
+    let (result, compared) = measured(&pieces, quantization).map_err(|ChunkFault { fault, .. }| {
         let message = format!("what became of `{}` cannot be measured", plan.source.store);
         match fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
             cause if cause.is_of_data() => OperationError::data(message).because(cause),
             cause => OperationError::environment(message).because(cause),
         }
-    })
+    })?;
+    let comparison = pieces.comparison.as_ref();
+    let verification = comparison.map(|comparison| found(plan, compared, comparison)).transpose()?;
+    Ok(Some((result, verification)))
 }
 
-fn measured(pieces: &Pieces<'_>, quantization: Option<&Quantization>) -> Result<QualityResult, ChunkFault> {
+fn measured(
+    pieces: &Pieces<'_>,
+    quantization: Option<&Quantization>,
+) -> Result<(QualityResult, Compared), ChunkFault> {
     let (geometry, progress) = (pieces.geometry, pieces.progress);
     let bytes = geometry.bytes();
     progress.start("quality", Some(bytes.saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
     let mut search = Search::new(first_request(quantization), geometry.gathered_values());
-    let mut sums = PairSums::default();
+    let mut sums = (PairSums::default(), Compared::default());
     let tallies = Tallies::default();
     let mut levels = Levels::new(geometry);
     let walked = search.request().map(|request| pieces.walk(request, &tallies, &mut sums, &mut levels));
@@ -107,7 +121,7 @@ fn measured(pieces: &Pieces<'_>, quantization: Option<&Quantization>) -> Result<
         counted?;
         search.fold(tallies.merged());
     }
-    Ok(result(&sums, &search, &levels, geometry))
+    Ok((result(&sums.0, &search, &levels, geometry), sums.1))
 }
 
 /// The bins of the codes' values, where these are few enough and known.

@@ -16,6 +16,7 @@ use crate::engine::progress::Progress;
 use crate::kernel::quality::distribution::Request;
 use crate::kernel::quality::similarity::{Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
+use crate::operation::transcode::verify::{Compared, Comparison, Scratch};
 
 /// Values that are converted and measured at a time: those of both sides stay in a first-level cache.
 const STRETCH: usize = 1 << 10;
@@ -37,6 +38,7 @@ struct Buffers {
     filled: Piece,
     numbers: NumberBuffers,
     levels: LevelBuffers,
+    scratch: Scratch,
 }
 
 /// What becomes of a piece.
@@ -55,6 +57,7 @@ enum Then {
 #[derive(Default)]
 struct Measured {
     sums: PairSums,
+    verified: Compared,
     /// The least and greatest value of both sides in each level.
     ranges: Vec<(f64, f64)>,
     /// The piece itself, where it is kept.
@@ -75,6 +78,8 @@ pub(super) struct Pieces<'a> {
     pub geometry: &'a Geometry,
     pub pairs: Pairs<'a>,
     pub values: [Values; 2],
+    /// Under `--verify`: what DEST should hold.
+    pub comparison: Option<Comparison>,
     /// An element of either side where nothing is stored.
     pub fills: Piece,
     /// Whether absent elements of SOURCE do not count.
@@ -93,7 +98,7 @@ impl Pieces<'_> {
         &self,
         request: &Request,
         tallies: &Tallies,
-        sums: &mut PairSums,
+        (sums, compared): &mut (PairSums, Compared),
         levels: &mut Levels,
     ) -> Result<(), ChunkFault> {
         let geometry = self.geometry;
@@ -103,6 +108,7 @@ impl Pieces<'_> {
             let then = if has_levels && compares { Then::Compare } else { Then::Forget };
             self.measure(&all, Some((request, tallies)), then, |index, measured| {
                 sums.merge(&measured.sums);
+                *compared += measured.verified;
                 levels.widen(index, &measured.ranges);
                 for (band, similarity) in &measured.compared {
                     levels.add(band, *similarity);
@@ -118,6 +124,7 @@ impl Pieces<'_> {
             self.measure(&ChunkSet::of_range(slab.clone()), counts, Then::Keep, |index, measured| {
                 if counts.is_some() {
                     sums.merge(&measured.sums);
+                    *compared += measured.verified;
                     levels.widen(index, &measured.ranges);
                 }
                 kept.extend(measured.piece);
@@ -148,9 +155,14 @@ impl Pieces<'_> {
         fold: impl FnMut(u64, Measured),
     ) -> Result<(), ChunkFault> {
         let visit = |buffers: &mut Buffers, pair: &Pair<'_>| {
-            let Buffers { filled, numbers, levels } = buffers;
+            let Buffers { filled, numbers, levels, scratch } = buffers;
             let piece = self.elements(pair, filled);
             let mut measured = Measured::default();
+            if let Some(comparison) =
+                self.comparison.as_ref().filter(|_| counts.is_some() && then != Then::Count)
+            {
+                measured.verified = comparison.compare(pair, scratch)?;
+            }
             if let Some((request, tallies)) = counts {
                 tallies.with(|tally| {
                     for elements in self.geometry.levels_of(pair.region) {

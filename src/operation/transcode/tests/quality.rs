@@ -1,9 +1,17 @@
 //! `--quality` reads back what a store really holds, and `--require` leaves nothing there that does not keep it.
 
-use super::{KINDS, Kind, Scene, changing, plain, try_all};
+use std::collections::BTreeMap;
+
+use super::{KINDS, Kind, Scene, changing, plain, transcode, try_all, zstd};
+use crate::array::interrupt::Interrupt;
+use crate::element::{ElementType, NumberType};
+use crate::engine::progress::Silent;
+use crate::metadata::json::Json;
 use crate::operation::error::FaultClass;
 use crate::operation::open::open_documents;
 use crate::operation::options::{ChangeOptions, QuantizeOptions, TranscodeOptions};
+use crate::store::PrefetchLimit;
+use crate::store::tests::faulty::{Faults, Heard};
 
 fn measured(requirement: &str) -> TranscodeOptions {
     let quantize = QuantizeOptions { max_error: Some(1.0), ..QuantizeOptions::default() };
@@ -36,4 +44,37 @@ fn contract_that_is_not_kept_leaves_nothing_in_any_store() {
             assert!(is_kept || open_documents(&scene.node("b"), "b").is_err(), "{kind:?}");
         }
     }
+}
+
+#[test]
+fn verified_and_measured_together_each_chunk_is_read_once_more() {
+    let packing = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
+    let packed = Scene::new(Kind::Local, &plain(""), &packing, false);
+    packed.run(false).unwrap();
+    let quantize = QuantizeOptions {
+        data_type: Some(NumberType::of(ElementType::UInt8)),
+        range: Some((Json::from(0_u64), Json::from(20_u64))),
+        ..QuantizeOptions::default()
+    };
+    let mut options = changing(ChangeOptions { quantize: Some(quantize), ..ChangeOptions::default() });
+    (options.run.verify, options.run.quality) = (true, true);
+    let scene = Scene::new(Kind::Local, &packed.destination(), &options, false);
+    let hearing = Faults::hearing(PrefetchLimit { requests: 0, bytes: 0 });
+    let result = transcode(&scene.with(&hearing), &Silent, &Interrupt::default()).unwrap();
+    let verified = result.nodes[0].verify.as_ref().unwrap();
+    assert_eq!((verified.equal, verified.elements), (true, 16));
+    let mut reads = BTreeMap::<String, usize>::new();
+    for heard in hearing.heard() {
+        if let Heard::Read(name, _) = heard
+            && let Some((_, key)) = name.rsplit_once(".tmp").and_then(|(_, inside)| inside.split_once('/'))
+            && key.contains("/c/")
+        {
+            *reads.entry(key.to_owned()).or_default() += 1;
+        }
+    }
+    // Which chunks DEST has is not known.
+    let (of_source, of_destination) = (["0/0", "0/1", "1/1"], ["0/0", "0/1", "1/0", "1/1"]);
+    let expected = of_source.map(|chunk| (format!("a/c/{chunk}"), 2)).into_iter();
+    let expected = expected.chain(of_destination.map(|chunk| (format!("b/c/{chunk}"), 1)));
+    assert_eq!(reads, expected.collect());
 }

@@ -37,7 +37,7 @@ pub(super) fn variable_size_values(
         Ok(Compared { elements, differing, ..Compared::default() })
     };
     fold_subchunks(transfer, &objects, (variable_size.memory_share, driver), work, |compared| {
-        all += compared
+        all += compared;
     })?;
     Ok(all)
 }

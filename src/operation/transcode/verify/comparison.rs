@@ -1,0 +1,244 @@
+//! SOURCE's elements converted to what any reader must get of DEST, beside what DEST gives.
+
+use std::ops::AddAssign;
+use std::sync::{Mutex, PoisonError};
+
+use crate::array::fault::Fault;
+use crate::codec::BoundChain;
+use crate::codec::chain::Workspace;
+use crate::codec::conversion::{ValueChange, push_change, round_trip};
+use crate::codec::element_bits;
+use crate::codec::fault::number_value;
+use crate::codec::region::as_index;
+use crate::codec::value_program::{ProgramFault, StepOrigin, ValueProgram, ValueStep};
+use crate::element::NumberType;
+use crate::engine::job::ObjectJob;
+use crate::engine::pairs::Pair;
+use crate::engine::transfer::Transfer;
+use crate::kernel::quantize::QuantizeFigures;
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::transcode::plan::Plan;
+use crate::operation::transcode::plan::lossy_filter::kept;
+
+/// Elements that are converted and compared at a time: they stay in a level 2 cache.
+const STRETCH: usize = 1 << 13;
+
+/// What was compared.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::operation::transcode) struct Compared {
+    pub(super) elements: u64,
+    pub(super) differing: u64,
+    pub(super) max_abs_error: f64,
+}
+
+/// What a comparison of values writes to.
+#[derive(Debug, Default)]
+pub(in crate::operation::transcode) struct Scratch {
+    changed: Vec<u8>,
+    expected: Vec<u8>,
+    workspace: Workspace,
+}
+
+impl AddAssign for Compared {
+    fn add_assign(&mut self, other: Compared) {
+        self.elements += other.elements;
+        self.differing += other.differing;
+        self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
+    }
+}
+
+/// A comparison of values.
+pub(in crate::operation::transcode) struct Comparison {
+    /// SOURCE's values to DEST's array.
+    change: ValueProgram,
+    /// DEST's array to what any reader gets of it; for quantised codes, from the codes.
+    read_back: ValueProgram,
+    /// Under quantisation to codecs, the codes come first and are read back.
+    quantizes: bool,
+    /// DEST's numbers.
+    number_type: Option<NumberType>,
+    source_fill: Vec<u8>,
+    fill: Vec<u8>,
+    /// What a reader gets of DEST where SOURCE stores nothing.
+    absent: Vec<u8>,
+    /// Whether fill values of SOURCE may stand for elements that are not stored: of intermediate data, and where pieces are not
+    /// those in which DEST is stored.
+    pub(in crate::operation::transcode) may_be_fill: bool,
+    /// By how much DEST's compressor may change a number, where it rounds and was asked for.
+    pub(super) max_loss: Option<f64>,
+    /// How far a quantisation moves absent elements.
+    absent_error: f64,
+    /// Which codes occur, up to 16 bits.
+    codes: Option<Mutex<Vec<bool>>>,
+}
+
+impl Comparison {
+    /// Of what a job writes.
+    pub(in crate::operation::transcode) fn of(plan: &Plan, job: &ObjectJob) -> Self {
+        let rounding = (plan.is_exact, kept(job));
+        Self::new(&job.transfer, &plan.change, plan.quantization.as_ref(), rounding)
+    }
+
+    pub(super) fn new(
+        transfer: &Transfer,
+        change: &ValueChange,
+        quantization: Option<&Quantization>,
+        (is_exact, kept): (bool, usize),
+    ) -> Self {
+        let Transfer { source, destination, .. } = transfer;
+        let mut program = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
+        push_change(&mut program, change);
+        let chain = destination.subchunk_chain();
+        let (read_back, quantizes) = match (change.of_floats(), quantization) {
+            (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
+            (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => {
+                (ValueProgram::new(program.sizes().1), true)
+            }
+            _ if is_exact => (ValueProgram::new(program.sizes().1), false),
+            _ => (round_trip(chain, kept), false),
+        };
+        let few = quantization.filter(|quantization| quantization.target.bits() <= 16);
+        let fill = destination.fill_value();
+        let absent = transfer.absent_element.as_ref();
+        Comparison {
+            change: program,
+            read_back,
+            quantizes,
+            number_type: destination.chain.decoded().data_type.real_number(),
+            source_fill: source.fill_value(),
+            absent: absent
+                .map_or_else(|| fill.clone(), |absent| read_absent((change, quantization), chain, absent)),
+            fill,
+            may_be_fill: false,
+            max_loss: chain.max_loss(kept).filter(|_| !is_exact && !quantizes),
+            absent_error: quantization.and_then(Quantization::absent_error).unwrap_or(0.0),
+            codes: few.map(|_| Mutex::new(vec![false; 1 << 16])),
+        }
+    }
+
+    /// Compares a piece.
+    pub(in crate::operation::transcode) fn compare(
+        &self,
+        pair: &Pair<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Compared, Fault> {
+        let elements = pair.region.num_elements();
+        let is_converted = pair.is_stored[0] || (self.may_be_fill && pair.is_stored[1]);
+        if !is_converted {
+            let size = self.absent.len();
+            let differing = match pair.is_stored[1] {
+                true => {
+                    pair.elements[1].chunks_exact(size).filter(|found| *found != self.absent).count() as u64
+                }
+                false if self.absent == self.fill => 0,
+                false => elements,
+            };
+            return Ok(Compared { elements, differing, max_abs_error: self.absent_error });
+        }
+        let mut all = Compared::default();
+        let (count, sizes) = (as_index(elements), [self.source_fill.len(), self.fill.len()]);
+        for start in (0..count).step_by(STRETCH) {
+            let end = (start + STRETCH).min(count);
+            let stretch = |side: usize| &pair.elements[side][start * sizes[side]..end * sizes[side]];
+            all += self.stretch(stretch(0), stretch(1), scratch)?;
+        }
+        Ok(all)
+    }
+
+    fn stretch(&self, from: &[u8], to: &[u8], scratch: &mut Scratch) -> Result<Compared, Fault> {
+        let Scratch { changed, expected, workspace } = scratch;
+        let mut figures = QuantizeFigures::default();
+        let fault = |fault: ProgramFault| {
+            Fault::Other(format!("the values cannot be converted again: {:?}", fault.fault.kind))
+        };
+        self.change.run(from, changed, &mut workspace.tiles, Some(&mut figures)).map_err(fault)?;
+        self.read_back.run(changed, expected, &mut workspace.tiles, None).map_err(fault)?;
+        if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
+            let mut codes = codes.lock().unwrap_or_else(PoisonError::into_inner);
+            for code in changed.chunks_exact(self.change.sizes().1) {
+                if let Some(occurs) = codes.get_mut(as_index(element_bits(code))) {
+                    *occurs = true;
+                }
+            }
+        }
+        let max_abs_error = if self.quantizes {
+            figures.max_abs_error
+        } else {
+            max_abs_difference(changed, to, self.number_type)
+        };
+        let elements = (from.len() / self.source_fill.len()) as u64;
+        Ok(Compared { elements, differing: self.differing(from, expected, to), max_abs_error })
+    }
+
+    /// Which codes occur, of types up to 16 bits.
+    pub(super) fn codes(&self) -> Option<Vec<bool>> {
+        Some(self.codes.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Elements that are not what they should be: bit for bit, or but for what the compressor may change of a number.
+    fn differing(&self, from: &[u8], expected: &[u8], found: &[u8]) -> u64 {
+        if expected == found {
+            return 0;
+        }
+        let size = self.read_back.sizes().1;
+        let loss = self.max_loss.zip(self.number_type);
+        let is_near = |expected: &[u8], found: &[u8]| {
+            loss.is_some_and(|(loss, number_type)| {
+                let [one, other] =
+                    [expected, found].map(|bytes| number_value(number_type, element_bits(bytes)));
+                // No NaN becomes a number, and no number a NaN.
+                (one.is_nan() && other.is_nan()) || (one - other).abs() <= loss
+            })
+        };
+        let is_absent =
+            |from: &[u8], found: &[u8]| self.may_be_fill && from == self.source_fill && found == self.absent;
+        let pairs = expected.chunks_exact(size).zip(found.chunks_exact(size));
+        from.chunks_exact(self.source_fill.len())
+            .zip(pairs)
+            .filter(|(_, (expected, found))| expected != found)
+            .filter(|(from, (expected, found))| !is_near(expected, found) && !is_absent(from, found))
+            .count() as u64
+    }
+}
+
+/// What any reader gets of an absent element that is written out.
+fn read_absent(
+    (change, quantization): (&ValueChange, Option<&Quantization>),
+    chain: &BoundChain,
+    absent: &[u8],
+) -> Vec<u8> {
+    let as_given = || absent.to_vec();
+    match (change.of_floats(), quantization) {
+        (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) if quantization.writes_absent => {
+            quantization.absent_read_back().map_or_else(as_given, |value| value.0)
+        }
+        (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => as_given(),
+        _ => {
+            let mut read = Vec::new();
+            let run = round_trip(chain, 0).run(absent, &mut read, &mut Workspace::default().tiles, None);
+            run.map_or_else(|_| as_given(), |()| read)
+        }
+    }
+}
+
+/// From codes to values, as any reader decodes them.
+pub(in crate::operation::transcode) fn decode(quantization: &Quantization) -> ValueProgram {
+    let (cast, scale_offset) = quantization.decoders();
+    let mut program = ValueProgram::new(quantization.target.size());
+    let size = quantization.source.size();
+    program.push(ValueStep::Cast(cast), StepOrigin::DataType, size);
+    program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType, size);
+    program
+}
+
+/// The greatest difference of numbers; 0 where the type is no number, and between NaN.
+fn max_abs_difference(a: &[u8], b: &[u8], number_type: Option<NumberType>) -> f64 {
+    if a == b {
+        return 0.0;
+    }
+    let Some(number_type) = number_type else { return 0.0 };
+    let value = |bytes: &[u8]| number_value(number_type, element_bits(bytes));
+    let size = number_type.size();
+    let pairs = a.chunks_exact(size).zip(b.chunks_exact(size));
+    pairs.map(|(a, b)| (value(a) - value(b)).abs()).filter(|d| !d.is_nan()).fold(0.0, f64::max)
+}
