@@ -53,34 +53,31 @@ pub enum ObjectOf {
 }
 
 impl Fault {
+    /// The fault itself, whatever object it is of.
+    fn cause(&self) -> &Fault {
+        if let Fault::At { fault, .. } = self { fault.cause() } else { self }
+    }
+
     /// Whether a value of an intact chunk cannot be written as it was asked for.
     pub fn is_of_value(&self) -> bool {
-        match self {
-            Fault::Chain(fault) => fault.element().is_some(),
-            Fault::At { fault, .. } => fault.is_of_value(),
-            _ => false,
-        }
+        matches!(self.cause(), Fault::Chain(fault) if fault.element().is_some())
     }
 
     /// Whether it tells something of the data. A panic, too little memory, a store that fails and an interruption do
     /// not: the chunk may be right.
     pub fn is_of_data(&self) -> bool {
-        match self {
+        match self.cause() {
             Fault::Chain(fault) => fault.missing_memory().is_none(),
             Fault::Store(error) => error.is_data_fault(),
-            Fault::Other(_) => true,
-            Fault::Memory { .. } | Fault::Panic(_) | Fault::Interrupted(_) => false,
-            Fault::At { fault, .. } => fault.is_of_data(),
+            cause => matches!(cause, Fault::Other(_)),
         }
     }
 
     /// Whether more memory would do.
     pub fn is_of_memory(&self) -> bool {
-        match self {
-            Fault::Memory { .. } => true,
+        match self.cause() {
             Fault::Chain(fault) => fault.missing_memory().is_some(),
-            Fault::At { fault, .. } => fault.is_of_memory(),
-            _ => false,
+            cause => matches!(cause, Fault::Memory { .. }),
         }
     }
 

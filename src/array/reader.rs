@@ -35,9 +35,9 @@ pub enum InPieces {
 #[derive(Debug, Default)]
 pub struct ReadBuffers {
     /// What was read, and in the end the elements.
-    bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// The other side of the codec that runs.
-    spare: Vec<u8>,
+    pub spare: Vec<u8>,
     /// For the codecs, and for the tiles of value programs.
     pub workspace: Workspace,
     /// The chunk whose elements were given last, of those that the array keeps.
@@ -54,7 +54,7 @@ impl ReadBuffers {
         position: &[u64],
         subchunk: &Region,
     ) -> Result<Option<&[u8]>, Fault> {
-        if !subchunks.read(position, &mut self.bytes, &mut self.workspace)? {
+        if !subchunks.read(position, self)? {
             return Ok(None);
         }
         let side = subchunks.side();
@@ -65,7 +65,7 @@ impl ReadBuffers {
 
     /// Whether the subchunk at a position is stored, as far as the index of its shard tells.
     pub fn holds(&mut self, subchunks: &SubchunkSource<'_>, position: &[u64]) -> Result<bool, Fault> {
-        subchunks.holds(position, &mut self.bytes, &mut self.workspace)
+        subchunks.holds(position, self)
     }
 
     /// Gives away what [`OpenedObject::read`] has given last, for another buffer.
@@ -130,7 +130,7 @@ pub fn element_fault(
 impl StoredArray {
     /// Opens an object; one that is not there is absent whole.
     pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>, Fault> {
-        let object = self.open_subchunks(index, false, &mut buffers.bytes, &mut buffers.workspace)?;
+        let object = self.open_subchunks(index, false, buffers)?;
         buffers.bytes_read += object.index_bytes();
         Ok(object)
     }
@@ -235,7 +235,7 @@ impl OpenedObject<'_> {
 
     /// Reads a unit as it is stored; false where it is absent.
     fn read_encoded(&self, place: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
-        let is_there = self.fetch(place, &mut buffers.bytes, &mut buffers.workspace)?.is_some();
+        let is_there = self.fetch(place, buffers)?.is_some();
         buffers.bytes_read += if is_there { buffers.bytes.len() as u64 } else { 0 };
         Ok(is_there)
     }

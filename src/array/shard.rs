@@ -10,6 +10,7 @@ use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
 use super::fault::Fault;
+use super::reader::ReadBuffers;
 
 /// A chain whose shards can be streamed: array->array codecs, then `sharding_indexed`, then nothing.
 #[derive(Debug, Clone)]
@@ -73,13 +74,12 @@ impl ShardLayout {
     pub fn read_index(
         &self,
         reader: &ObjectReader,
-        buffer: &mut Vec<u8>,
-        workspace: &mut Workspace,
+        buffers: &mut ReadBuffers,
     ) -> Result<Vec<IndexEntry>, Fault> {
         let fault = |kind| self.fault(kind);
         let (offset, length) = self.sharding.index_range(reader.length()).map_err(fault)?;
-        reader.read_at(offset, length, buffer)?;
-        self.sharding.decode_index(buffer, reader.length(), workspace).map_err(fault)
+        reader.read_at(offset, length, &mut buffers.bytes)?;
+        self.sharding.decode_index(&buffers.bytes, reader.length(), &mut buffers.workspace).map_err(fault)
     }
 
     /// Reads one entry of the index of an opened shard, all of it where the entry cannot be read by itself.
@@ -87,15 +87,14 @@ impl ShardLayout {
         &self,
         reader: &ObjectReader,
         entry: usize,
-        buffer: &mut Vec<u8>,
-        workspace: &mut Workspace,
+        buffers: &mut ReadBuffers,
     ) -> Result<IndexEntry, Fault> {
         let Some((offset, length)) = self.sharding.entry_range(entry, reader.length()) else {
-            let index = self.read_index(reader, buffer, workspace)?;
+            let index = self.read_index(reader, buffers)?;
             return Ok(index.get(entry).copied().flatten());
         };
-        reader.read_at(offset, length, buffer)?;
-        self.sharding.decode_entry(entry, buffer, reader.length()).map_err(|kind| self.fault(kind))
+        reader.read_at(offset, length, &mut buffers.bytes)?;
+        self.sharding.decode_entry(entry, &buffers.bytes, reader.length()).map_err(|kind| self.fault(kind))
     }
 
     fn fault(&self, kind: ChainFaultKind) -> Fault {

@@ -212,14 +212,10 @@ impl StoredArray {
 
     /// Whether chunks reach beyond the edge of the array.
     pub fn has_edges(&self) -> bool {
-        if !self.is_regular() || self.metadata.skips() {
-            return true;
-        }
-        self.metadata
-            .shape
-            .iter()
-            .zip(self.subchunk_shape())
-            .any(|(length, chunk)| length % chunk.max(&1) != 0)
+        let mut axes = self.metadata.shape.iter().zip(self.subchunk_shape());
+        !self.is_regular()
+            || self.metadata.skips()
+            || axes.any(|(length, chunk)| !length.is_multiple_of((*chunk).max(1)))
     }
 
     /// How many of its shards are kept open, at most, while those of `other` are written.

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fault::Fault;
+use super::reader::ReadBuffers;
 use super::shard::ShardLayout;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
-use crate::codec::chain::{OfShape, Workspace};
+use crate::codec::chain::OfShape;
 use crate::codec::sharding::IndexEntry;
 use crate::grid::Region;
 use crate::store::{ObjectReader, StoreError};
@@ -40,22 +41,18 @@ impl StoredArray {
         }
     }
 
-    /// Reads an object into `bytes`; false where it is absent. More than the workspace has room for, or else than the
+    /// Reads an object into the buffers; false where it is absent. More than the workspace has room for, or else than the
     /// chain can make, is a fault.
-    pub fn read_object(
-        &self,
-        object: u64,
-        bytes: &mut Vec<u8>,
-        workspace: &Workspace,
-    ) -> Result<bool, Fault> {
+    pub fn read_object(&self, object: u64, buffers: &mut ReadBuffers) -> Result<bool, Fault> {
         if !self.may_hold(object) {
             return Ok(false);
         }
         let key = self.key(object);
         let largest = || self.chain_of(object).map(|chain| chain.max_encoded_bytes());
-        let bound = workspace.room.map_or_else(largest, Ok)?;
-        let found = self.node.read_into(&key, bound, bytes).map_err(|error| match error {
-            StoreError::TooLarge { found, .. } if workspace.room.is_some() => Fault::Memory { needed: found },
+        let room = buffers.workspace.room;
+        let bound = room.map_or_else(largest, Ok)?;
+        let found = self.node.read_into(&key, bound, &mut buffers.bytes).map_err(|error| match error {
+            StoreError::TooLarge { found, .. } if room.is_some() => Fault::Memory { needed: found },
             error => Fault::Store(error),
         })?;
         if !found {
@@ -70,15 +67,12 @@ impl StoredArray {
         &self,
         object: u64,
         reads_entries: bool,
-        buffer: &mut Vec<u8>,
-        workspace: &mut Workspace,
+        buffers: &mut ReadBuffers,
     ) -> Result<OpenedObject<'_>, Fault> {
         let (layout, subchunks) = (self.layout_of(object)?, self.subchunks_of(object));
         let reader = if layout.is_some() { self.open_object(object)? } else { None };
         let index = match (&layout, &reader) {
-            (Some(layout), Some(reader)) if !reads_entries => {
-                Some(layout.read_index(reader, buffer, workspace)?)
-            }
+            (Some(layout), Some(reader)) if !reads_entries => Some(layout.read_index(reader, buffers)?),
             _ => None,
         };
         Ok(OpenedObject { side: self, object, subchunks, layout, reader, index })
@@ -103,45 +97,35 @@ pub struct OpenedObject<'a> {
 impl OpenedObject<'_> {
     /// Where the inner chunk at a position in the shard lies: its first byte, and how many it has; `None` where it is
     /// absent.
-    pub fn entry(
-        &self,
-        inside: &[u64],
-        buffer: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<IndexEntry, Fault> {
+    pub fn entry(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<IndexEntry, Fault> {
         let (Some(layout), Some(reader)) = (&self.layout, &self.reader) else { return Ok(None) };
         let number = layout.entry_of(inside);
         match &self.index {
             Some(index) => Ok(index.get(number).copied().flatten()),
-            None => layout.read_entry(reader, number, buffer, workspace),
+            None => layout.read_entry(reader, number, buffers),
         }
     }
 
-    /// Reads the encoded subchunk at a position in the object into `bytes`; where it lies in the object, or `None` where it is
+    /// Reads the encoded subchunk at a position in the object; where it lies in the object, or `None` where it is
     /// absent. More than the workspace has room for, or else than its chain can make, is a fault.
-    pub fn fetch(
-        &self,
-        inside: &[u64],
-        bytes: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<Option<u64>, Fault> {
+    pub fn fetch(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<Option<u64>, Fault> {
         let Some(layout) = &self.layout else {
-            return Ok(self.side.read_object(self.object, bytes, workspace)?.then_some(0));
+            return Ok(self.side.read_object(self.object, buffers)?.then_some(0));
         };
-        let (Some(reader), Some((offset, length))) = (&self.reader, self.entry(inside, bytes, workspace)?)
-        else {
+        let (Some(reader), Some((offset, length))) = (&self.reader, self.entry(inside, buffers)?) else {
             return Ok(None);
         };
-        let bound = workspace.room.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
+        let room = buffers.workspace.room;
+        let bound = room.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
         if length > bound {
-            return Err(match workspace.room {
+            return Err(match room {
                 Some(_) => Fault::Memory { needed: length },
                 None => Fault::Other(format!(
                     "inner chunk {inside:?} at byte {offset} holds {length} bytes, at most {bound} expected"
                 )),
             });
         }
-        reader.read_at(offset, length, bytes)?;
+        reader.read_at(offset, length, &mut buffers.bytes)?;
         Ok(Some(offset))
     }
 
@@ -220,46 +204,31 @@ impl<'a> SubchunkSource<'a> {
     }
 
     /// Tells the store that a box of subchunks in one shard will be read, where it wants to know.
-    pub fn expect(
-        &self,
-        subchunks: &Region,
-        bytes: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), Fault> {
+    pub fn expect(&self, subchunks: &Region, buffers: &mut ReadBuffers) -> Result<(), Fault> {
         if self.side.node.prefetch_limit().is_none() || subchunks.is_empty() {
             return Ok(());
         }
         let expect = |object, inside: &[u64]| {
             let inside = Region { start: inside.to_vec(), shape: subchunks.shape.clone() };
-            let shard = self.shard(object, bytes, workspace)?;
+            let shard = self.shard(object, buffers)?;
             Ok(shard.inspect(|shard| shard.expect(&inside)).is_some())
         };
         self.look_up(&subchunks.start, expect).map(drop)
     }
 
-    /// Reads an encoded subchunk into `bytes`; false where it is absent. More than the workspace has room for, or else
+    /// Reads an encoded subchunk; false where it is absent. More than the workspace has room for, or else
     /// than the chain can make, is a fault.
-    pub fn read(
-        &self,
-        subchunk: &[u64],
-        bytes: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<bool, Fault> {
-        self.look_up(subchunk, |object, inside| match self.shard(object, bytes, workspace)? {
-            Some(shard) => Ok(shard.fetch(inside, bytes, workspace)?.is_some()),
-            None => self.side.read_object(object, bytes, workspace),
+    pub fn read(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
+        self.look_up(subchunk, |object, inside| match self.shard(object, buffers)? {
+            Some(shard) => Ok(shard.fetch(inside, buffers)?.is_some()),
+            None => self.side.read_object(object, buffers),
         })
     }
 
     /// Whether a subchunk is stored, by the index of its shard, for which there are buffers; else whether it may be.
-    pub fn holds(
-        &self,
-        subchunk: &[u64],
-        bytes: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<bool, Fault> {
-        self.look_up(subchunk, |object, inside| match self.shard(object, bytes, workspace)? {
-            Some(shard) => Ok(shard.entry(inside, bytes, workspace)?.is_some()),
+    pub fn holds(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
+        self.look_up(subchunk, |object, inside| match self.shard(object, buffers)? {
+            Some(shard) => Ok(shard.entry(inside, buffers)?.is_some()),
             None => Ok(true),
         })
     }
@@ -278,12 +247,7 @@ impl<'a> SubchunkSource<'a> {
     }
 
     /// An opened shard, from those that are kept or from the store; `None` where the array has none.
-    fn shard(
-        &self,
-        object: u64,
-        buffer: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<Option<Arc<OpenedObject<'a>>>, Fault> {
+    fn shard(&self, object: u64, buffers: &mut ReadBuffers) -> Result<Option<Arc<OpenedObject<'a>>>, Fault> {
         if self.side.layout.is_none() {
             return Ok(None);
         }
@@ -291,7 +255,7 @@ impl<'a> SubchunkSource<'a> {
         if let Some((_, shard)) = kept().iter().find(|(index, _)| *index == object) {
             return Ok(Some(shard.clone()));
         }
-        let shard = Arc::new(self.side.open_subchunks(object, self.reads_entries, buffer, workspace)?);
+        let shard = Arc::new(self.side.open_subchunks(object, self.reads_entries, buffers)?);
         let mut kept = kept();
         // Two threads that open a shard at once count it once, and share it from then on.
         if let Some((_, known)) = kept.iter().find(|(index, _)| *index == object) {

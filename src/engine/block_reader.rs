@@ -5,6 +5,7 @@ use super::driver::guarded;
 use super::subchunk_encoder::Filling;
 use super::workers::{ObjectBuffers, Workers};
 use crate::array::fault::Fault;
+use crate::array::reader::{ReadBuffers, crop};
 use crate::array::stored::{StoredArray, at};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::{Pieces, as_index};
@@ -12,7 +13,7 @@ use crate::codec::{BoundChain, ChainFault};
 use crate::engine::ahead::{reads_of_box, reads_of_object, stays_open};
 use crate::engine::progress::Progress;
 use crate::engine::transfer::Transfer;
-use crate::grid::{Region, ravel, zip_with};
+use crate::grid::{Region, ravel};
 use crate::store::Part;
 
 /// Bytes of a plain object that are read at a time: the least that is worth a call, and the most, which leaves room in
@@ -125,9 +126,7 @@ impl BlockReader<'_, '_> {
         let mut bytes = 0;
         for object in side.objects_in(block) {
             let subchunks = subchunks.common(&side.subchunks_of(object));
-            workers.each(1, |buffers, _| {
-                self.source.expect(&subchunks, &mut buffers.read, &mut buffers.workspace)
-            })?;
+            workers.each(1, |buffers, _| self.source.expect(&subchunks, &mut buffers.source))?;
             bytes += self.read_subchunks(&subchunks, decoded, workers)?;
         }
         Ok(bytes)
@@ -177,22 +176,22 @@ impl BlockReader<'_, '_> {
         let side = self.source.side();
         let chain = side.chain_of_subchunk(subchunk)?;
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
-            return self.read_elements(subchunk, &chain, decoded, &mut buffers.read);
+            return self.read_elements(subchunk, &chain, decoded, &mut buffers.source.bytes);
         }
-        let ObjectBuffers { read, decoded: elements, workspace, .. } = buffers;
-        if !self.source.read(subchunk, read, workspace)? {
+        if !self.source.read(subchunk, &mut buffers.source)? {
             return Ok(0);
         }
         let region = side.region_of_subchunk(subchunk);
-        let values: &[u8] = if chain.stores_elements(read.len()) {
-            read
+        let ReadBuffers { bytes, spare, workspace, .. } = &mut buffers.source;
+        let elements = if chain.stores_elements(bytes.len()) {
+            &*bytes
         } else {
-            chain.decode(read, elements, workspace).map_err(|fault| at(fault, &region.start))?;
-            elements
+            chain.decode(bytes, spare, workspace).map_err(|fault| at(fault, &region.start))?;
+            spare
         };
-        check_values(side, values, &region)?;
-        decoded.scatter(values, &region, self.filling.element_size());
-        Ok(read.len() as u64)
+        check_values(side, elements, &region)?;
+        decoded.scatter(elements, &region, self.filling.element_size());
+        Ok(bytes.len() as u64)
     }
 
     /// Reads what a block needs of an object that is its elements, piece by piece, so that they are still in the
@@ -242,31 +241,21 @@ fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<
         return Ok(());
     }
     let Region { start, shape } = region;
-    let mut lines = side.inside(region);
-    if lines.start == *start {
-        return chain.check_values(elements, shape, &lines.shape).map_err(|fault| at(fault, start));
+    let inside = side.inside(region);
+    if inside.start == *start {
+        return chain.check_values(elements, shape, &inside.shape).map_err(|fault| at(fault, start));
     }
-    // Row by row along the last dimension, since a box is checked from its origin.
-    let mut row = vec![1; shape.len()];
-    if let (Some(lines), Some(row)) = (lines.shape.last_mut(), row.last_mut()) {
-        std::mem::swap(lines, row);
-    }
-    let size = elements.len() / as_index(region.num_elements()).max(1);
-    let length = as_index(row.iter().product::<u64>()) * size;
-    for first in lines.relative_to(start).cells() {
-        let place = as_index(ravel(&first, shape)) * size;
-        let of_row = elements.get(place..place + length).unwrap_or_default();
-        let start = zip_with(start, &first, |start, first| start + first);
-        chain.check_values(of_row, &row, &row).map_err(|fault| at(fault, &start))?;
-    }
-    Ok(())
+    // A box is checked from its origin.
+    let (mut cropped, size) = (elements.to_vec(), elements.len() / as_index(region.num_elements()).max(1));
+    crop(&mut cropped, shape, (&inside.offset_in(start), &inside.shape), size);
+    chain.check_values(&cropped, &inside.shape, &inside.shape).map_err(|fault| at(fault, &inside.start))
 }
 
 /// Whether a subchunk that overlaps a part of the array is stored.
 fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
     let part = part.moved_by(&source.side().metadata.skipped);
     for subchunk in source.side().subchunks_in(&part).cells() {
-        if source.holds(&subchunk, &mut buffers.read, &mut buffers.workspace)? {
+        if source.holds(&subchunk, &mut buffers.source)? {
             return Ok(true);
         }
     }

@@ -5,20 +5,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::decoded_block::DecodedBlock;
 use super::driver::Driver;
 use crate::array::fault::Fault;
-use crate::codec::chain::Workspace;
+use crate::array::reader::ReadBuffers;
 use crate::codec::conversion::ConversionBuffers;
 
 /// What a thread keeps from object to object, so that nothing is allocated for each.
 #[derive(Debug, Default)]
 pub(super) struct ObjectBuffers {
-    /// An encoded object or subchunk of the source.
-    pub(super) read: Vec<u8>,
-    /// A decoded subchunk of the source.
-    pub(super) decoded: Vec<u8>,
+    /// For a subchunk of the source.
+    pub(super) source: ReadBuffers,
     /// An encoded object or subchunk of the destination.
     pub(super) written: Vec<u8>,
     pub(super) conversion: ConversionBuffers,
-    pub(super) workspace: Workspace,
 }
 
 /// One thread, or all of them, which share each piece of work.

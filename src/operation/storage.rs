@@ -5,8 +5,8 @@ use super::inspect_result::StorageResult;
 use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
 use crate::array::listing::Listing;
+use crate::array::reader::ReadBuffers;
 use crate::array::stored::StoredArray;
-use crate::codec::chain::Workspace;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::ahead::{Reads, reads_of_object};
 use crate::engine::driver::Driver;
@@ -62,13 +62,9 @@ pub fn census(
     let mut findings = Vec::new();
     if side.is_some() || shards.least_bytes > 0 {
         bytes = 0;
-        let work =
-            |(buffer, workspace): &mut (Vec<u8>, Workspace), index| shards.object(index, buffer, workspace);
-        let counted = driver.run_ahead::<(Vec<u8>, Workspace), Object>(
-            &listing.present,
-            &[&shards],
-            work,
-            |index, object| {
+        let work = |buffers: &mut ReadBuffers, index| shards.object(index, buffers);
+        let counted =
+            driver.run_ahead::<ReadBuffers, Object>(&listing.present, &[&shards], work, |index, object| {
                 bytes += object.bytes;
                 inner_chunks += object.inner_chunks;
                 if let Some(damage) = object.damage {
@@ -77,8 +73,7 @@ pub fn census(
                         findings.push(shards.describe(index, damage));
                     }
                 }
-            },
-        );
+            });
         counted.map_err(|fault| {
             let place = position(fault.index, metadata);
             OperationError::environment(format!("shard {place:?} of `{store}` cannot be read"))
@@ -161,7 +156,7 @@ impl Reads for Shards<'_> {
 
 impl Shards<'_> {
     /// Reads the index of a shard; only the operating system's refusals are errors.
-    fn object(&self, index: u64, buffer: &mut Vec<u8>, workspace: &mut Workspace) -> Result<Object, Fault> {
+    fn object(&self, index: u64, buffers: &mut ReadBuffers) -> Result<Object, Fault> {
         let of_bytes = |bytes| Object { bytes, inner_chunks: 0, damage: None };
         let Some(reader) = self.node.open_listed(&self.key(index), u64::MAX)? else { return Ok(of_bytes(0)) };
         let (bytes, least) = (reader.length(), self.least_bytes);
@@ -171,7 +166,7 @@ impl Shards<'_> {
         }
         let layout = self.side.map(|side| side.layout_of(index)).transpose()?.flatten();
         let Some(layout) = layout else { return Ok(of_bytes(bytes)) };
-        match layout.read_index(&reader, buffer, workspace) {
+        match layout.read_index(&reader, buffers) {
             Ok(entries) => {
                 Ok(Object { inner_chunks: entries.iter().flatten().count() as u64, ..of_bytes(bytes) })
             }

@@ -4,7 +4,7 @@
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::geometry::unbound;
-use crate::array::reader::each_piece_of;
+use crate::array::reader::{ReadBuffers, each_piece_of};
 use crate::array::stored::{at, filled};
 use crate::codec::ChainFault;
 use crate::codec::chain::OfShape;
@@ -120,14 +120,13 @@ impl MovePass<'_> {
                 None => self.fill((conversion, place, object), buffers, report, put),
             };
         }
-        let ObjectBuffers { read, workspace, .. } = &mut *buffers;
         if kept.is_some() {
             // The index of its shard counts as read, whether chunks are kept or not.
-            self.work.source.holds(subchunk, read, workspace)?;
-        } else if !self.work.source.read(subchunk, read, workspace)? {
+            self.work.source.holds(subchunk, &mut buffers.source)?;
+        } else if !self.work.source.read(subchunk, &mut buffers.source)? {
             return self.fill((conversion, place, object), buffers, report, put);
         }
-        let ObjectBuffers { read, written, conversion: work, .. } = buffers;
+        let ObjectBuffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work } = buffers;
         let (chunk, bytes_read) = match &kept {
             Some(kept) => (Undone { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
             None => (Undone { bytes: read, place: chain.codecs().len() }, read.len() as u64),
@@ -189,7 +188,7 @@ impl MovePass<'_> {
         if expected != found {
             return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
         }
-        let ObjectBuffers { read, written, conversion: work, .. } = buffers;
+        let ObjectBuffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work } = buffers;
         written.resize(as_index(expected) / source_size * target_size, 0);
         each_piece_of(&mut reader, expected, read, |offset, piece| {
             let target = as_index(offset) / source_size * target_size;

@@ -156,8 +156,10 @@ pub(in crate::engine) fn run(
 ) -> Result<(), ChunkFault> {
     let work = Work::new(transfer, told);
     let groups = Groups::new(&transfer.destination, &transfer.source);
-    let run = VariableSizeRun { work: &work, transfer, variable_size, groups }.run(driver, &mut *fold);
-    work.ended(run, fold)
+    let reader = ElementReader::new(&work.source, 0);
+    let interrupt = driver.interrupt();
+    let run = VariableSizeRun { work: &work, transfer, variable_size, groups, reader, interrupt };
+    work.ended(run.run(driver, &mut *fold), fold)
 }
 
 /// The work on the objects of the destination.
@@ -167,6 +169,9 @@ struct VariableSizeRun<'a> {
     variable_size: &'a VariableSize,
     /// Objects that need the same subchunks.
     groups: Groups,
+    /// Where subchunks can be taken apart.
+    reader: Option<ElementReader<'a>>,
+    interrupt: &'a Interrupt,
 }
 
 impl Reads for VariableSizeRun<'_> {
@@ -186,12 +191,9 @@ impl VariableSizeRun<'_> {
     fn run(&self, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault> {
         let grid = &self.transfer.destination.metadata.grid;
         let objects = self.transfer.overlapped_among(grid, self.work.progress.assigned());
-        let reader = ElementReader::new(&self.work.source, 0);
-        let reader = reader.as_ref();
         let work = |buffers: &mut VariableSizeBuffers, object| {
             self.work.progress.do_once(object, || {
-                let at = (object, &*self.groups.start_beside(object));
-                let report = self.object(at, reader, buffers, driver.interrupt())?;
+                let report = self.object(object, buffers)?;
                 self.work.listener.advance(report.bytes_read);
                 Ok(report)
             })
@@ -202,32 +204,21 @@ impl VariableSizeRun<'_> {
         memory_share.run(driver, (&self.groups, &objects, &[self]), work, fold).map_err(located)
     }
 
-    /// Writes an object. What it reads is counted from an element on, as [`ElementReader::read`] has it.
-    fn object(
-        &self,
-        (object, counted): (u64, &[u64]),
-        reader: Option<&ElementReader<'_>>,
-        buffers: &mut VariableSizeBuffers,
-        interrupt: &Interrupt,
-    ) -> Result<ObjectReport, Fault> {
+    /// Writes an object.
+    fn object(&self, object: u64, buffers: &mut VariableSizeBuffers) -> Result<ObjectReport, Fault> {
         let destination = &self.transfer.destination;
+        let counted = &self.groups.start_beside(object);
         let mut report = ObjectReport::default();
         let mut writer = SubchunkWriter::new(destination, object);
         for subchunk in subchunks_inside(destination, object) {
-            let subchunk = &*subchunk;
-            interrupt.check()?;
+            self.interrupt.check()?;
             buffers.next();
-            let encoded = match (&self.variable_size.way, reader) {
-                (SubchunkChange::Recode(recoding), _) => {
-                    self.recode(recoding, subchunk, buffers, &mut report)?
-                }
-                (SubchunkChange::Compose, Some(reader)) => {
-                    self.compose(reader, (subchunk, counted), buffers, &mut report)?
-                }
-                (SubchunkChange::Compose, None) => return Err(not_taken_apart()),
+            let encoded = match &self.variable_size.way {
+                SubchunkChange::Recode(recoding) => self.recode(recoding, &subchunk, buffers, &mut report)?,
+                SubchunkChange::Compose => self.compose((&subchunk, counted), buffers, &mut report)?,
             };
             if let Some(encoded) = encoded {
-                writer.write(subchunk, Encoded::whole(encoded), &mut report)?;
+                writer.write(&subchunk, Encoded::whole(encoded), &mut report)?;
             }
         }
         writer.finish(&mut report)?;
@@ -258,27 +249,28 @@ impl VariableSizeRun<'_> {
             buffers.encode(chain, &elements, &nothing, absent)?;
             return Ok(Some(&buffers.written));
         }
-        report.bytes_read += buffers.encoded.len() as u64;
+        report.bytes_read += buffers.source.bytes.len() as u64;
         let own = recoding_of([source, &self.transfer.destination], subchunk)?;
         let recoding = own.as_ref().unwrap_or(recoding);
         if recoding.is_copy() {
-            return Ok(Some(&buffers.encoded));
+            return Ok(Some(&buffers.source.bytes));
         }
         buffers.undo(recoding, true).map_err(located)?;
         buffers.redo(recoding).map_err(located)?;
         Ok(Some(&buffers.written))
     }
 
-    /// A subchunk of elements from wherever they lie; `None` where all are the fill value.
+    /// A subchunk of elements from wherever they lie; `None` where all are the fill value. What it reads is counted from an
+    /// element on, as [`ElementReader::read`] has it.
     fn compose<'b>(
         &self,
-        reader: &ElementReader<'_>,
         (subchunk, counted): (&[u64], &[u64]),
         buffers: &'b mut VariableSizeBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>, Fault> {
         let chain = &*self.destination_chain(subchunk)?;
         let block = block_of(&self.transfer.destination, subchunk);
+        let reader = self.reader.as_ref().ok_or_else(not_taken_apart)?;
         let (elements, bytes) = reader.read(&block, counted, buffers)?;
         report.bytes_read += bytes;
         if !self.variable_size.write_empty && elements.are_all(chain.fill_value()) {

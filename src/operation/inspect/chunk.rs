@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::array::chunk_set::position;
 use crate::array::fault::Fault;
+use crate::array::reader::ReadBuffers;
 use crate::array::shard::ShardLayout;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::{OfShape, Workspace};
@@ -149,14 +150,14 @@ fn find(
 }
 
 fn read(side: &StoredArray, object: u64, place: &Place) -> Result<Option<Stored>, Fault> {
-    let (mut bytes, mut workspace) = (Vec::new(), Workspace::default());
-    let Some(subchunk) = &place.subchunk else {
-        let is_there = side.read_object(object, &mut bytes, &workspace)?;
-        return Ok(is_there.then_some(Stored { bytes, offset: None }));
+    let mut buffers = ReadBuffers::default();
+    let offset = match &place.subchunk {
+        None => side.read_object(object, &mut buffers)?.then_some(None),
+        Some(subchunk) => {
+            side.open_subchunks(object, false, &mut buffers)?.fetch(subchunk, &mut buffers)?.map(Some)
+        }
     };
-    let shard = side.open_subchunks(object, false, &mut bytes, &mut workspace)?;
-    let offset = shard.fetch(subchunk, &mut bytes, &mut workspace)?;
-    Ok(offset.map(|offset| Stored { bytes, offset: Some(offset) }))
+    Ok(offset.map(|offset| Stored { bytes: buffers.bytes, offset }))
 }
 
 /// Runs the chain backwards with the clock running, up to the first codec that fails, and holds the elements inside the

@@ -3,6 +3,7 @@
 use lru::LruCache;
 
 use crate::array::fault::Fault;
+use crate::array::reader::ReadBuffers;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::Workspace;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
@@ -89,14 +90,12 @@ pub struct VariableSizeBuffers {
     /// What compressors held for a subchunk, at most.
     held_contexts: u64,
     pub(super) subchunks: SubchunkCache,
-    /// An encoded subchunk of the source.
-    pub encoded: Vec<u8>,
+    /// For a subchunk of the source, as it is encoded.
+    pub source: ReadBuffers,
     /// The same without the codecs that differ.
     pub kept: Vec<u8>,
     /// An encoded subchunk of the destination.
     pub written: Vec<u8>,
-    /// For the codecs.
-    pub workspace: Workspace,
 }
 
 impl VariableSizeBuffers {
@@ -117,14 +116,14 @@ impl VariableSizeBuffers {
 
     /// Begins a subchunk.
     pub fn next(&mut self) {
-        for buffer in [&mut self.encoded, &mut self.kept, &mut self.written] {
+        for buffer in [&mut self.source.bytes, &mut self.kept, &mut self.written] {
             if buffer.capacity() > KEPT {
                 *buffer = Vec::new();
             }
         }
-        self.workspace.trim(KEPT);
+        self.source.workspace.trim(KEPT);
         if self.held_contexts > KEPT_CONTEXTS {
-            self.workspace.contexts = Contexts::new();
+            self.source.workspace.contexts = Contexts::new();
             self.held_contexts = 0;
         }
         // Subchunks that are kept leave some room to the others, so that these are not read in vain at first.
@@ -152,12 +151,12 @@ impl VariableSizeBuffers {
     /// Reads an encoded subchunk; false where it is absent.
     pub fn read(&mut self, source: &SubchunkSource<'_>, subchunk: &[u64]) -> Result<bool, Fault> {
         loop {
-            self.workspace.room = Some(self.left());
-            match source.read(subchunk, &mut self.encoded, &mut self.workspace) {
+            self.source.workspace.room = Some(self.left());
+            match source.read(subchunk, &mut self.source) {
                 Err(fault) if fault.is_of_memory() && self.subchunks.drop_first(0) => {}
                 Err(fault) => return Err(self.in_all(fault)),
                 Ok(false) => return Ok(false),
-                Ok(true) => return self.take(self.encoded.len() as u64, 0).map(|()| true),
+                Ok(true) => return self.take(self.source.bytes.len() as u64, 0).map(|()| true),
             }
         }
     }
@@ -165,15 +164,15 @@ impl VariableSizeBuffers {
     /// Undoes the codecs of the encoded subchunk that turn bytes into bytes. Of what it takes only that is held which
     /// comes of it.
     pub(super) fn decode(&mut self, chain: &VlenChain) -> Result<Vec<u8>, Fault> {
-        let before = self.held.saturating_sub(self.encoded.len() as u64);
+        let before = self.held.saturating_sub(self.source.bytes.len() as u64);
         let undo = |encoded: &[u8], kept: &mut _, work: &mut _| chain.undo(encoded, kept, work);
         self.undo_with(chain.num_buffers(), |bytes| chain.context_bytes(bytes), undo)?;
         let mut framed = std::mem::take(&mut self.kept);
         framed.shrink_to_fit();
-        if self.encoded.capacity() > KEPT {
-            self.encoded = Vec::new();
+        if self.source.bytes.capacity() > KEPT {
+            self.source.bytes = Vec::new();
         }
-        self.workspace.trim(KEPT);
+        self.source.workspace.trim(KEPT);
         self.held = before.saturating_add(framed.len() as u64);
         Ok(framed)
     }
@@ -192,8 +191,8 @@ impl VariableSizeBuffers {
         undo: impl Fn(&[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
     ) -> Result<(), Fault> {
         loop {
-            self.workspace.room = Some(self.left() / buffers);
-            let Err(fault) = undo(&self.encoded, &mut self.kept, &mut self.workspace) else {
+            self.source.workspace.room = Some(self.left() / buffers);
+            let Err(fault) = undo(&self.source.bytes, &mut self.kept, &mut self.source.workspace) else {
                 let cost = self.cost(self.kept.len() as u64, buffers, context_bytes);
                 return self.take(cost, 0);
             };
@@ -209,7 +208,7 @@ impl VariableSizeBuffers {
 
     /// Does what the destination has in their place.
     pub fn redo(&mut self, recoding: &Recoding) -> Result<(), Fault> {
-        Ok(recoding.redo(&self.kept, &mut self.written, &mut self.workspace)?)
+        Ok(recoding.redo(&self.kept, &mut self.written, &mut self.source.workspace)?)
     }
 
     /// Encodes a subchunk of elements that fill a box of shape `valid` at its origin; the others are `fill`.
@@ -228,7 +227,7 @@ impl VariableSizeBuffers {
         fallibly(|| self.kept.try_reserve_exact(as_index(bytes)))
             .map_err(|_| Fault::Memory { needed: bytes })?;
         chain.frame(elements, valid, fill, &mut self.kept)?;
-        Ok(chain.redo(&self.kept, &mut self.written, &mut self.workspace)?)
+        Ok(chain.redo(&self.kept, &mut self.written, &mut self.source.workspace)?)
     }
 
     /// What buffers for a chunk of so many bytes take, and the codecs beside them.

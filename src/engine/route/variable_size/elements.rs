@@ -115,7 +115,7 @@ impl<'a> ElementReader<'a> {
         if !buffers.read(self.source, subchunk)? {
             return Ok(None);
         }
-        let encoded = buffers.encoded.len() as u64;
+        let encoded = buffers.source.bytes.len() as u64;
         let side = self.source.side();
         let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk).0);
         let chain = &*vlen_chain_of(side, subchunk, &self.chain)?;
