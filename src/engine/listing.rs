@@ -93,16 +93,14 @@ fn scan_as(
     let grid_shape = metadata.chunk_grid_shape();
     let waiting = AtomicUsize::new(0);
     let scanner = Scanner { node, metadata, grid_shape, purpose, is_far, waiting, found: Mutex::default() };
-    if node.tells_keys() {
-        let root = Task::Folder { folder: String::new(), depth: 0 };
-        let wide =
-            (is_far && !scanner.is_listed_whole(0)).then(|| Driver::new(LISTINGS_AT_ONCE).ok()).flatten();
-        let driver = wide.as_ref().unwrap_or(driver);
-        driver.visit_tree(root, |task, visit| scanner.run(task, visit));
-    }
     // What does not list, or refuses to, may be read by its keys all the same.
     let is_presumed = !node.tells_keys() && !purpose.wants_sizes();
-    if !node.tells_keys() {
+    if node.tells_keys() {
+        let root = Task::Folder { folder: String::new(), depth: 0 };
+        let waits = is_far && !scanner.is_listed_whole(0);
+        let wide = if waits { Driver::new(LISTINGS_AT_ONCE).ok() } else { None };
+        wide.as_ref().unwrap_or(driver).visit_tree(root, |task, visit| scanner.run(task, visit));
+    } else {
         scanner.ask_for_each()?;
     }
     let mut found = scanner.found.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -167,8 +165,7 @@ impl Scanner<'_> {
         let mut found = Found::default();
         let (folder, outcome) = match task {
             Task::Folder { folder, depth } => {
-                let is_whole = self.is_listed_whole(depth);
-                let mut outcome = self.look((&folder, depth), is_whole, &mut found, visit);
+                let mut outcome = self.look((&folder, depth), self.is_listed_whole(depth), &mut found, visit);
                 if matches!(outcome, Ok(false)) {
                     found = Found::default();
                     outcome = self.look((&folder, depth), false, &mut found, visit);

@@ -29,7 +29,7 @@ pub(super) fn all_in_order(side: &StoredArray, object: u64) -> impl Iterator<Ite
 }
 
 /// Takes an encoded subchunk, to write it or to keep it until its turn.
-pub(super) type Put<'p> = dyn FnMut(Encoded<'_>, &mut ObjectReport) -> Result<(), Fault> + 'p;
+pub(super) type Put<'p> = dyn FnMut(Encoded<'_>) -> Result<(), Fault> + 'p;
 
 /// An object being written: a chunk at once, a shard subchunk by subchunk. Nothing is made before the first subchunk.
 #[derive(Debug)]
@@ -38,12 +38,14 @@ pub(super) struct SubchunkWriter<'a> {
     object: u64,
     /// With the position of its first subchunk.
     shard: Option<(ShardWriter, Vec<u64>)>,
+    /// What was written.
+    report: ObjectReport,
 }
 
 impl<'a> SubchunkWriter<'a> {
     /// A writer of an object that is not there yet.
     pub(super) fn new(side: &'a StoredArray, object: u64) -> Self {
-        SubchunkWriter { side, object, shard: None }
+        SubchunkWriter { side, object, shard: None, report: ObjectReport::default() }
     }
 
     /// The object.
@@ -63,9 +65,7 @@ impl<'a> SubchunkWriter<'a> {
         if let Some(mut own) = workers.alone() {
             return subchunks.try_for_each(|subchunk| {
                 workers.driver.interrupt().check()?;
-                make(&subchunk, &mut own, report, &mut |encoded, report| {
-                    self.write(&subchunk, encoded, report)
-                })
+                make(&subchunk, &mut own, report, &mut |encoded| self.write(&subchunk, encoded))
             });
         }
         loop {
@@ -75,7 +75,7 @@ impl<'a> SubchunkWriter<'a> {
             }
             let made = workers.each(batch.len(), |buffers, item| {
                 let (mut bytes, mut report) = (None, ObjectReport::default());
-                make(&batch[item], buffers, &mut report, &mut |encoded, _| {
+                make(&batch[item], buffers, &mut report, &mut |encoded| {
                     bytes = Some(encoded.to_vec());
                     Ok(())
                 })?;
@@ -84,28 +84,18 @@ impl<'a> SubchunkWriter<'a> {
             for (subchunk, (bytes, of_subchunk)) in batch.iter().zip(made) {
                 report.add(&of_subchunk);
                 if let Some(bytes) = bytes {
-                    self.write(subchunk, Encoded::whole(&bytes), report)?;
+                    self.write(subchunk, Encoded::whole(&bytes))?;
                 }
             }
         }
     }
 
     /// Writes a subchunk, by its position in the array; those of a shard come in its own order.
-    pub(super) fn write(
-        &mut self,
-        subchunk: &[u64],
-        encoded: Encoded<'_>,
-        report: &mut ObjectReport,
-    ) -> Result<(), Fault> {
-        self.put(subchunk, encoded, report).map_err(|fault| fault.of_destination(self.object))
+    pub(super) fn write(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<(), Fault> {
+        self.put(subchunk, encoded).map_err(|fault| fault.of_destination(self.object))
     }
 
-    fn put(
-        &mut self,
-        subchunk: &[u64],
-        encoded: Encoded<'_>,
-        report: &mut ObjectReport,
-    ) -> Result<(), Fault> {
+    fn put(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<(), Fault> {
         let key = || self.side.key(self.object);
         let Some(layout) = self.side.layout_of(self.object)? else {
             if let Some(bytes) = encoded.as_slice() {
@@ -115,7 +105,7 @@ impl<'a> SubchunkWriter<'a> {
                 encoded.pieces().try_for_each(|piece| object.append(piece))?;
                 object.finish()?;
             }
-            report.wrote(self.object, encoded.length());
+            self.report.wrote(self.object, encoded.length());
             return Ok(());
         };
         let (shard, first) = match &mut self.shard {
@@ -133,14 +123,14 @@ impl<'a> SubchunkWriter<'a> {
         Ok(())
     }
 
-    /// Writes the index of a shard that has subchunks.
-    pub(super) fn finish(self, report: &mut ObjectReport) -> Result<(), Fault> {
+    /// Writes the index of a shard that has subchunks; what was written of the object.
+    pub(super) fn finish(mut self) -> Result<ObjectReport, Fault> {
         if let (Some((shard, _)), Some(layout)) = (self.shard, self.side.layout_of(self.object)?) {
             let bytes = shard
                 .finish(&layout.sharding, &mut Workspace::default())
                 .map_err(|fault| fault.of_destination(self.object))?;
-            report.wrote(self.object, bytes);
+            self.report.wrote(self.object, bytes);
         }
-        Ok(())
+        Ok(self.report)
     }
 }

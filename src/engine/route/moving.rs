@@ -85,7 +85,7 @@ impl Pass for MovePass<'_> {
                 self.work.listener.advance(bytes);
                 Ok(())
             })?;
-            writer.finish(&mut report)?;
+            report.add(&writer.finish()?);
             Ok(report)
         })
     }
@@ -115,16 +115,16 @@ impl MovePass<'_> {
             let index = source.object_of(subchunk).0;
             let streamed = self.stream(conversion, sizes, buffers, (index, start), report);
             return match streamed.map_err(|fault| fault.of_source(index))? {
-                Some(Converted::Written) => put(Encoded::whole(&buffers.written), report),
+                Some(Converted::Written) => put(Encoded::whole(&buffers.written)),
                 Some(Converted::Empty) => Ok(()),
-                None => self.fill((conversion, place, object), buffers, report, put),
+                None => self.fill((conversion, place, object), buffers, put),
             };
         }
         if kept.is_some() {
             // The index of its shard counts as read, whether chunks are kept or not.
             self.work.source.holds(subchunk, &mut buffers.source)?;
         } else if !self.work.source.read(subchunk, &mut buffers.source)? {
-            return self.fill((conversion, place, object), buffers, report, put);
+            return self.fill((conversion, place, object), buffers, put);
         }
         let ObjectBuffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work } = buffers;
         let (chunk, bytes_read) = match &kept {
@@ -137,11 +137,11 @@ impl MovePass<'_> {
             Some(valid) if source.metadata.cuts(&region) => {
                 conversion.run_cut(chunk, valid, written, work, figures)
             }
-            _ if conversion.is_copy() => return put(Encoded::whole(read), report),
+            _ if conversion.is_copy() => return put(Encoded::whole(read)),
             _ => conversion.run_undone(chunk, valid.as_deref(), written, work, figures),
         };
         match converted.map_err(|fault| at(fault, start).of_source(source.object_of(subchunk).0))? {
-            Converted::Written => put(Encoded::whole(written), report),
+            Converted::Written => put(Encoded::whole(written)),
             Converted::Empty => Ok(()),
         }
     }
@@ -161,7 +161,6 @@ impl MovePass<'_> {
         &self,
         (conversion, place, object): (&Conversion, &[u64], u64),
         buffers: &mut ObjectBuffers,
-        report: &mut ObjectReport,
         put: &mut Put<'_>,
     ) -> Result<(), Fault> {
         let Some(absent) = &self.transfer.absent_element else { return Ok(()) };
@@ -170,7 +169,7 @@ impl MovePass<'_> {
         encoded.map_err(|fault| {
             at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object)
         })?;
-        put(Encoded::whole(&buffers.written), report)
+        put(Encoded::whole(&buffers.written))
     }
 
     /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache; `None` where it is

@@ -14,7 +14,7 @@ use crate::engine::pass::{self, Pass, Work};
 use crate::engine::plan::RechunkPlan;
 use crate::engine::progress::{Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
-use crate::engine::subchunk_encoder::SubchunkEncoder;
+use crate::engine::subchunk_encoder::{Encoded, SubchunkEncoder};
 use crate::engine::subchunk_writer::{Put, SubchunkWriter, in_order};
 use crate::engine::transfer::Transfer;
 use crate::engine::workers::{ObjectBuffers, Workers};
@@ -193,9 +193,9 @@ impl<'a> RechunkPass<'a> {
                 return Ok(report);
             }
             let mut writer = SubchunkWriter::new(&self.transfer.destination, object);
-            self.encoded(decoded, item, object, buffers, &mut report, &mut |encoded, report| {
-                writer.write(&[], encoded, report)
-            })?;
+            let put = &mut |encoded: Encoded<'_>| writer.write(&[], encoded);
+            self.encoded(decoded, item, object, buffers, &mut report, put)?;
+            report.add(&writer.finish()?);
             Ok(report)
         })?;
         for of_subchunk in &reports {
@@ -255,10 +255,13 @@ impl<'a> RechunkPass<'a> {
         let encoded =
             guarded(move || encoder.encode(elements, &region.start, valid.as_deref(), work, figures))
                 .map_err(|fault| fault.of_destination(object))?;
-        encoded.map_or(Ok(()), |encoded| put(encoded, report))
+        encoded.map_or(Ok(()), put)
     }
 }
 
 fn finish(open: Option<SubchunkWriter<'_>>, report: &mut ObjectReport) -> Result<(), Fault> {
-    open.map_or(Ok(()), |writer| writer.finish(report))
+    if let Some(writer) = open {
+        report.add(&writer.finish()?);
+    }
+    Ok(())
 }

@@ -218,10 +218,10 @@ impl VariableSizeRun<'_> {
                 SubchunkChange::Compose => self.compose((&subchunk, counted), buffers, &mut report)?,
             };
             if let Some(encoded) = encoded {
-                writer.write(&subchunk, Encoded::whole(encoded), &mut report)?;
+                writer.write(&subchunk, Encoded::whole(encoded))?;
             }
         }
-        writer.finish(&mut report)?;
+        report.add(&writer.finish()?);
         Ok(report)
     }
 
