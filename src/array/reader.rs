@@ -2,13 +2,12 @@
 //! the edge of the array is cut off.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::chunk_cache::CacheEntry;
+pub use super::buffers::ReadBuffers;
 use super::fault::Fault;
 use super::stored::StoredArray;
 use super::subchunks::{OpenedObject, SubchunkSource};
-use crate::codec::chain::{OfShape, Workspace};
+use crate::codec::chain::OfShape;
 use crate::codec::region::{advance, as_index};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, element_bits};
 use crate::element::NumberType;
@@ -29,21 +28,6 @@ pub enum InPieces {
     Absent,
     /// It has to be read whole.
     NotGiven,
-}
-
-/// What a thread keeps from object to object.
-#[derive(Debug, Default)]
-pub struct ReadBuffers {
-    /// What was read, and in the end the elements.
-    pub bytes: Vec<u8>,
-    /// The other side of the codec that runs.
-    pub spare: Vec<u8>,
-    /// For the codecs, and for the tiles of value programs.
-    pub workspace: Workspace,
-    /// The chunk whose elements were given last, of those that the array keeps.
-    kept: Option<Arc<CacheEntry>>,
-    /// Bytes that were read from the store, as they are stored, by whole objects, units and indexes of shards.
-    pub bytes_read: u64,
 }
 
 impl ReadBuffers {

@@ -9,8 +9,8 @@ use crate::grid::ravel;
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
+use super::buffers::ReadBuffers;
 use super::fault::Fault;
-use super::reader::ReadBuffers;
 
 /// A chain whose shards can be streamed: array->array codecs, then `sharding_indexed`, then nothing.
 #[derive(Debug, Clone)]
@@ -135,11 +135,9 @@ impl ShardWriter {
         let length = encoded.len() as u64;
         self.entries[entry] = Some((self.position, length));
         self.position += length;
-        if self.buffered.len() + encoded.len() <= GATHER {
-            self.buffered.extend_from_slice(encoded);
-            return Ok(());
+        if self.buffered.len() + encoded.len() > GATHER {
+            self.flush()?;
         }
-        self.flush()?;
         if encoded.len() > GATHER {
             return self.writer.append(encoded);
         }

@@ -36,11 +36,6 @@ impl Groups {
         Groups { objects: grid.counts(), under: shape.clone(), grid, shape }
     }
 
-    /// How many there are.
-    pub fn len(&self) -> u64 {
-        volume(&self.counts())
-    }
-
     pub(super) fn of_grid(grid: Grid, subchunk: &[u64]) -> Self {
         let objects = grid.counts();
         let under =

@@ -361,9 +361,7 @@ impl Scanner<'_> {
             })));
         }
         let mut found = Found::default();
-        if !self.purpose.wants_sizes() {
-            found.present.insert_run(0..num_chunks);
-        } else {
+        if self.purpose.wants_sizes() {
             let object = |index| {
                 let name = self.metadata.chunk_key_encoding.key(&position(index, self.metadata));
                 Object { index, name, is_link: false }
@@ -372,6 +370,8 @@ impl Scanner<'_> {
                 let objects: Vec<Object> = (first..num_chunks).take(SIZES_AT_ONCE).map(object).collect();
                 self.measure("", &objects, &mut found)?;
             }
+        } else {
+            found.present.insert_run(0..num_chunks);
         }
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
         Ok(())

@@ -89,16 +89,11 @@ impl Staged {
         u64::try_from(bytes.saturating_add(indexes)).unwrap_or(u64::MAX)
     }
 
-    /// The amplification of whichever pass reads more than it needs.
-    pub fn read_amplification(&self) -> f64 {
-        self.first.plan.read_amplification().max(self.second.plan.read_amplification())
-    }
-
     /// Whether two passes are worth the intermediate data, where one would read so much more than it needs: neither
     /// reads more than `most`, or all that they read and write is less.
     pub fn is_better_than(&self, once: f64, most: f64) -> bool {
         let (first, second) = (self.first.plan.read_amplification(), self.second.plan.read_amplification());
-        self.read_amplification() <= most || first + second + 1.0 < once
+        first.max(second) <= most || first + second + 1.0 < once
     }
 
     /// Removes the intermediate data.

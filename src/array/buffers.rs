@@ -1,0 +1,21 @@
+//! What reading keeps from object to object.
+
+use std::sync::Arc;
+
+use super::chunk_cache::CacheEntry;
+use crate::codec::chain::Workspace;
+
+/// What a thread keeps from object to object.
+#[derive(Debug, Default)]
+pub struct ReadBuffers {
+    /// What was read, and in the end the elements.
+    pub bytes: Vec<u8>,
+    /// The other side of the codec that runs.
+    pub spare: Vec<u8>,
+    /// For the codecs, and for the tiles of value programs.
+    pub workspace: Workspace,
+    /// The chunk whose elements were given last, of those that the array keeps.
+    pub(super) kept: Option<Arc<CacheEntry>>,
+    /// Bytes that were read from the store, as they are stored, by whole objects, units and indexes of shards.
+    pub bytes_read: u64,
+}
