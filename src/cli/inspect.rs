@@ -1,6 +1,5 @@
 //! `zarrcast inspect STORE`.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -20,9 +19,7 @@ use crate::operation::options::{
     CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions, Suggest,
 };
 use crate::operation::validate_result::Failure;
-use crate::report::html::{self, Inspected};
-use crate::report::terminal::Style;
-use crate::report::{inspect_preview, inspect_text, inspect_tree, json, terminal};
+use crate::report::{self, html, inspect_preview, json, terminal};
 use crate::store::{Location, file};
 
 const EXAMPLES: &str = include_str!("examples/inspect.short.txt");
@@ -167,9 +164,11 @@ impl InspectArguments {
             write_image(&result, &path)?;
         }
         if let Some(report) = report {
-            report.write(&html::inspect(&[Inspected { store: String::new(), result: Ok(&result) }]))?;
+            report.write(&html::page("inspect", &[report::inspect::report(&result)]))?;
         }
-        session.report(("inspect", as_json), &result, write_text)?;
+        session.report(("inspect", as_json), &result, |result, style, output| {
+            report::inspect::report(result).write(style, output)
+        })?;
         Ok(status_of(&result))
     }
 
@@ -264,7 +263,7 @@ fn inspect_all(
                 if !std::mem::take(&mut is_first) {
                     writeln!(output)?;
                 }
-                write_text(&result, session.style(), output)
+                report::inspect::report(&result).write(session.style(), output)
             });
         }
         if printed.is_err() && report.is_none() {
@@ -276,11 +275,11 @@ fn inspect_all(
         }
     }
     if let Some(report) = report {
-        let inspected = places.into_iter().map(|(store, place)| {
-            let result = place.map(|place| &results[place]).map_err(|place| failures[place].message.clone());
-            Inspected { store, result }
+        let reports = places.into_iter().map(|(store, place)| match place {
+            Ok(place) => report::inspect::report(&results[place]),
+            Err(place) => report::inspect::unread(store, &failures[place].message),
         });
-        report.write(&html::inspect(&inspected.collect::<Vec<_>>()))?;
+        report.write(&html::page("inspect", &reports.collect::<Vec<_>>()))?;
     }
     printed?;
     if as_json {
@@ -300,13 +299,6 @@ fn in_store(store: &str, findings: &[Diagnostic]) -> Vec<Diagnostic> {
         finding.location.node = Some(format!("{store}{}", node.trim_end_matches('/')));
     }
     findings
-}
-
-fn write_text(result: &InspectResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    match result {
-        InspectResult::Array(array) => inspect_text::write(array, style, output),
-        InspectResult::Group(group) => inspect_tree::write(group, style, output),
-    }
 }
 
 /// A damaged node shows what it can, and exits with 1.

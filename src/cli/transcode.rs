@@ -19,7 +19,7 @@ use crate::operation::pattern::PathPattern;
 use crate::operation::requirement::Requirement;
 use crate::operation::transcode::{comparisons, transcode};
 use crate::operation::transcode_result::TranscodeResult;
-use crate::report::{html, transcode_text};
+use crate::report::{self, html};
 use arguments::{ChangeArguments, ConversionArguments, HierarchyArguments, QuantizeArguments};
 
 const EXAMPLES: &str = include_str!("examples/transcode.short.txt");
@@ -127,7 +127,7 @@ impl TranscodeArguments {
         if let Some(report) = &report {
             write_report(report, &options, &result, session)?;
         }
-        session.report(("transcode", as_json), &result, transcode_text::write)?;
+        write_text(&result, as_json, session)?;
         let equal = result.nodes.iter().all(|node| node.verify.as_ref().is_none_or(|verify| verify.equal));
         Ok(if equal { ExitStatus::Done } else { ExitStatus::DataFault })
     }
@@ -196,6 +196,13 @@ fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), Opera
         .with_help("give `--quantize`, `--max-error`, `--step` or `--keep-bits`, or leave them out"))
 }
 
+/// Writes the result to stdout.
+fn write_text(result: &TranscodeResult, as_json: bool, session: &Session) -> anyhow::Result<()> {
+    session.report(("transcode", as_json), result, |result, style, output| {
+        report::transcode::report(result, &[], style.is_verbose()).write(style, output)
+    })
+}
+
 /// Writes the page of a job that is done, or of a plan. Whatever happens to the page, DEST is as it is.
 fn write_report(
     report: &ReportFile,
@@ -203,8 +210,10 @@ fn write_report(
     result: &TranscodeResult,
     session: &Session,
 ) -> anyhow::Result<()> {
-    let written = comparisons(options, result, session.progress(), session.interrupt())
-        .and_then(|compared| report.write(&html::transcode(result, &compared)));
+    let written =
+        comparisons(options, result, session.progress(), session.interrupt()).and_then(|compared| {
+            report.write(&html::page("transcode", &[report::transcode::report(result, &compared, false)]))
+        });
     session.progress().finish();
     written.map_err(|error| {
         if !result.complete {

@@ -17,9 +17,8 @@ use crate::operation::error::OperationError;
 use crate::operation::expect::contract;
 use crate::operation::options::ValidateOptions;
 use crate::operation::validate::{ValidateOutcome, validate};
-use crate::report::terminal::Output;
-use crate::report::validate_text::Look;
-use crate::report::{github, html, json, junit, sarif, terminal, validate_text};
+use crate::report::terminal::Style;
+use crate::report::{self, github, html, json, junit, sarif};
 use crate::store::file;
 
 pub(super) use arguments::ValidateArguments;
@@ -29,7 +28,6 @@ impl ValidateArguments {
     /// Runs the command and reports.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let format = self.format()?;
-        let is_verbose = self.common.verbose > 0;
         let contract = self.write_expect.clone();
         let report = self.report.clone();
         let options = match self.task()? {
@@ -46,11 +44,9 @@ impl ValidateArguments {
             write_contract(&options, &path, session)?;
         }
         if let Some(report) = report {
-            report.write(&html::validate(&outcome.result))?;
+            report.write(&html::page("validate", &[report::validate::report(&outcome.result, false)]))?;
         }
-        let width = terminal::columns(Output::Result);
-        let look = Look { style: session.style(), width, is_verbose };
-        session.print(|output| write(&outcome, format, look, output))?;
+        session.print(|output| write(&outcome, format, session.style(), output))?;
         Ok(report_failures(outcome, session))
     }
 }
@@ -58,9 +54,9 @@ impl ValidateArguments {
 /// The chunks of one array that stderr names where they cannot be read; the result names more of them.
 const MAX_CHUNK_ERRORS: usize = 3;
 
-fn write(outcome: &ValidateOutcome, format: Format, look: Look, output: &mut dyn Write) -> io::Result<()> {
+fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut dyn Write) -> io::Result<()> {
     match format {
-        Format::Text => validate_text::write(&outcome.result, look, output),
+        Format::Text => report::validate::report(&outcome.result, style.is_verbose()).write(style, output),
         Format::Json => json::write("validate", &outcome.result, output),
         Format::Github => github::write(&outcome.result, output),
         Format::Junit => junit::write(outcome, output),

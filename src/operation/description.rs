@@ -36,17 +36,8 @@ pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayRes
         attributes: Some(members.attributes.unwrap_or_default().into()),
         decoded: pipeline.as_ref().map(|pipeline| decoded(&pipeline.input, is_rectilinear)),
         pipeline: pipeline.as_ref().map(|pipeline| rows(pipeline, is_rectilinear)),
-        storage: None,
-        stats: None,
-        histogram: None,
-        suggestion: None,
-        ways: None,
-        information: None,
-        chunk: None,
-        preview: None,
-        image: None,
-        drawing: None,
         warnings: diagnostics.clone(),
+        ..ArrayResult::default()
     }
 }
 

@@ -86,7 +86,7 @@ pub struct GroupTotals {
 }
 
 /// A member of a group. For a group all but the first four are `None`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct NodeResult {
     /// `array`, `group`, or `unknown` where its document cannot be read.
@@ -130,31 +130,12 @@ pub struct NodeResult {
 impl NodeResult {
     /// A node of which nothing else is known.
     pub fn new(node_type: &'static str, path: String) -> Self {
-        NodeResult {
-            node_type,
-            path,
-            zarr_format: None,
-            attributes: None,
-            shape: None,
-            data_type: None,
-            data_type_v2: None,
-            fill_value: None,
-            chunk_shape: None,
-            shard_shape: None,
-            chunk_grid: None,
-            chunk_key_encoding: None,
-            dimension_names: None,
-            codecs: None,
-            bytes_logical: None,
-            bytes_stored: None,
-            stats: None,
-            ways: None,
-        }
+        NodeResult { node_type, path, ..NodeResult::default() }
     }
 }
 
 /// One array.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ArrayResult {
     /// STORE, as the user named it.

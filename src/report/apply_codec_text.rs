@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::quantity;
-use super::table::{Align, Table};
+use super::table::Table;
 use super::terminal::{Role, Style};
 use crate::operation::apply_codec_result::{ApplyCodecResult, RoundTrip};
 
@@ -28,15 +28,8 @@ pub fn write(
 pub fn write_stages(result: &ApplyCodecResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     let times = result.repeat.map_or_else(String::new, |repeat| format!(", medians of {repeat}"));
     writeln!(output, "{}", style.paint(Role::Heading, &format!("{}{times}", result.direction)))?;
-    let mut table = Table::new(&[
-        ("codec", Align::Left),
-        ("data type", Align::Left),
-        ("shape", Align::Left),
-        ("fill value", Align::Left),
-        ("bytes", Align::Right),
-        ("time", Align::Right),
-        ("rate", Align::Right),
-    ]);
+    let columns = ["codec", "data type", "shape", "fill value", ">bytes", ">time", ">rate"];
+    let mut table = Table::new(&columns);
     for stage in &result.stages {
         table.push(
             vec![

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::defused::one_line;
 use super::quantity::{count, shortened};
-use super::table::{Align, Table};
+use super::table::Table;
 use super::terminal::{Role, Style};
 use crate::operation::inspect_result::{DimensionInformation, InformationResult, KeptBits};
 
@@ -18,17 +18,11 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// Where there is none.
 const NONE: char = '·';
 
-/// What it is about.
-pub(super) fn heading(information: &InformationResult) -> String {
-    format!("bitwise real information of {} {}", information.data_type, information.of)
-}
-
 /// A row for each dimension.
 pub(super) fn table(information: &InformationResult) -> Table {
-    let shares: Vec<String> = information.kept.iter().map(|kept| format!("{} % in", share(kept))).collect();
-    let mut columns =
-        vec![("dimension", Align::Left), ("pairs", Align::Right), ("information", Align::Right)];
-    columns.extend(shares.iter().map(|share| (share.as_str(), Align::Right)));
+    let shares: Vec<String> = information.kept.iter().map(|kept| format!(">{} % in", share(kept))).collect();
+    let mut columns = vec!["dimension", ">pairs", ">information"];
+    columns.extend(shares.iter().map(String::as_str));
     let mut table = Table::new(&columns);
     for dimension in &information.dimensions {
         let mut row = vec![name(dimension), count(dimension.pairs), format!("{:.2} bits", dimension.total)];
@@ -40,22 +34,24 @@ pub(super) fn table(information: &InformationResult) -> Table {
 
 /// What it comes to.
 pub(super) fn verdict(information: &InformationResult) -> String {
-    let keep = |kept: &KeptBits| if kept.bits == 1 { "keeps" } else { "keep" };
     let Some((first, others)) = information.kept.split_first() else {
         return "neighbours share no information: it does not tell how many bits matter".to_owned();
     };
     let of = if information.leading_bits > 1 { " of the significand" } else { "" };
-    let mut text =
-        format!("{}{of} {} {} % of it in every dimension", kept_bits(first), keep(first), share(first));
+    let keep = if first.bits == 1 { "keeps" } else { "keep" };
+    let mut text = format!("{}{of} {keep} {} % of it in every dimension", kept_bits(first), share(first));
     for kept in others {
         let _ = write!(text, ", {} {} %", kept_bits(kept), share(kept));
     }
     text
 }
 
-/// Writes the table, the drawing and the verdict.
-pub(super) fn write(information: &InformationResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    table(information).write(style, output)?;
+/// Writes the drawing, with a line of space around it.
+pub(super) fn write_bits(
+    information: &InformationResult,
+    style: Style,
+    output: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(output)?;
     let leading = usize::try_from(information.leading_bits).unwrap_or(0);
     let names = information.dimensions.iter().map(|dimension| short_name(dimension).chars().count());
@@ -65,8 +61,7 @@ pub(super) fn write(information: &InformationResult, style: Style, output: &mut 
         writeln!(output, "{}", line.trim_end())?;
     }
     let legend = legend(information.bits.len(), leading);
-    writeln!(output, "  {:<width$}  {}", "", style.paint(Role::Label, &legend))?;
-    writeln!(output, "\n  {}", verdict(information))
+    writeln!(output, "  {:<width$}  {}\n", "", style.paint(Role::Label, &legend))
 }
 
 /// A letter for each bit; a space behind the sign and behind the exponent.

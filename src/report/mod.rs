@@ -1,31 +1,35 @@
 //! Results for people and programs: text and JSON over any `Write`, pages with pictures, and progress on the terminal.
 
 pub mod apply_codec_text;
+mod block;
 mod colour_map;
 pub mod defused;
 pub mod failure;
+mod findings_text;
 pub mod github;
 mod grouped;
+mod histogram;
 pub mod html;
+pub mod inspect;
+mod inspect_group;
 mod inspect_information;
 pub mod inspect_preview;
-pub mod inspect_text;
-pub mod inspect_tree;
 mod inspect_values;
 pub mod json;
 pub mod junit;
-pub mod parts_text;
-mod plan_text;
+pub mod parts;
 pub mod progress;
 mod progress_line;
-mod quality_text;
 pub mod quantity;
-mod sample_text;
+mod quantization;
+mod sample;
 pub mod sarif;
 pub mod table;
 pub mod terminal;
-pub mod transcode_text;
+mod text;
+pub mod transcode;
 mod uri;
-pub mod validate_text;
-mod ways_text;
+pub mod validate;
 mod width;
+
+pub use block::Report;

@@ -32,6 +32,8 @@ pub enum Align {
 pub struct Table {
     sides: Vec<Align>,
     rows: Vec<Row>,
+    /// Columns that a narrow terminal does without, the first of these first.
+    spare: &'static [&'static str],
 }
 
 #[derive(Debug)]
@@ -44,13 +46,21 @@ pub(super) struct Row {
 }
 
 impl Table {
-    /// A table with these columns.
-    pub fn new(columns: &[(&str, Align)]) -> Self {
-        let cells = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    /// A table with these columns. A `>` in front of a name says that the column is of numbers, which stand on the right.
+    pub fn new(columns: &[&str]) -> Self {
+        let side = |name: &&str| if name.starts_with('>') { Align::Right } else { Align::Left };
+        let cells = columns.iter().map(|name| name.trim_start_matches('>').to_owned()).collect();
         Table {
-            sides: columns.iter().map(|(_, side)| *side).collect(),
+            sides: columns.iter().map(side).collect(),
             rows: vec![Row { cells, note: None, sizes: Vec::new() }],
+            spare: &[],
         }
+    }
+
+    /// With columns that a narrow terminal does without, the first of these first.
+    #[must_use]
+    pub(super) fn with_spare(self, spare: &'static [&'static str]) -> Self {
+        Table { spare, ..self }
     }
 
     /// Adds a row, and a note under it.
@@ -84,32 +94,16 @@ impl Table {
         self.rows.get(1..).unwrap_or_default()
     }
 
-    /// Leaves out columns, by their names in this order, while the terminal has no room for what can be read of all.
-    pub fn leave_out(&mut self, names: &[&str], style: Style) {
-        let Some(room) = style.width() else { return };
-        for name in names {
-            if self.needed().iter().map(|needed| (*needed).min(READABLE) + 2).sum::<usize>() <= room {
-                return;
-            }
-            let place =
-                self.rows.first().and_then(|heading| heading.cells.iter().position(|cell| cell == name));
-            let Some(place) = place else { continue };
-            self.sides.remove(place);
-            for row in self.rows.iter_mut().filter(|row| place < row.cells.len()) {
-                row.cells.remove(place);
-            }
-        }
-    }
-
     /// Writes it, two columns of space before each line and between two columns. What is wider than the terminal is cut.
     pub fn write(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
         let widths = self.widths(style.width());
         for (number, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
-            for ((cell, side), columns) in row.cells.iter().zip(&self.sides).zip(&widths) {
-                let cell = if style.width().is_some() { cut(cell, *columns) } else { cell.clone() };
+            for (column, columns) in &widths {
+                let cell = row.cells.get(*column).map_or("", String::as_str);
+                let cell = if style.width().is_some() { cut(cell, *columns) } else { cell.to_owned() };
                 line.push_str("  ");
-                line.push_str(&match side {
+                line.push_str(&match self.sides[*column] {
                     Align::Left => pad(&cell, *columns),
                     Align::Right => pad_left(&cell, *columns),
                 });
@@ -133,28 +127,28 @@ impl Table {
         Ok(())
     }
 
-    /// The width that each column needs.
-    fn needed(&self) -> Vec<usize> {
+    /// The columns that are shown, each with its width: what it needs, the widest of text cut until all fit. Spare ones are
+    /// left out while there is no room for what can be read of all. The first, which names the row, keeps twice as much as
+    /// the others.
+    fn widths(&self, room: Option<usize>) -> Vec<(usize, usize)> {
         let needed = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-            cells.map(|cell| width(cell)).max().unwrap_or(0).min(MAX_ALIGNED)
+            (column, cells.map(|cell| width(cell)).max().unwrap_or(0).min(MAX_ALIGNED))
         };
-        (0..self.sides.len()).map(needed).collect()
-    }
-
-    /// The width of each column: what it needs, the widest of text cut until all fit. The first, which names the row,
-    /// keeps twice as much as the others.
-    fn widths(&self, room: Option<usize>) -> Vec<usize> {
-        let mut widths = self.needed();
-        let Some(room) = room.map(|room| room.saturating_sub(2 * widths.len())) else { return widths };
-        while widths.iter().sum::<usize>() > room {
-            let of_text = widths.iter_mut().zip(&self.sides).enumerate();
-            let of_text = of_text.filter(|(_, (_, side))| **side == Align::Left);
-            let by_need = |(column, (width, _)): &(usize, (&mut usize, &Align))| {
-                if *column == 0 { **width / 2 } else { **width }
-            };
+        let mut widths: Vec<(usize, usize)> = (0..self.sides.len()).map(needed).collect();
+        let Some(room) = room else { return widths };
+        for name in self.spare {
+            if widths.iter().map(|(_, needed)| (*needed).min(READABLE) + 2).sum::<usize>() <= room {
+                break;
+            }
+            widths.retain(|(column, _)| self.rows[0].cells.get(*column).is_none_or(|cell| cell != name));
+        }
+        let room = room.saturating_sub(2 * widths.len());
+        while widths.iter().map(|(_, width)| width).sum::<usize>() > room {
+            let of_text = widths.iter_mut().filter(|(column, _)| self.sides[*column] == Align::Left);
+            let by_need = |(column, width): &&mut (usize, usize)| width / (1 + usize::from(*column == 0));
             match of_text.max_by_key(by_need) {
-                Some((_, (widest, _))) if *widest > LEAST_COLUMN => *widest -= 1,
+                Some((_, widest)) if *widest > LEAST_COLUMN => *widest -= 1,
                 _ => break,
             }
         }
@@ -234,7 +228,7 @@ mod tests {
 
     #[test]
     fn table_aligns_its_columns_and_indents_notes() {
-        let mut table = Table::new(&[("codec", Align::Left), ("bytes", Align::Right)]);
+        let mut table = Table::new(&["codec", ">bytes"]);
         table.push(vec!["bytes".to_owned(), "1,024".to_owned()], Some("{\"endian\":\"little\"}".to_owned()));
         table.push(vec!["zstd".to_owned(), "17".to_owned()], None);
         let mut text = Vec::new();
@@ -253,7 +247,7 @@ mod tests {
 
     #[test]
     fn table_is_cut_to_the_terminal_and_whole_in_a_pipe() {
-        let mut table = Table::new(&[("name", Align::Left), ("type", Align::Left), ("bytes", Align::Right)]);
+        let mut table = Table::new(&["name", "type", ">bytes"]);
         let (long, note) = ("x".repeat(70), "one, two ".repeat(20));
         table.push(vec![long.clone(), "float32".to_owned(), "1,024".to_owned()], Some(note.clone()));
         let wide = "\u{6e29}\u{5ea6}".to_owned();
@@ -270,17 +264,11 @@ mod tests {
 
     #[test]
     fn columns_are_left_out_in_order_until_the_others_can_be_read() {
-        let headings = [
-            ("name", Align::Left),
-            ("codecs", Align::Left),
-            ("bytes", Align::Right),
-            ("ratio", Align::Right),
-        ];
         let headings_at = |columns: Option<usize>| {
-            let mut table = Table::new(&headings);
+            let mut table =
+                Table::new(&["name", "codecs", ">bytes", ">ratio"]).with_spare(&["codecs", "none", "ratio"]);
             table.push(vec!["n".repeat(40), "c".repeat(20), "1,024 KiB".to_owned(), "2.00".to_owned()], None);
             table.push(vec!["group".to_owned()], None);
-            table.leave_out(&["codecs", "none", "ratio"], Style::PLAIN.within(columns));
             assert!(
                 written(&table, columns).iter().all(|line| columns.is_none_or(|most| width(line) <= most))
             );

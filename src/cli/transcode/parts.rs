@@ -11,7 +11,7 @@ use crate::operation::options::{ChangeOptions, RunOptions, TranscodeOptions};
 use crate::operation::transcode::parts::{
     Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
 };
-use crate::report::{parts_text, transcode_text};
+use crate::report::parts;
 
 const ENGINES: [(&str, Engine); 4] = [
     ("slurm", Engine::Slurm),
@@ -101,7 +101,9 @@ impl PartsArguments {
         if let Some(partitions) = self.partitions {
             let result = init(options, partitions, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);
-            session.report(("init", as_json), &result, parts_text::write_init)?;
+            session.report(("init", as_json), &result, |result, style, output| {
+                parts::init(result).write(style, output)
+            })?;
             return Ok(ExitStatus::Done);
         }
         check_alone(options)?;
@@ -114,7 +116,9 @@ impl PartsArguments {
             let wanted = Wanted { index: index.counted_from_zero(self.first_index)?, pass: self.pass };
             let result = partition(options, wanted, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);
-            session.report(("partition", as_json), &result, parts_text::write_part)?;
+            session.report(("partition", as_json), &result, |result, style, output| {
+                parts::part(result).write(style, output)
+            })?;
             return Ok(ExitStatus::Done);
         }
         let found = if self.finish {
@@ -124,7 +128,7 @@ impl PartsArguments {
                     if let Some(report) = report {
                         super::write_report(report, options, &result, session)?;
                     }
-                    session.report(("transcode", as_json), &*result, transcode_text::write)?;
+                    super::write_text(&result, as_json, session)?;
                     return Ok(ExitStatus::Done);
                 }
                 Finished::Missing(found) | Finished::Before(found) => found,
@@ -135,7 +139,9 @@ impl PartsArguments {
         session.warn(&found.warnings);
         let first = self.first_index.unwrap_or(0);
         let found = found.counted_from(first);
-        session.report(("status", as_json), &found, parts_text::write_status)?;
+        session.report(("status", as_json), &found, |result, style, output| {
+            parts::status(result).write(style, output)
+        })?;
         Ok(if found.is_missing_any() { ExitStatus::DataFault } else { ExitStatus::Done })
     }
 }

@@ -7,7 +7,7 @@ use super::super::session::Session;
 use super::arguments::Format;
 use crate::diagnostic::{Code, code};
 use crate::operation::error::OperationError;
-use crate::report::table::{Align, Table};
+use crate::report::table::Table;
 
 /// A rule, as `--list-rules --json` gives it.
 #[derive(Serialize)]
@@ -52,8 +52,7 @@ pub(super) fn list(format: Format, session: &Session) -> anyhow::Result<ExitStat
     let as_json = is_json(format, "--list-rules")?;
     let rows: Vec<Row> = code::ALL.iter().copied().map(Row::new).collect();
     session.report(("rules", as_json), &Rows { rules: rows }, |rows, style, output| {
-        let mut table =
-            Table::new(&[("code", Align::Left), ("severity", Align::Left), ("name", Align::Left)]);
+        let mut table = Table::new(&["code", "severity", "name"]);
         for row in &rows.rules {
             let cells = [row.code, row.severity, row.name].map(str::to_owned);
             table.push(cells.to_vec(), Some(row.title.to_owned()));

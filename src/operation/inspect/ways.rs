@@ -211,20 +211,7 @@ impl Trying<'_> {
 
 impl WayResult {
     fn named(name: String) -> Self {
-        WayResult {
-            name,
-            options: None,
-            data_type: None,
-            keep_bits: None,
-            max_abs_error: None,
-            rms_error: None,
-            bytes_stored: None,
-            is_exact: false,
-            ratio: None,
-            seconds: None,
-            command: None,
-            reason: None,
-        }
+        WayResult { name, ..WayResult::default() }
     }
 }
 

@@ -23,7 +23,7 @@ pub struct WaysResult {
 }
 
 /// A way, and what it makes of the sample; where it cannot be gone, all but `name` and `reason` is `None`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct WayResult {
     /// `uint8`, `uint16`; `max-error` or `keep-bits` with what it takes.

@@ -132,7 +132,7 @@ pub(super) fn array_result(
         quantization,
         verify: verified.map(|verified| verified.result),
         compression: plan.compression.clone(),
-        estimate: None,
+        ..NodeResult::default()
     }
 }
 

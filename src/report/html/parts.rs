@@ -6,6 +6,9 @@ use super::text;
 use crate::report::quantity::counted;
 use crate::report::table::{Align, Table};
 
+/// Rows of a table that are written: a tree of 2,000 nodes, with its sums.
+const MOST_ROWS: usize = 2002;
+
 /// Numbers that tell the elements of one page apart.
 #[derive(Debug, Default)]
 pub(super) struct Ids(u32);
@@ -59,19 +62,14 @@ pub(super) fn figures(figures: &[(&str, String, String)]) -> Markup {
 }
 
 /// The class of cells on a side.
-fn class(side: Align) -> Option<&'static str> {
+fn side_class(side: Align) -> Option<&'static str> {
     (side == Align::Right).then_some("number")
 }
 
 /// A table as text has it, which scrolls by itself where it is wider than the page. The first cell names its row. Sizes are
-/// bars in a last column, longest for the greatest of all.
+/// bars in a last column, longest for the greatest of all. Of more rows than are written, how many there are is said.
 pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
-    first_rows(caption, table, usize::MAX, ids)
-}
-
-/// The same with so many rows at most; of more, how many there are is said.
-pub(super) fn first_rows(caption: &str, table: &Table, most: usize, ids: &mut Ids) -> Markup {
-    let shown = &table.body()[..table.body().len().min(most)];
+    let shown = &table.body()[..table.body().len().min(MOST_ROWS)];
     let more = table.body().len() - shown.len();
     let sizes = || shown.iter().flat_map(|row| &row.sizes);
     let greatest = sizes().copied().max().unwrap_or(0).max(1);
@@ -83,7 +81,7 @@ pub(super) fn first_rows(caption: &str, table: &Table, most: usize, ids: &mut Id
             table aria-labelledby=(id) class=[has_bars.then_some("bars")] {
                 thead { tr {
                     @for (name, side) in table.columns() {
-                        @if name.is_empty() { td {} } @else { th scope="col" class=[class(side)] { (name) } }
+                        @if name.is_empty() { td {} } @else { th scope="col" class=[side_class(side)] { (name) } }
                     }
                     @if has_bars { td {} }
                 } }
@@ -91,7 +89,7 @@ pub(super) fn first_rows(caption: &str, table: &Table, most: usize, ids: &mut Id
                     tr {
                         @for (place, (cell, side)) in row.cells.iter().zip(table.sides()).enumerate() {
                             @if place == 0 { th scope="row" { (indented(cell, cell.trim_start())) } }
-                            @else { td class=[class(*side)] { bdi { (text(cell)) } } }
+                            @else { td class=[side_class(*side)] { bdi { (text(cell)) } } }
                         }
                         @if has_bars { td.bar { @for (place, size) in row.sizes.iter().enumerate() {
                             span class=(if place == 0 { "stripe" } else { "stripe after" }) style=(width(*size, greatest)) {}

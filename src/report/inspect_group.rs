@@ -1,56 +1,71 @@
-//! A group as text: its members as a tree, a line each, as wide as the terminal.
+//! `inspect` of a group: its members as a tree, a row each.
 
-use std::io::{self, Write};
-
-use super::defused::one_line;
-use super::inspect_text::{named, write_attributes};
-use super::quantity;
-use super::table::{Align, Table, write_members};
-use super::terminal::{Role, Style};
-use super::ways_text;
+use super::block::{Block, Report, heading};
+use super::inspect::{kind, named, title};
+use super::inspect_values;
+use super::quantity::{self, bytes, count, counted};
+use super::table::Table;
 use crate::metadata::json::Json;
-use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult, WaysResult};
+use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult};
 
-/// The columns of the tree.
-const COLUMNS: [(&str, Align); 8] = [
-    ("node", Align::Left),
-    ("shape", Align::Left),
-    ("type", Align::Left),
-    ("chunks", Align::Left),
-    ("codecs", Align::Left),
-    ("decoded", Align::Right),
-    ("stored", Align::Right),
-    ("ratio", Align::Right),
-];
+/// Nodes that have a row on a page; of more, the sums are said.
+const MOST_NODES: usize = 2000;
 
-/// Writes it.
-pub fn write(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let name =
-        if result.path == "/" { result.store.clone() } else { format!("{}{}", result.store, result.path) };
-    let format = result.zarr_format.map_or_else(String::new, |format| format!(", Zarr v{format}"));
-    let members = members_below(result);
-    writeln!(output, "{}: group{format}; {members} below it", style.paint(Role::Heading, &name))?;
-    write_members(&[("metadata", consolidated(result).to_owned())], style, output)?;
-    write_attributes(Some(&result.attributes), style, output)?;
-    if result.nodes.is_empty() {
-        return Ok(());
+pub(super) fn group(group: &GroupResult) -> Report<'_> {
+    let consolidated = if group.consolidated { "consolidated" } else { "not consolidated" };
+    let about = [
+        Block::Page(vec![heading(2, "metadata")]),
+        Block::Members(vec![("metadata", consolidated.to_owned())]),
+        Block::Attributes(&group.attributes),
+    ];
+    let mut blocks = Vec::from(about);
+    if !group.nodes.is_empty() {
+        let caption = match group.totals.bytes_stored {
+            Some(_) => "The nodes; bars are as long as arrays are large stored",
+            None => "The nodes; bars are as long as arrays are large decoded",
+        };
+        let table = Block::Table(caption, tree(group, MOST_NODES));
+        blocks.insert(0, Block::Page(vec![heading(2, "tree"), table]));
+        blocks.push(Block::Text(vec![Block::Blank, Block::Table(caption, tree(group, usize::MAX))]));
     }
-    writeln!(output)?;
-    let mut table = tree(result, usize::MAX);
-    // What `inspect` of the array shows goes first.
-    table.leave_out(&["codecs", "chunks", "ratio"], style);
-    table.write(style, output)?;
-    write_stats(result, style, output)?;
-    for (path, ways) in ways(result) {
-        writeln!(output, "\n{}", style.paint(Role::Heading, &format!("{path}: {}", ways_text::HEADING)))?;
-        ways_text::write(ways, style, output)?;
+    if let Some(stats) = stats(group) {
+        let table = Block::Table("What was found in the chunks of each array", stats);
+        blocks.extend([heading(2, "values"), table]);
     }
-    Ok(())
+    for node in &group.nodes {
+        let name = below(&node.path, &group.path).trim_start_matches('/');
+        blocks.extend(node.ways.iter().flat_map(|ways| inspect_values::ways(Some(name.to_owned()), ways)));
+    }
+    let num_of = |node_type| group.nodes.iter().filter(|node| node.node_type == node_type).count() as u64;
+    let members = format!("{}, {}", counted(num_of("array"), "array"), counted(num_of("group"), "group"));
+    Report {
+        title: title(&group.store, &group.path),
+        state: format!("{}; {members} below it", kind("group", group.zarr_format)),
+        figures: figures(group),
+        blocks,
+        ..Report::default()
+    }
+}
+
+/// The few figures that say most.
+fn figures(group: &GroupResult) -> Vec<(&'static str, String, String)> {
+    let logical = group.totals.bytes_logical;
+    let mut figures = vec![
+        ("Arrays", count(group.totals.arrays), String::new()),
+        ("Decoded", bytes(logical), String::new()),
+    ];
+    if let Some(stored) = group.totals.bytes_stored {
+        figures.push(("Stored", bytes(stored), quantity::ratio(logical, stored).unwrap_or_default()));
+    }
+    figures
 }
 
 /// The nodes, at most so many; more have one row together. Bars are of stored bytes, of decoded ones where none are known.
-pub(super) fn tree(result: &GroupResult, most: usize) -> Table {
-    let mut table = Table::new(&COLUMNS);
+fn tree(result: &GroupResult, most: usize) -> Table {
+    let mut table =
+        Table::new(&["node", "shape", "type", "chunks", "codecs", ">decoded", ">stored", ">ratio"])
+            // What `inspect` of the array shows goes first.
+            .with_spare(&["codecs", "chunks", "ratio"]);
     let (shown, rest) = result.nodes.split_at(result.nodes.len().min(most));
     for node in shown {
         let size = node.bytes_stored.or(node.bytes_logical.filter(|_| result.totals.bytes_stored.is_none()));
@@ -66,7 +81,7 @@ pub(super) fn tree(result: &GroupResult, most: usize) -> Table {
         let all =
             |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(bytes).reduce(u64::saturating_add);
         let stored = all(|node| node.bytes_stored);
-        let name = format!("... and {} more", quantity::counted(rest.len() as u64, "node"));
+        let name = format!("... and {} more", counted(rest.len() as u64, "node"));
         table.push_sizes(sum(name, all(|node| node.bytes_logical), stored), stored.into_iter().collect());
     }
     if result.totals.arrays > 1 {
@@ -78,43 +93,17 @@ pub(super) fn tree(result: &GroupResult, most: usize) -> Table {
     table
 }
 
-/// The ways of each array that has some, by its path from the group.
-pub(super) fn ways(result: &GroupResult) -> impl Iterator<Item = (String, &WaysResult)> {
-    let path =
-        |node: &NodeResult| one_line(below(&node.path, &result.path).trim_start_matches('/')).into_owned();
-    result.nodes.iter().filter_map(move |node| Some((path(node), node.ways.as_ref()?)))
-}
-
-/// `3 arrays, 1 group`.
-pub(super) fn members_below(result: &GroupResult) -> String {
-    let num_of = |node_type: &str| {
-        let num = result.nodes.iter().filter(|node| node.node_type == node_type).count();
-        quantity::counted(num as u64, node_type)
-    };
-    format!("{}, {}", num_of("array"), num_of("group"))
-}
-
-/// Whether copies of the documents below a group are with its own.
-pub(super) fn consolidated(result: &GroupResult) -> &'static str {
-    if result.consolidated { "consolidated" } else { "not consolidated" }
-}
-
-fn write_stats(result: &GroupResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let Some(table) = stats(result) else { return Ok(()) };
-    writeln!(output, "\n{}", style.paint(Role::Heading, "values"))?;
-    table.write(style, output)
-}
-
 /// A row for each array whose values were read; without the columns of NaN and of missing values where none has any.
-pub(super) fn stats(result: &GroupResult) -> Option<Table> {
+fn stats(result: &GroupResult) -> Option<Table> {
     let read = || result.nodes.iter().filter_map(|node| Some((node, node.stats.as_ref()?)));
     read().next()?;
     let has_any = |part: fn(&StatsResult) -> u64| read().any(|(_, stats)| part(stats) > 0);
-    let shown = [true, has_any(|stats| stats.nan), has_any(|stats| stats.missing), true, true, true, true];
-    let columns = ["elements", "NaN", "missing", "least", "greatest", "mean", "deviation"];
-    let columns = columns.into_iter().zip(shown).filter(|(_, shown)| *shown);
-    let columns: Vec<_> = columns.map(|(name, _)| (name, Align::Right)).collect();
-    let mut table = Table::new(&[[("array", Align::Left)].as_slice(), &columns].concat());
+    let shown =
+        [true, true, has_any(|stats| stats.nan), has_any(|stats| stats.missing), true, true, true, true];
+    let columns = ["array", ">elements", ">NaN", ">missing", ">least", ">greatest", ">mean", ">deviation"];
+    let columns: Vec<&str> =
+        columns.into_iter().zip(shown).filter_map(|(name, is)| is.then_some(name)).collect();
+    let mut table = Table::new(&columns);
     let value = |value: Option<&Json>| match value {
         Some(Json::Number(number)) if !number.is_integer_literal() => quantity::figure(number.as_f64()),
         Some(value) => quantity::json(value),
@@ -122,18 +111,17 @@ pub(super) fn stats(result: &GroupResult) -> Option<Table> {
     };
     let number = |number: Option<f64>| number.map_or_else(String::new, quantity::figure);
     for (node, stats) in read() {
-        let path = below(&node.path, &result.path).trim_start_matches('/');
-        let figures = [
-            quantity::count(stats.count),
-            quantity::count(stats.nan),
-            quantity::count(stats.missing),
+        let cells = [
+            below(&node.path, &result.path).trim_start_matches('/').to_owned(),
+            count(stats.count),
+            count(stats.nan),
+            count(stats.missing),
             value(stats.min.as_ref()),
             value(stats.max.as_ref()),
             number(stats.mean),
             number(stats.standard_deviation),
         ];
-        let figures = figures.into_iter().zip(shown).filter(|(_, shown)| *shown).map(|(text, _)| text);
-        table.push(std::iter::once(path.replace('\n', "\\n")).chain(figures).collect(), None);
+        table.push(cells.into_iter().zip(shown).filter_map(|(cell, is)| is.then_some(cell)).collect(), None);
     }
     Some(table)
 }

@@ -1,93 +1,163 @@
-//! `transcode` as text: what became of each array, and what a quantisation did to its values.
+//! `transcode`: what became of each array, and what a quantisation did to its values.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
-use super::defused::one_line;
-use super::plan_text;
-use super::quality_text;
+use super::block::{Block, Members, Report, heading};
 use super::quantity::{self, bytes, count, counted, figure};
-use super::sample_text;
-use super::table::{Align, Table, wrapped, write_members};
-use super::terminal::{Role, Style};
-use super::width::width;
+use super::quantization::{describe_quantization, quantized_to};
+use super::sample;
+use super::table::Table;
+use super::terminal::Role;
 use crate::metadata::json::Json;
+use crate::operation::drawing::ComparedArray;
 use crate::operation::sample_result::EstimateResult;
 use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, QuantizationResult, RouteName, TranscodeResult, VerifyResult,
+    ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, TranscodeResult,
+    VerifyResult,
 };
 
-/// Writes it.
-pub fn write(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let headline = format!("{} -> {}", result.source, result.destination);
-    let state = if result.dry_run {
-        style.paint(Role::Warning, "plan, nothing written")
+/// Arrays that have a section of their own on a page.
+const MOST_SECTIONS: usize = 100;
+
+/// What a run did, or a plan would do. `compared` are the pictures of quantised arrays; `is_verbose` says what `--verify`
+/// found of each array where all are as they should be.
+pub fn report<'a>(
+    result: &'a TranscodeResult,
+    compared: &'a [ComparedArray],
+    is_verbose: bool,
+) -> Report<'a> {
+    let (role, state) = if result.dry_run {
+        (Role::Warning, "plan, nothing written")
     } else if result.complete {
-        style.paint(Role::Good, "complete")
+        (Role::Good, "complete")
     } else {
-        style.paint(Role::Error, "not complete")
+        (Role::Error, "not complete")
     };
-    writeln!(output, "{}: {state}", style.paint(Role::Heading, &headline))?;
+    let mut blocks = Vec::new();
+    if !result.warnings.is_empty() {
+        blocks.push(Block::Page(vec![heading(2, "findings"), Block::Findings(&result.warnings, false)]));
+    }
+    let arrays = arrays(result);
     match result.nodes.as_slice() {
-        [node] => write_node(node, result.dry_run, style, output)?,
-        _ => write_tree(result, style, output)?,
+        [node] => {
+            let name = (node.path != "/").then(|| heading(3, node.path.clone()));
+            blocks.push(Block::Text(name.into_iter().collect()));
+            blocks.push(Block::Page(vec![heading(2, "what was done")]));
+            blocks.push(Block::Members(node_members(node, result.dry_run)));
+            blocks.extend(quantization(node, (3, None), compared));
+            blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify)));
+        }
+        _ => tree(result, compared, is_verbose, &mut blocks),
     }
-    if let Some(plan) = &result.plan {
-        write_members(&plan_text::planned(plan), style, output)?;
-    }
+    blocks.extend(result.plan.as_ref().map(|plan| Block::Members(planned(plan))));
     if !result.dry_run {
-        write_members(&[("time", time(result))], style, output)?;
+        blocks.push(Block::Members(vec![("time", time(result))]));
     }
-    Ok(())
+    if result.nodes.len() == 1 && !arrays.is_empty() {
+        blocks.push(Block::Page(vec![heading(2, "sizes"), Block::Table(SIZES, rows(&arrays))]));
+    }
+    Report {
+        title: format!("{} -> {}", result.source, result.destination),
+        state: state.to_owned(),
+        role: Some(role),
+        figures: figures(result, &arrays),
+        blocks,
+        ..Report::default()
+    }
 }
 
-/// A row for each array of a hierarchy.
-pub(super) fn rows(arrays: &[&NodeResult]) -> Table {
-    let mut table = Table::new(&[
-        ("array", Align::Left),
-        ("route", Align::Left),
-        ("type", Align::Left),
-        ("stored", Align::Right),
-        ("", Align::Left),
-    ]);
+const SIZES: &str = "Stored chunks: the upper bar is before, the lower after";
+
+/// A hierarchy: a row for each array, what a quantisation did below them, and the sums.
+fn tree<'a>(
+    result: &'a TranscodeResult,
+    compared: &'a [ComparedArray],
+    is_verbose: bool,
+    blocks: &mut Vec<Block<'a>>,
+) {
+    let arrays = arrays(result);
+    if !arrays.is_empty() {
+        blocks.push(Block::Page(vec![heading(2, "sizes")]));
+    }
+    blocks.push(Block::Table(SIZES, rows(&arrays)));
+    blocks.push(Block::Page(vec![heading(2, "arrays")]));
+    for (number, node) in arrays.iter().enumerate() {
+        let quantised = quantization(node, (4, Some(name(node))), compared);
+        if number >= MOST_SECTIONS {
+            blocks.push(Block::Text(quantised));
+            continue;
+        }
+        let members = Block::Members(node_members(node, result.dry_run));
+        let verify = node.verify.as_ref().map(|verify| verified(String::new(), verify));
+        let about = [heading(3, node.path.clone()), members];
+        blocks.push(Block::Page(about.into_iter().chain(verify).collect()));
+        blocks.extend(quantised);
+    }
+    if arrays.len() > MOST_SECTIONS {
+        let more = counted((arrays.len() - MOST_SECTIONS) as u64, "array");
+        let note = format!("... and {more} more, which the table above and `--json` have");
+        blocks.push(Block::Page(vec![Block::Note(note)]));
+    }
+    blocks.push(Block::Text(all_verified(&arrays, is_verbose)));
+    blocks.push(Block::Page(vec![heading(2, "in all")]));
+    blocks.push(Block::Members(sums(result)));
+}
+
+/// The path of a node from SOURCE.
+fn name(node: &NodeResult) -> String {
+    if node.path == "/" { "the array".to_owned() } else { node.path.trim_start_matches('/').to_owned() }
+}
+
+/// A row for each array. Bars are of stored bytes before and after.
+fn rows(arrays: &[&NodeResult]) -> Table {
+    let mut table = Table::new(&["array", "route", "type", ">stored", ""]);
     for node in arrays {
         let types = [&node.source, &node.destination].map(|side| side.as_ref().map(type_text));
         let change = match types {
             [Some(before), Some(after)] if before != after => format!("{before} -> {after}"),
             [_, after] => after.unwrap_or_default(),
         };
-        let before = node.counts.bytes_source.map(bytes).unwrap_or_default();
-        let after = match node.counts.bytes_written.map(bytes) {
+        let sizes = [node.counts.bytes_source, node.counts.bytes_written];
+        let [before, after] = sizes.map(|size| size.map(bytes));
+        let before = before.unwrap_or_default();
+        let after = match after {
             Some(after) if after == before => String::new(),
             after => {
-                let estimated = || node.estimate.as_ref().map(sample_text::about);
-                format!("-> {}", estimated().or(after).unwrap_or_else(|| "?".to_owned()))
+                let estimated = node.estimate.as_ref().map(sample::about);
+                format!("-> {}", estimated.or(after).unwrap_or_else(|| "?".to_owned()))
             }
         };
-        let cells =
-            vec![node.path.trim_start_matches('/').to_owned(), route_name(node.route), change, before, after];
-        table.push(cells, None);
+        let cells = vec![name(node), node.route.name().to_owned(), change, before, after];
+        // Where the first is not known, the second would have its colour.
+        table.push_sizes(cells, sizes.map(Option::unwrap_or_default).to_vec());
     }
     table
 }
 
-/// The nodes of a hierarchy: a row for each array, what a quantisation did below them, and the sums.
-fn write_tree(result: &TranscodeResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let arrays: Vec<&NodeResult> = arrays(result);
-    rows(&arrays).write(style, output)?;
-    for node in &arrays {
-        if let Some(quantization) = &node.quantization {
-            let heading = format!("{}: {}", node.path.trim_start_matches('/'), quantized_to(quantization));
-            writeln!(output, "{}", style.paint(Role::Heading, &heading))?;
-            write_members(&describe_quantization(quantization), style, output)?;
+/// What a quantisation did: figures of all values, pictures of some.
+fn quantization<'a>(
+    node: &'a NodeResult,
+    (level, name): (u8, Option<String>),
+    compared: &'a [ComparedArray],
+) -> Vec<Block<'a>> {
+    let Some(quantization) = &node.quantization else { return Vec::new() };
+    let pictures = match compared.iter().find(|compared| compared.path == node.path) {
+        Some(pictures) => vec![Block::Comparison(pictures, quantization)],
+        None if quantization.max_abs_error.is_some() && !compared.is_empty() => {
+            let note = format!("Pictures are drawn of the first {} quantised arrays", compared.len());
+            vec![Block::Note(note)]
         }
-    }
-    write_verified(&arrays, style, output)?;
-    write_members(&sums(result), style, output)
+        None => Vec::new(),
+    };
+    vec![
+        Block::Heading(level, name, quantized_to(quantization)),
+        Block::Members(describe_quantization(quantization)),
+        Block::Page(pictures),
+    ]
 }
 
 /// What `--verify` found: a line for all arrays that are as they should be, unless each is asked for, and one for each other.
-fn write_verified(arrays: &[&NodeResult], style: Style, output: &mut dyn Write) -> io::Result<()> {
+fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> {
     let of_arrays = || arrays.iter().filter_map(|node| Some((node, node.verify.as_ref()?)));
     let (mut sum, mut right) = (VerifyResult { equal: true, ..VerifyResult::default() }, 0);
     for (_, verify) in of_arrays().filter(|(_, verify)| verify.equal) {
@@ -96,23 +166,69 @@ fn write_verified(arrays: &[&NodeResult], style: Style, output: &mut dyn Write) 
         sum.bound = sum.bound.or(verify.bound);
         sum.max_abs_error = [sum.max_abs_error, verify.max_abs_error].into_iter().flatten().reduce(f64::max);
     }
-    let is_summed = right > 1 && !style.is_verbose();
-    for (node, verify) in of_arrays().filter(|(_, verify)| !(verify.equal && is_summed)) {
-        write_verify(&format!("{} ", one_line(node.path.trim_start_matches('/'))), verify, style, output)?;
+    let is_summed = right > 1 && !is_verbose;
+    let alone = of_arrays().filter(|(_, verify)| !(verify.equal && is_summed));
+    let alone = alone.map(|(node, verify)| verified(name(node), verify));
+    alone.chain(is_summed.then(|| verified(counted(right, "array"), &sum))).collect()
+}
+
+/// What `--verify` found: the outcome, and what was compared.
+fn verified<'a>(name: String, verify: &VerifyResult) -> Block<'a> {
+    let outcome = match (verify.equal, verify.bound) {
+        (true, Some(_)) => (Role::Good, "within the bound".to_owned()),
+        (true, None) => (Role::Good, "equal".to_owned()),
+        (false, _) => {
+            let differs = if verify.differing == 1 { "differs" } else { "differ" };
+            (Role::Error, format!("{} {differs}", counted(verify.differing, "element")))
+        }
+    };
+    let compared = format!(", {} compared", counted(verify.elements, "element"));
+    let error = verify.max_abs_error.filter(|error| *error > 0.0);
+    let error = error.map_or_else(String::new, |error| format!(", greatest difference {}", figure(error)));
+    Block::Verified(name, outcome, compared + &error)
+}
+
+/// The few figures that say most.
+fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static str, String, String)> {
+    let mut figures = Vec::new();
+    match (source_bytes(result), written_bytes(result)) {
+        (Some(before), Some(after)) => {
+            let ratio = quantity::ratio(before, after).unwrap_or_default();
+            // A line is not broken between a number and its unit.
+            let [before, after] = [before, after].map(|size| bytes(size).replace(' ', "\u{a0}"));
+            figures.push(("Stored", format!("{before} \u{2192} {after}"), ratio));
+        }
+        (_, Some(after)) => figures.push(("Stored", bytes(after), String::new())),
+        (Some(before), None) => figures.push(("Stored before", bytes(before), String::new())),
+        (None, None) => {}
     }
-    if is_summed {
-        write_verify(&format!("{} ", counted(right, "array")), &sum, style, output)?;
+    if let [NodeResult { quantization: Some(quantization), .. }] = arrays {
+        let beside = |word: &str, number: Option<f64>| {
+            number.map_or_else(String::new, |number| format!("{word} {}", figure(number)))
+        };
+        let QuantizationResult { step, bound, max_abs_error, rms_error, .. } = *quantization;
+        let data_type = quantization.data_type.clone();
+        figures.extend(data_type.map(|data_type| ("Codes", data_type, beside("in steps of", step))));
+        figures.extend(max_abs_error.map(|error| ("Greatest error", figure(error), beside("bound", bound))));
+        figures.extend(rms_error.map(|error| ("Root-mean-square error", figure(error), String::new())));
+    } else {
+        figures.push(("Arrays", count(arrays.len() as u64), String::new()));
     }
-    Ok(())
+    if !result.dry_run {
+        let time = time(result);
+        let (time, rate) = time.split_once(", ").unwrap_or((&time, ""));
+        figures.push(("Time", time.to_owned(), rate.to_owned()));
+    }
+    figures
 }
 
 /// The arrays among the nodes.
-pub(super) fn arrays(result: &TranscodeResult) -> Vec<&NodeResult> {
+fn arrays(result: &TranscodeResult) -> Vec<&NodeResult> {
     result.nodes.iter().filter(|node| node.node_type == "array").collect()
 }
 
 /// The sums of a hierarchy, label by label.
-pub(super) fn sums(result: &TranscodeResult) -> Vec<(&'static str, String)> {
+fn sums(result: &TranscodeResult) -> Members<'static> {
     let arrays = arrays(result);
     let groups = result.nodes.len() - arrays.len();
     let mut members = vec![(
@@ -132,14 +248,12 @@ pub(super) fn sums(result: &TranscodeResult) -> Vec<(&'static str, String)> {
     if let Some(compressors) = compressors_of_all(&arrays) {
         members.push(("compressor", compressors));
     }
-    let totals = &result.totals.counts;
-    let is_known = arrays.iter().all(|node| node.counts.bytes_written.is_some());
-    if let (Some(written), true) = (totals.bytes_written, is_known) {
+    if let Some(written) = written_bytes(result) {
         members.push(("stored", stored(source_bytes(result), Some(written))));
     }
     let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|node| node.estimate.as_ref()).collect();
     if !estimates.is_empty() {
-        members.push(("estimated", sample_text::estimated_together(&estimates)));
+        members.push(("estimated", sample::estimated_together(&estimates)));
     }
     members
 }
@@ -154,7 +268,7 @@ fn data_type(data_type: &Json) -> String {
 
 /// The time, and the rate of logical bytes.
 #[expect(clippy::cast_precision_loss, reason = "a rate of three digits")]
-pub(super) fn time(result: &TranscodeResult) -> String {
+fn time(result: &TranscodeResult) -> String {
     let time = quantity::seconds(result.seconds);
     match result.totals.counts.bytes_logical {
         Some(logical) if result.seconds > 0.0 && logical > 0 => {
@@ -164,23 +278,8 @@ pub(super) fn time(result: &TranscodeResult) -> String {
     }
 }
 
-fn write_node(node: &NodeResult, dry_run: bool, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    if node.path != "/" {
-        writeln!(output, "{}", style.paint(Role::Heading, &node.path))?;
-    }
-    write_members(&node_members(node, dry_run), style, output)?;
-    if let Some(quantization) = &node.quantization {
-        writeln!(output, "{}", style.paint(Role::Heading, &quantized_to(quantization)))?;
-        write_members(&describe_quantization(quantization), style, output)?;
-    }
-    match &node.verify {
-        Some(verify) => write_verify("", verify, style, output),
-        None => Ok(()),
-    }
-}
-
 /// What became of a node, label by label, but for its values.
-pub(super) fn node_members(node: &NodeResult, dry_run: bool) -> Vec<(&'static str, String)> {
+fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
     let mut members = Vec::new();
     if let (Some(source), Some(destination)) = (&node.source, &node.destination) {
         describe_change(source, destination, &mut members);
@@ -193,10 +292,6 @@ pub(super) fn node_members(node: &NodeResult, dry_run: bool) -> Vec<(&'static st
     members.push(("route", format!("{}{passes}", route_text(node.route))));
     describe_counts(node, dry_run, &mut members);
     members
-}
-
-fn route_name(route: RouteName) -> String {
-    route_text(route).split([':', ' ']).next().unwrap_or_default().to_owned()
 }
 
 fn route_text(route: RouteName) -> &'static str {
@@ -218,7 +313,7 @@ fn chunk_shape(array: &ArrayDescription) -> String {
 fn describe_change(
     source: &ArrayDescription,
     destination: &ArrayDescription,
-    members: &mut Vec<(&'static str, String)>,
+    members: &mut Members<'static>,
 ) {
     let changed = |before: String, after: String| {
         if before == after { before } else { format!("{before} -> {after}") }
@@ -284,7 +379,7 @@ fn dropped_of_all(arrays: &[&NodeResult]) -> Option<String> {
 fn compressors_of_all(arrays: &[&NodeResult]) -> Option<String> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for compression in arrays.iter().filter_map(|node| node.compression.as_ref()) {
-        let Some(chosen) = &compression.chosen else { return Some(sample_text::chosen(compression)) };
+        let Some(chosen) = &compression.chosen else { return Some(sample::chosen(compression)) };
         *counts.entry(chosen).or_default() += 1;
     }
     let texts: Vec<String> =
@@ -309,9 +404,15 @@ fn is_read_again(node: &NodeResult) -> bool {
 }
 
 /// Bytes of all arrays as SOURCE stores them, where they are known of each.
-pub(super) fn source_bytes(result: &TranscodeResult) -> Option<u64> {
+fn source_bytes(result: &TranscodeResult) -> Option<u64> {
     let is_known = arrays(result).iter().all(|node| node.counts.bytes_source.is_some());
     result.totals.counts.bytes_source.filter(|_| is_known)
+}
+
+/// The same as DEST stores them.
+fn written_bytes(result: &TranscodeResult) -> Option<u64> {
+    let is_known = arrays(result).iter().all(|node| node.counts.bytes_written.is_some());
+    result.totals.counts.bytes_written.filter(|_| is_known)
 }
 
 /// Bytes before, where they are known, and after, and how many times fewer there are.
@@ -323,7 +424,7 @@ fn stored(before: Option<u64>, written: Option<u64>) -> String {
     format!("{} -> {after}{ratio}", bytes(before))
 }
 
-fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static str, String)>) {
+fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Members<'static>) {
     let Counts { chunks, chunks_absent, chunks_refused, chunks_read, chunks_written, .. } = node.counts;
     if let Some(chunks) = chunks {
         let parts = [
@@ -358,14 +459,14 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
         _ => {}
     }
     if let Some(compression) = &node.compression {
-        members.push(("compressor", sample_text::chosen(compression)));
+        members.push(("compressor", sample::chosen(compression)));
         if !compression.tried.is_empty() {
-            members.push(("tried", sample_text::tried(compression)));
+            members.push(("tried", sample::tried(compression)));
         }
     }
     if let Some(estimate) = &node.estimate {
-        members.push(("estimated", sample_text::estimated(estimate)));
-        members.push(("sample", sample_text::sample(&estimate.sample)));
+        members.push(("estimated", sample::estimated(estimate)));
+        members.push(("sample", sample::sample(&estimate.sample)));
     }
     if dry_run && let (Some(units), Some(memory)) = (node.units, node.memory_bytes) {
         members.push(("work", counted(units, "unit")));
@@ -373,118 +474,21 @@ fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Vec<(&'static
     }
 }
 
-/// What a quantisation makes of an array: `quantised to uint8`.
-pub(super) fn quantized_to(result: &QuantizationResult) -> String {
-    if result.form == "bitround" {
-        let data_type = result.data_type.as_deref().unwrap_or("floats");
-        return match (result.keep_bits, result.max_abs_error) {
-            (Some(bits), Some(_)) => format!("{data_type} rounded to {}", counted(u64::from(bits), "bit")),
-            (Some(bits), None) => format!("{data_type} to be rounded to {}", counted(u64::from(bits), "bit")),
-            (None, _) => format!("{data_type} to be rounded to the bits that a first pass finds"),
-        };
-    }
-    match (&result.data_type, &result.scale) {
-        (Some(data_type), Some(_)) => match result.max_abs_error {
-            Some(_) => format!("quantised to {data_type}"),
-            None => format!("to be quantised to {data_type}"),
-        },
-        (Some(data_type), None) => {
-            format!("to be quantised to {data_type}, over a range that a first pass finds")
+/// The objects of a plan, label by label.
+fn planned(plan: &PlannedObjects) -> Members<'static> {
+    let keys = match (plan.files, plan.folders) {
+        (Some(1), Some(0)) => format!("one zip file of at most {}", counted(plan.keys, "key")),
+        (Some(files), Some(folders)) => {
+            format!("at most {} in {}", counted(files, "file"), counted(folders, "folder"))
         }
-        (None, Some(_)) => {
-            let step = result.step.map(figure).unwrap_or_default();
-            format!(
-                "to be quantised in steps of {step}, to the first type that has the codes a first pass finds"
-            )
-        }
-        (None, None) => {
-            "to be quantised to the narrowest type that keeps --max-error, which a first pass finds"
-                .to_owned()
-        }
-    }
-}
-
-/// What it did to the values, label by label.
-pub(super) fn describe_quantization(result: &QuantizationResult) -> Vec<(&'static str, String)> {
-    let mut members = Vec::new();
-    if let Some(bits) = result.keep_bits {
-        members.push(("bits kept", format!("{bits} of the significand")));
-    }
-    if let Some(share) = result.information {
-        members.push(("information", format!("{} % of it, in every dimension", figure(share * 100.0))));
-    }
-    if let Some([low, high]) = &result.range {
-        members.push(("range", format!("{} to {}", quantity::json(low), quantity::json(high))));
-    }
-    if let Some([first, last]) = result.codes {
-        let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
-        members.push(("codes", format!("{first} to {last}{nan_code}")));
-    }
-    if let Some(step) = result.step {
-        members.push(("step", figure(step)));
-    }
-    if let Some(error) = result.max_abs_error {
-        let bound = result.bound.map_or_else(String::new, |bound| format!(" (bound {})", figure(bound)));
-        members.push(("greatest error", figure(error) + &bound));
-    }
-    if let Some(error) = result.rms_error {
-        members.push(("rms error", figure(error)));
-    }
-    let share = |number| {
-        format!("{} of {} ({})", count(number), count(result.count), quantity::percent(number, result.count))
+        _ => format!("at most {}", counted(plan.keys, "object")),
     };
-    match result.clamped {
-        Some(0) => members.push(("clamped", "none".to_owned())),
-        Some(clamped) => {
-            let error = result
-                .max_abs_error_clamped
-                .map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
-            members.push(("clamped", share(clamped) + &error));
-        }
-        None => {}
-    }
-    if let Some(nan) = result.nan {
-        members.push(("NaN", if nan > 0 { share(nan) } else { "none".to_owned() }));
-    }
-    if let Some(distinct) = result.distinct_codes {
-        members.push(("distinct codes", count(distinct)));
-    }
-    if let Some(quality) = &result.quality {
-        members.extend(quality_text::describe(quality));
-    }
-    if let Some(readers) = result.readers {
-        members.push(("readers", readers.to_owned()));
-    }
-    if let Some((value, code)) = &result.reader_workaround {
-        let entry = format!("{} -> {code} in scalar_map", quantity::json(value));
-        members.push(("workaround", format!("{entry}, for zarr-python 3.4.1 and 3.4.2 (--no-workarounds)")));
+    let mut members = vec![("will be", keys)];
+    let requests = [(plan.requests_read, "to read"), (plan.requests_write, "to write")];
+    let known = requests.iter().filter_map(|(number, word)| Some(format!("{} {word}", count((*number)?))));
+    let requests: Vec<String> = known.collect();
+    if !requests.is_empty() {
+        members.push(("requests", format!("about {}", requests.join(", "))));
     }
     members
-}
-
-fn write_verify(name: &str, verify: &VerifyResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    const LABEL: &str = "verified:";
-    let (outcome, compared) = verified(verify);
-    let role = if verify.equal { Role::Good } else { Role::Error };
-    let mut lines = wrapped(&(outcome.clone() + &compared), style, width(name) + LABEL.len() + 1).into_iter();
-    let first = lines.next().unwrap_or_default();
-    let compared = first.strip_prefix(&outcome).map(|rest| style.paint(role, &outcome) + rest);
-    writeln!(output, "{name}{} {}", style.paint(Role::Heading, LABEL), compared.unwrap_or(first))?;
-    lines.try_for_each(|line| writeln!(output, "    {line}"))
-}
-
-/// What `--verify` found: the outcome, and what was compared.
-pub(super) fn verified(verify: &VerifyResult) -> (String, String) {
-    let outcome = match (verify.equal, verify.bound) {
-        (true, Some(_)) => "within the bound".to_owned(),
-        (true, None) => "equal".to_owned(),
-        (false, _) => {
-            let differs = if verify.differing == 1 { "differs" } else { "differ" };
-            format!("{} {differs}", counted(verify.differing, "element"))
-        }
-    };
-    let compared = format!(", {} compared", counted(verify.elements, "element"));
-    let error = verify.max_abs_error.filter(|error| *error > 0.0);
-    let error = error.map_or_else(String::new, |error| format!(", greatest difference {}", figure(error)));
-    (outcome, compared + &error)
 }

@@ -1,0 +1,74 @@
+//! What a result says, in order. [`Report::write`] prints it as text, [`super::html::page`] as a page.
+
+use super::table::Table;
+use super::terminal::Role;
+use crate::diagnostic::Diagnostic;
+use crate::metadata::json::Json;
+use crate::operation::drawing::{ArrayDrawing, ComparedArray};
+use crate::operation::inspect_result::{HistogramResult, InformationResult, PreviewResult};
+use crate::operation::transcode_result::QuantizationResult;
+use crate::operation::validate_result::AgainstResult;
+
+/// Labels with their values.
+pub(super) type Members<'a> = Vec<(&'a str, String)>;
+
+/// A result in words and pictures.
+#[derive(Debug, Default)]
+pub struct Report<'a> {
+    /// The thing, as the user named it. Where it is empty, the blocks stand alone.
+    pub(super) title: String,
+    /// Its kind, or what became of it.
+    pub(super) state: String,
+    /// How that looks.
+    pub(super) role: Option<Role>,
+    /// Whether text has the state in its last line, and no title.
+    pub(super) ends_with_state: bool,
+    /// The few figures that say most, each with what stands beside it; on pages alone.
+    pub(super) figures: Vec<(&'static str, String, String)>,
+    pub(super) blocks: Vec<Block<'a>>,
+}
+
+#[derive(Debug)]
+pub(super) enum Block<'a> {
+    /// Of a level from 2 to 4, with the name of a node where it is about one of several.
+    Heading(u8, Option<String>, String),
+    Members(Members<'a>),
+    Attributes(&'a Json),
+    /// With the words that stand above it on a page.
+    Table(&'a str, Table),
+    /// What is copied, under a label: commands as they are, JSON broken where it may be.
+    Code(&'a str, Vec<String>),
+    Json(&'a str, Json),
+    /// Sentences.
+    Note(String),
+    Blank,
+    /// A name, what was found of it and how that looks, and what goes on behind it.
+    Verified(String, (Role, String), String),
+    /// Findings, and whether there are more than these.
+    Findings(&'a [Diagnostic], bool),
+    Against(&'a AgainstResult),
+    /// A line each: a label, how it looks, and what it says.
+    Remarks(Vec<(Option<Role>, &'static str, String)>),
+    Histogram(&'a HistogramResult),
+    /// The bits of an array; in text alone.
+    Bits(&'a InformationResult),
+    Preview(&'a PreviewResult),
+    /// What a report draws of an array; on pages alone, as is the next.
+    Drawing(&'a ArrayDrawing),
+    Comparison(&'a ComparedArray, &'a QuantizationResult),
+    /// In text alone, and on pages alone.
+    Text(Vec<Block<'a>>),
+    Page(Vec<Block<'a>>),
+}
+
+/// A heading of no node in particular.
+pub(super) fn heading<'a>(level: u8, words: impl Into<String>) -> Block<'a> {
+    Block::Heading(level, None, words.into())
+}
+
+/// The members that have a value.
+pub(super) fn known<'a, const N: usize>(
+    members: [(&'a str, Option<String>); N],
+) -> impl Iterator<Item = (&'a str, String)> {
+    members.into_iter().filter_map(|(label, value)| Some((label, value?)))
+}

@@ -1,0 +1,144 @@
+//! The blocks of a result as parts of a page.
+
+use maud::{Markup, html};
+
+use super::chart;
+use super::comparison;
+use super::findings::findings;
+use super::level::{self, Drawn};
+use super::parts::{self, Ids, capital, code, members};
+use super::picture::{Pixels, colour_bar, picture};
+use super::scale::Scale;
+use super::{class, text};
+use crate::metadata::json::Json;
+use crate::operation::drawing::{ArrayDrawing, finite_range};
+use crate::operation::inspect_result::PreviewResult;
+use crate::operation::validate_result::AgainstResult;
+use crate::report::block::Block;
+use crate::report::table::Table;
+use crate::report::{histogram, inspect_preview, quantity};
+
+/// Attributes that are written, and letters of one.
+const MOST_ATTRIBUTES: (usize, usize) = (200, 1000);
+
+/// Remarks that are written.
+const MOST_REMARKS: usize = 500;
+
+/// The blocks, with headings that are so many levels deeper.
+pub(super) fn write_blocks(blocks: &[Block<'_>], deeper: u8, ids: &mut Ids) -> Markup {
+    html! { @for block in blocks { (write_block(block, deeper, ids)) } }
+}
+
+fn write_block(block: &Block<'_>, deeper: u8, ids: &mut Ids) -> Markup {
+    match block {
+        Block::Heading(level, name, words) => {
+            let words = name.as_ref().map_or_else(|| capital(words), |name| format!("{name}: {words}"));
+            parts::heading(level + deeper, &words)
+        }
+        Block::Members(shown) => members(shown),
+        Block::Attributes(attributes) => write_attributes(attributes, deeper),
+        Block::Table(caption, table) => parts::table(caption, table, ids),
+        Block::Code(label, lines) => html! {
+            p { (capital(label)) ":" }
+            @for line in lines { (code(line)) }
+        },
+        Block::Json(label, json) => html! { p { (capital(label)) ", as JSON:" } (code(&json.to_string())) },
+        Block::Note(note) => html! { p { bdi { (text(&capital(note))) @if !note.ends_with('.') { "." } } } },
+        Block::Verified(_, (role, outcome), rest) => html! {
+            p { "Verified: " strong class=(class(*role)) { (outcome) } (rest) "." }
+        },
+        Block::Findings(found, is_truncated) => html! {
+            (findings(found))
+            @if *is_truncated {
+                p { "Only the first " (quantity::counted(found.len() as u64, "finding")) " are shown and counted by code and by node; --max-findings 0 gives all." }
+            }
+        },
+        Block::Against(against) => write_against(against, ids),
+        Block::Remarks(remarks) => html! {
+            @for (role, label, words) in remarks.iter().take(MOST_REMARKS) {
+                p { strong class=[role.map(class)] { (label) } " " bdi { (text(words)) } }
+            }
+            @if remarks.len() > MOST_REMARKS { p { "... and " (remarks.len() - MOST_REMARKS) " more." } }
+        },
+        Block::Histogram(histogram) => html! {
+            details {
+                summary { "The histogram in numbers" }
+                (parts::table("Values in each bin", &histogram::bins(histogram), ids))
+            }
+        },
+        Block::Preview(preview) => slice(preview),
+        Block::Drawing(drawing) => draw(drawing, ids),
+        Block::Comparison(compared, quantization) => match &compared.comparison {
+            Ok(comparison) => comparison::pictures(comparison, quantization, ids),
+            Err(message) => html! { p { "The pictures could not be drawn: " bdi { (text(message)) } } },
+        },
+        Block::Page(blocks) => write_blocks(blocks, deeper, ids),
+        Block::Blank | Block::Bits(_) | Block::Text(_) => html! {},
+    }
+}
+
+fn write_against(against: &AgainstResult, ids: &mut Ids) -> Markup {
+    let (class, word) = if against.equal { ("good", "Equal to") } else { ("error", "Differs from") };
+    let mut table = Table::new(&["array", "equal", "what was found", ">elements", ">differing"]);
+    for node in &against.nodes {
+        let equal = if node.equal { "yes" } else { "no" };
+        let numbers = [node.elements, node.differing].map(quantity::count);
+        let cells = [node.path.clone(), equal.to_owned(), node.comparison().join("; ")];
+        table.push(cells.into_iter().chain(numbers).collect(), None);
+    }
+    html! {
+        p { strong class=(class) { (word) } " " bdi { (text(&against.other)) } }
+        (parts::table("Arrays paired by path", &table, ids))
+    }
+}
+
+fn write_attributes(attributes: &Json, deeper: u8) -> Markup {
+    let Some(attributes) = attributes.as_object().filter(|attributes| !attributes.is_empty()) else {
+        return html! {};
+    };
+    let (most, letters) = MOST_ATTRIBUTES;
+    let value = |value: &Json| quantity::shortened(quantity::json_text(value), letters);
+    let shown: Vec<_> = attributes.iter().take(most).map(|(name, json)| (name, value(json))).collect();
+    let more = attributes.len().saturating_sub(most);
+    html! {
+        (parts::heading(2 + deeper, "Attributes"))
+        (members(&shown))
+        @if more > 0 { p { "... and " (quantity::count(more as u64)) " more." } }
+    }
+}
+
+/// A level of an array, and a histogram of its values or of all.
+fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
+    html! {
+        div.charts {
+            @if let Some(level) = &drawing.level { (level::drawn(Drawn { level, name: "values" }, ids)) }
+            @if let Some(histogram) = &drawing.histogram {
+                figure {
+                    (chart::histogram(histogram, &[], "Histogram of the values", ids))
+                    figcaption {
+                        strong { "Histogram" } " of "
+                        @if drawing.is_of_all { "all values" } @else { "the values of the level beside it" }
+                        " in " (quantity::counted(histogram.counts.len() as u64, "bin")) " from "
+                        (quantity::figure(histogram.min)) " to " (quantity::figure(histogram.max))
+                        @if histogram.below > 0 { "; below: " (quantity::count(histogram.below)) }
+                        @if histogram.above > 0 { "; above: " (quantity::count(histogram.above)) }
+                        "."
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The slice of `--preview`.
+fn slice(preview: &PreviewResult) -> Markup {
+    let values: Vec<f64> = preview.values.iter().flat_map(|row| row.0.iter().copied()).collect();
+    let columns = preview.values.first().map_or(1, |row| row.0.len());
+    let scale = Scale::of(finite_range(&values));
+    let reduced = if preview.reduction == "mean" { "means of finite values" } else { "nearest values" };
+    let words = format!("{}; {reduced}", inspect_preview::heading(preview));
+    html! {
+        (picture(Pixels { values: &values, columns }, scale, &text(&words), &html! { bdi { (text(&words)) } "." }))
+        (colour_bar(scale, "value", values.iter().any(|value| value.is_nan())))
+    }
+}

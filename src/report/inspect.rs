@@ -1,0 +1,228 @@
+//! `inspect` of an array: the metadata, a row for each codec, what is in the chunks.
+
+use super::block::{Block, Members, Report, heading};
+use super::table::Table;
+use super::terminal::Role;
+use super::{inspect_group, inspect_values, quantity};
+use crate::metadata::json::Json;
+use crate::operation::inspect_result::{ArrayResult, Decoded, InspectResult, StageRow};
+
+/// The most characters of a dimension's name that text shows.
+const MAX_NAME: usize = 200;
+
+/// What was found.
+pub fn report(result: &InspectResult) -> Report<'_> {
+    let (mut report, warnings) = match result {
+        InspectResult::Array(array) => (self::array(array), &array.warnings),
+        InspectResult::Group(group) => (inspect_group::group(group), &group.warnings),
+    };
+    if !warnings.is_empty() {
+        let findings = vec![heading(2, "findings"), Block::Findings(warnings, false)];
+        report.blocks.insert(0, Block::Page(findings));
+    }
+    report
+}
+
+/// A STORE that cannot be read.
+pub fn unread(store: String, message: &str) -> Report<'static> {
+    Report {
+        title: store,
+        state: format!("not read: {message}"),
+        role: Some(Role::Error),
+        ..Report::default()
+    }
+}
+
+/// The name of a node, and what it is.
+pub(super) fn title(store: &str, path: &str) -> String {
+    if path == "/" { store.to_owned() } else { format!("{store}{path}") }
+}
+
+/// `array, Zarr v3`.
+pub(super) fn kind(node_type: &str, zarr_format: Option<u64>) -> String {
+    zarr_format.map_or_else(|| node_type.to_owned(), |format| format!("{node_type}, Zarr v{format}"))
+}
+
+fn array(array: &ArrayResult) -> Report<'_> {
+    let mut blocks = vec![
+        Block::Page(drawn(array)),
+        Block::Page(vec![heading(2, "metadata and storage")]),
+        Block::Members(members(array)),
+    ];
+    if let Some([_, others @ ..]) = array.storage.as_ref().map(|storage| storage.unknown_keys.as_slice())
+        && !others.is_empty()
+    {
+        blocks.push(Block::Page(vec![Block::Note(format!("also: {}", others.join(", ")))]));
+    }
+    blocks.extend(array.attributes.as_ref().map(Block::Attributes));
+    if let Some(stages) = &array.pipeline {
+        let is_sharded = stages.iter().any(|stage| stage.pipeline.is_some());
+        let unit = if is_sharded { "shard" } else { "chunk" };
+        let mut table = Table::new(&["codec", "kind", "data type", "shape", "fill value", ">bytes"]);
+        push_stages(array.decoded.as_ref(), stages, 0, &mut table);
+        blocks.push(heading(2, format!("pipeline of a {unit}, in encode order")));
+        blocks.push(Block::Table("Codecs and what a chunk is after each", table));
+    }
+    let mut values = Vec::new();
+    if let Some(stats) = &array.stats {
+        values.extend([heading(2, "values"), Block::Members(inspect_values::stats(stats))]);
+    }
+    if let Some(histogram) = &array.histogram {
+        values.extend([heading(2, "histogram"), Block::Histogram(histogram)]);
+    }
+    blocks.push(Block::Text(values));
+    blocks.extend(array.suggestion.iter().flat_map(inspect_values::suggestion));
+    blocks.extend(array.ways.iter().flat_map(|ways| inspect_values::ways(None, ways)));
+    blocks.extend(array.information.iter().flat_map(inspect_values::information));
+    blocks.extend(array.chunk.iter().flat_map(inspect_values::chunk));
+    blocks.extend(array.preview.iter().map(|preview| Block::Text(vec![Block::Preview(preview)])));
+    Report {
+        title: title(&array.store, &array.path),
+        state: kind(array.node_type, array.zarr_format),
+        figures: figures(array),
+        blocks,
+        ..Report::default()
+    }
+}
+
+/// What is in the chunks, as a page begins with it: figures and pictures.
+fn drawn(array: &ArrayResult) -> Vec<Block<'_>> {
+    let drawing = array.drawing.as_ref();
+    let preview = array.preview.as_ref().or(array.image.as_ref());
+    let stats = array.stats.as_ref().map(|stats| Block::Members(inspect_values::stats(stats)));
+    let note = drawing.and_then(|drawing| drawing.note.clone()).map(Block::Note);
+    let pictures = [preview.map(Block::Preview), drawing.map(Block::Drawing)];
+    let bins = array.histogram.as_ref().map(Block::Histogram);
+    let blocks = [stats, note].into_iter().chain(pictures).chain([bins]).flatten();
+    let is_any = array.stats.is_some() || drawing.is_some() || preview.is_some();
+    is_any.then(|| heading(2, "values")).into_iter().chain(blocks).collect()
+}
+
+/// The few figures that say most.
+fn figures(array: &ArrayResult) -> Vec<(&'static str, String, String)> {
+    let mut figures = Vec::new();
+    if let Some(shape) = &array.shape {
+        let elements = shape.iter().try_fold(1_u64, |product, length| product.checked_mul(*length));
+        let elements = elements.map_or_else(String::new, |elements| quantity::counted(elements, "element"));
+        figures.push(("Shape", quantity::shape(shape).replace(", ", " \u{d7} "), elements));
+    }
+    if let Some(data_type) = &array.data_type {
+        let name = quantity::json(data_type.get("name").unwrap_or(data_type));
+        figures.push(("Data type", quantity::shortened(name, 60), String::new()));
+    }
+    if let Some(storage) = &array.storage {
+        let stored = quantity::bytes(storage.bytes_stored);
+        let logical = storage.bytes_logical;
+        let of = logical.map_or_else(String::new, |bytes| format!("of {} decoded", quantity::bytes(bytes)));
+        figures.push(("Stored", stored, of));
+        let ratio = logical.and_then(|logical| quantity::ratio(logical, storage.bytes_stored));
+        let ratio = ratio.filter(|ratio| ratio.contains("times"));
+        figures.extend(ratio.map(|ratio| ("Stored is", ratio, "than decoded".to_owned())));
+    }
+    figures
+}
+
+/// What the metadata and the storage say, label by label.
+fn members(result: &ArrayResult) -> Members<'_> {
+    let mut members = Vec::new();
+    let mut push = |label, value: Option<String>| {
+        if let Some(value) = value {
+            members.push((label, value));
+        }
+    };
+    push("shape", result.shape.as_deref().map(|shape| named(shape, result.dimension_names.as_deref())));
+    let v2 =
+        result.data_type_v2.as_ref().map_or_else(String::new, |v2| format!(" (v2: {})", quantity::json(v2)));
+    push("data type", result.data_type.as_ref().map(|name| quantity::json(name) + &v2));
+    push("fill value", result.fill_value.as_ref().map(quantity::json));
+    push("chunk shape", result.chunk_shape.as_deref().map(quantity::shape));
+    push("shard shape", result.shard_shape.as_deref().map(quantity::shape));
+    let is_regular = |grid: &&Json| grid.get("name").and_then(Json::as_str) == Some("regular");
+    let grid = result.chunk_grid.as_ref().filter(|grid| !is_regular(grid));
+    push("chunk grid", grid.map(extension));
+    push("key encoding", result.chunk_key_encoding.as_ref().map(extension));
+    if let Some(storage) = &result.storage {
+        let of = |present: Option<u64>, possible: Option<u64>| {
+            let text = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), quantity::count);
+            format!("{} of {} stored", text(present), text(possible))
+        };
+        push("chunks", Some(of(storage.chunks_present, storage.chunks)));
+        push("shards", storage.shards.map(|shards| of(storage.shards_present, Some(shards))));
+        let logical = storage
+            .bytes_logical
+            .map_or_else(String::new, |bytes| format!(", {} decoded", quantity::bytes(bytes)));
+        push("bytes", Some(format!("{} stored{logical}", quantity::bytes(storage.bytes_stored))));
+        let unknown = storage.unknown_keys.len();
+        push(
+            "other keys",
+            storage.unknown_keys.first().map(|first| format!("{unknown}, the first `{first}`")),
+        );
+    }
+    members
+}
+
+/// `time=12, lat=180`; lengths alone where there are no names.
+pub(super) fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
+    let Some(names) = names.filter(|names| names.len() == shape.len() && !shape.is_empty()) else {
+        return quantity::shape(shape);
+    };
+    let lengths: Vec<String> = shape
+        .iter()
+        .zip(names)
+        .map(|(length, name)| {
+            name.as_ref().map_or_else(
+                || length.to_string(),
+                |name| format!("{}={length}", quantity::shortened(name.clone(), MAX_NAME)),
+            )
+        })
+        .collect();
+    lengths.join(", ")
+}
+
+/// An extension point: its name, and its configuration where there is one.
+fn extension(metadata: &Json) -> String {
+    let configuration =
+        metadata.get("configuration").map_or_else(String::new, |json| format!(" {}", quantity::json(json)));
+    metadata
+        .get("name")
+        .map_or_else(|| quantity::json(metadata), |name| quantity::json(name) + &configuration)
+}
+
+fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, table: &mut Table) {
+    let indent = "  ".repeat(depth);
+    if let Some(decoded) = decoded {
+        let name = if depth == 0 { "(decoded)" } else { "(inner chunk)" };
+        table.push(
+            vec![
+                format!("{indent}{name}"),
+                String::new(),
+                quantity::json(&decoded.data_type),
+                decoded.shape.as_deref().map_or_else(String::new, quantity::shape),
+                decoded.fill_value.as_ref().map_or_else(String::new, quantity::json),
+                decoded.bytes.map_or_else(String::new, quantity::count),
+            ],
+            None,
+        );
+    }
+    for stage in stages {
+        let text = |json: &Option<Json>| json.as_ref().map_or_else(String::new, quantity::json);
+        // A shard's own rows say what its configuration says.
+        let configuration = stage.configuration.as_ref().filter(|_| stage.pipeline.is_none());
+        table.push(
+            vec![
+                format!("{indent}{}", stage.codec),
+                stage.kind.unwrap_or("unknown").to_owned(),
+                text(&stage.data_type),
+                stage.shape.as_deref().map_or_else(String::new, quantity::shape),
+                text(&stage.fill_value),
+                stage.bytes.map_or_else(|| "varies".to_owned(), quantity::count),
+            ],
+            configuration
+                .filter(|json| json.as_object().is_none_or(|object| !object.is_empty()))
+                .map(quantity::json),
+        );
+        if let Some(inner) = &stage.pipeline {
+            push_stages(stage.inner_decoded.as_deref(), inner, depth + 1, table);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The commands of a job in parts.
+
+use super::block::{Block, Members, Report};
+use super::quantity::{self, bytes, count, counted};
+use super::terminal::Role;
+use crate::operation::parts_result::{ChosenCompressor, InitResult, PartResult, StatusResult};
+
+fn report<'a>(title: String, (role, state): (Role, &str), members: Members<'a>) -> Report<'a> {
+    let blocks = vec![Block::Members(members)];
+    Report { title, state: state.to_owned(), role: Some(role), blocks, ..Report::default() }
+}
+
+/// What `--init` planned.
+pub fn init(result: &InitResult) -> Report<'_> {
+    let state = if result.was_there { "the same plan is there already" } else { "planned in parts" };
+    let passes =
+        result.passes.iter().map(|pass| format!("{}, {}", pass.name, counted(pass.partitions, "part")));
+    let passes: Vec<String> = passes.collect();
+    let mut members = vec![
+        ("parts", count(result.partitions)),
+        ("passes", passes.join("; ")),
+        ("memory", format!("{} for each part", bytes(result.memory_bytes))),
+        ("bytes", format!("{} decoded in the largest part", bytes(result.bytes))),
+        ("objects", format!("{} at most", count(result.objects))),
+    ];
+    if !result.compressors.is_empty() {
+        members.push(("compressor", compressors(&result.compressors)));
+    }
+    let last = result.partitions.saturating_sub(1);
+    members.push(("next", format!("`--partition 0` to `--partition {last}`, then `--finish`")));
+    report(format!("{} -> {}", result.source, result.destination), (Role::Good, state), members)
+}
+
+/// What `--compress auto` chose: of an array alone, or array by array.
+fn compressors(chosen: &[ChosenCompressor]) -> String {
+    let one = |of: &ChosenCompressor| match of.path.as_str() {
+        "/" => of.compress.clone(),
+        path => format!("{} {}", path.trim_start_matches('/'), of.compress),
+    };
+    chosen.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What a part did.
+pub fn part(result: &PartResult) -> Report<'_> {
+    let PartResult { destination, partition, partitions, .. } = result;
+    let Some(pass) = result.pass else {
+        return report(destination.clone(), (Role::Good, "complete already"), Vec::new());
+    };
+    if partition >= partitions {
+        let parts = counted(*partitions, "part");
+        let nothing = format!("nothing to do for part {partition}: `{pass}` has {parts}");
+        return report(destination.clone(), (Role::Good, &nothing), Vec::new());
+    }
+    let title = format!("{destination}: {pass}, part {partition} of {partitions}");
+    if result.was_done {
+        return report(title, (Role::Good, "done already"), Vec::new());
+    }
+    let read = format!("{} read", bytes(result.bytes_read));
+    let mut members = if pass == "range" {
+        // Such a part looks for the range of the values, and writes nothing.
+        vec![("stored", read)]
+    } else {
+        let chunks = format!("{} written", count(result.chunks_written));
+        vec![("chunks", chunks), ("stored", format!("{read}, {} written", bytes(result.bytes_written)))]
+    };
+    members.push(("time", quantity::seconds(result.seconds)));
+    report(title, (Role::Good, "done"), members)
+}
+
+/// What is done of a job, and what is missing.
+pub fn status(result: &StatusResult) -> Report<'_> {
+    let title = result.destination.clone();
+    if result.complete {
+        return report(title, (Role::Good, "complete"), Vec::new());
+    }
+    let state = if result.is_missing_any() {
+        (Role::Warning, "parts are missing")
+    } else {
+        (Role::Good, "all parts are done: `--finish` publishes it")
+    };
+    let members = result.passes.iter().map(|pass| {
+        let missing =
+            if pass.missing.is_empty() { String::new() } else { format!("; missing {}", pass.missing) };
+        let done = format!("{} of {} done{missing}", count(pass.done), counted(pass.partitions, "part"));
+        (pass.name, done)
+    });
+    report(title, state, members.collect())
+}

@@ -1,0 +1,128 @@
+//! What a quantisation did to the values, and how much it shows, label by label.
+
+use super::block::{Members, known};
+use super::quantity::{self, count, counted, figure};
+use crate::operation::transcode_result::{QualityResult, QuantizationResult};
+
+/// What a quantisation makes of an array: `quantised to uint8`.
+pub(super) fn quantized_to(result: &QuantizationResult) -> String {
+    if result.form == "bitround" {
+        let data_type = result.data_type.as_deref().unwrap_or("floats");
+        return match (result.keep_bits, result.max_abs_error) {
+            (Some(bits), Some(_)) => format!("{data_type} rounded to {}", counted(u64::from(bits), "bit")),
+            (Some(bits), None) => format!("{data_type} to be rounded to {}", counted(u64::from(bits), "bit")),
+            (None, _) => format!("{data_type} to be rounded to the bits that a first pass finds"),
+        };
+    }
+    match (&result.data_type, &result.scale) {
+        (Some(data_type), Some(_)) => match result.max_abs_error {
+            Some(_) => format!("quantised to {data_type}"),
+            None => format!("to be quantised to {data_type}"),
+        },
+        (Some(data_type), None) => {
+            format!("to be quantised to {data_type}, over a range that a first pass finds")
+        }
+        (None, Some(_)) => {
+            let step = result.step.map(figure).unwrap_or_default();
+            format!(
+                "to be quantised in steps of {step}, to the first type that has the codes a first pass finds"
+            )
+        }
+        (None, None) => {
+            "to be quantised to the narrowest type that keeps --max-error, which a first pass finds"
+                .to_owned()
+        }
+    }
+}
+
+/// What it did to the values, label by label.
+pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'static> {
+    let share = |number: u64| {
+        format!("{} of {} ({})", count(number), count(result.count), quantity::percent(number, result.count))
+    };
+    let share_or_none = |number: u64| if number > 0 { share(number) } else { "none".to_owned() };
+    let bound = result.bound.map_or_else(String::new, |bound| format!(" (bound {})", figure(bound)));
+    let by_up_to = result.max_abs_error_clamped.filter(|_| result.clamped != Some(0));
+    let by_up_to = by_up_to.map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
+    let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
+    let members = [
+        ("bits kept", result.keep_bits.map(|bits| format!("{bits} of the significand"))),
+        (
+            "information",
+            result.information.map(|share| format!("{} % of it, in every dimension", figure(share * 100.0))),
+        ),
+        (
+            "range",
+            result
+                .range
+                .as_ref()
+                .map(|[low, high]| format!("{} to {}", quantity::json(low), quantity::json(high))),
+        ),
+        ("codes", result.codes.map(|[first, last]| format!("{first} to {last}{nan_code}"))),
+        ("step", result.step.map(figure)),
+        ("greatest error", result.max_abs_error.map(|error| figure(error) + &bound)),
+        ("rms error", result.rms_error.map(figure)),
+        ("clamped", result.clamped.map(|clamped| share_or_none(clamped) + &by_up_to)),
+        ("NaN", result.nan.map(share_or_none)),
+        ("distinct codes", result.distinct_codes.map(count)),
+    ];
+    let workaround = result.reader_workaround.as_ref().map(|(value, code)| {
+        let entry = format!("{} -> {code} in scalar_map", quantity::json(value));
+        format!("{entry}, for zarr-python 3.4.1 and 3.4.2 (--no-workarounds)")
+    });
+    let readers = [("readers", result.readers.map(str::to_owned)), ("workaround", workaround)];
+    let quality = result.quality.as_ref().map_or_else(Vec::new, describe_quality);
+    known(members).chain(quality).chain(known(readers)).collect()
+}
+
+/// The measures of a quantisation; what is not defined says so, and why.
+fn describe_quality(quality: &QualityResult) -> Members<'static> {
+    if quality.points == 0 {
+        return vec![("quality", "not defined: there are no finite values".to_owned())];
+    }
+    let constant = || "not defined: constant values".to_owned();
+    let decibels =
+        |psnr: f64| if psnr.is_infinite() { "no error".to_owned() } else { format!("{psnr:.2} dB") };
+    let level = quality.dssim_level.as_ref().filter(|level| !level.is_empty());
+    let level = level.map_or_else(String::new, |level| format!(", the least of all levels, of {level:?}"));
+    let no_dssim = || format!("not defined: {}", quality.no_dssim.unwrap_or("there are no levels"));
+    let kept = |share: f64| if share >= 1.0 { "all".to_owned() } else { percent(share) };
+    let above = |share: f64| format!("{} of the points above 1e-4", percent(share));
+    let ks = quality.ks_p.zip(quality.ks_statistic);
+    let members = [
+        ("bias", quality.bias.map(figure)),
+        ("PSNR", Some(quality.psnr.map_or_else(constant, decibels))),
+        ("Pearson's r", Some(quality.pearson.map_or_else(constant, near_one))),
+        ("relative error", quality.relative_error_share.map(above)),
+        ("KS test", ks.map(|(p, statistic)| format!("p {}, statistic {}", figure(p), figure(statistic)))),
+        ("DSSIM", Some(quality.dssim.map_or_else(no_dssim, |dssim| near_one(dssim) + &level))),
+        ("zeros kept", quality.zeros_kept.map(kept)),
+        ("signs kept", quality.signs_kept.map(kept)),
+    ];
+    known(members).collect()
+}
+
+/// A figure whose distance from 1 tells: ten places, without the zeros at their end.
+fn near_one(value: f64) -> String {
+    trimmed(&format!("{value:.10}"))
+}
+
+/// A share in per cent: as near to all, or to none, as it is.
+fn percent(share: f64) -> String {
+    format!("{} %", trimmed(&format!("{:.6}", share * 100.0)))
+}
+
+fn trimmed(text: &str) -> String {
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_near_one_keep_their_distance_from_it() {
+        assert_eq!([0.999_999_4, 1.0, 0.5, -1.0, 0.0].map(near_one), ["0.9999994", "1", "0.5", "-1", "0"]);
+        assert_eq!([0.999_999, 0.25, 0.0].map(percent), ["99.9999 %", "25 %", "0 %"]);
+    }
+}

@@ -1,0 +1,110 @@
+//! The blocks of a result as text.
+
+use std::io::{self, Write};
+
+use super::block::{Block, Report};
+use super::defused::one_line;
+use super::quantity::{self, count};
+use super::table::{WIDTH, wrap_prose, wrapped, write_members};
+use super::terminal::{Role, Style};
+use super::width::width;
+use super::{findings_text, histogram, inspect_information, inspect_preview};
+use crate::metadata::json::Json;
+
+/// The most attributes that a terminal shows.
+const MAX_ATTRIBUTES: usize = 1000;
+
+impl Report<'_> {
+    /// Writes it as text.
+    pub fn write(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
+        let painted =
+            |state: &str| self.role.map_or_else(|| state.to_owned(), |role| style.paint(role, state));
+        if !self.ends_with_state {
+            writeln!(output, "{}: {}", style.paint(Role::Heading, &self.title), painted(&self.state))?;
+            return write_blocks(&self.blocks, style, output);
+        }
+        write_blocks(&self.blocks, style, output)?;
+        let lines = wrap_prose(&self.state, style.width().unwrap_or(usize::MAX));
+        lines.iter().try_for_each(|line| writeln!(output, "{}", painted(line)))
+    }
+}
+
+fn write_blocks(blocks: &[Block], style: Style, output: &mut dyn Write) -> io::Result<()> {
+    blocks.iter().try_for_each(|block| write_block(block, style, output))
+}
+
+fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    match block {
+        Block::Heading(level, name, words) => {
+            if *level == 2 {
+                writeln!(output)?;
+            }
+            let name = name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
+            writeln!(output, "{}", style.paint(Role::Heading, &(name + words)))
+        }
+        Block::Members(members) => write_members(members, style, output),
+        Block::Attributes(attributes) => write_attributes(attributes, style, output),
+        Block::Table(_, table) => table.write(style, output),
+        Block::Code(label, lines) => write_code(label, lines, style, output),
+        Block::Json(label, json) => {
+            let label = format!("{label}, as JSON");
+            write_code(&label, &wrapped(&json.to_string(), style, 4), style, output)
+        }
+        Block::Note(text) => {
+            let lines = wrap_prose(text, style.width().unwrap_or(WIDTH).saturating_sub(2));
+            lines.iter().try_for_each(|line| writeln!(output, "  {line}"))
+        }
+        Block::Blank => writeln!(output),
+        Block::Verified(name, outcome, rest) => write_verified(name, outcome, rest, style, output),
+        Block::Histogram(histogram) => histogram::write(histogram, style.width().unwrap_or(WIDTH), output),
+        Block::Bits(information) => inspect_information::write_bits(information, style, output),
+        Block::Preview(preview) => inspect_preview::write(preview, style, output),
+        Block::Text(blocks) => write_blocks(blocks, style, output),
+        Block::Findings(found, is_truncated) => findings_text::write(found, *is_truncated, style, output),
+        Block::Against(against) => findings_text::write_against(against, style, output),
+        Block::Remarks(remarks) => remarks.iter().try_for_each(|(role, label, text)| {
+            let label = role.map_or_else(|| (*label).to_owned(), |role| style.paint(role, label));
+            writeln!(output, "{label} {}", one_line(text))
+        }),
+        Block::Drawing(_) | Block::Comparison(..) | Block::Page(_) => Ok(()),
+    }
+}
+
+fn write_attributes(attributes: &Json, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    let Some(attributes) = attributes.as_object().filter(|attributes| !attributes.is_empty()) else {
+        return Ok(());
+    };
+    writeln!(output, "\n{}", style.paint(Role::Heading, "attributes"))?;
+    let is_whole = style.width().is_none();
+    let shown = if is_whole { usize::MAX } else { MAX_ATTRIBUTES };
+    let text = |value: &Json| if is_whole { value.to_string() } else { quantity::json_text(value) };
+    let members: Vec<_> = attributes.iter().take(shown).map(|(name, value)| (name, text(value))).collect();
+    write_members(&members, style, output)?;
+    match attributes.len().saturating_sub(shown) {
+        0 => Ok(()),
+        more => writeln!(output, "  ... and {} more", count(more as u64)),
+    }
+}
+
+/// Lines that are copied, under their label.
+fn write_code(label: &str, lines: &[String], style: Style, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "  {}", style.paint(Role::Label, label))?;
+    lines.iter().try_for_each(|line| writeln!(output, "    {}", one_line(line)))
+}
+
+fn write_verified(
+    name: &str,
+    (role, outcome): &(Role, String),
+    rest: &str,
+    style: Style,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    const LABEL: &str = "verified:";
+    let name = if name.is_empty() { String::new() } else { format!("{} ", one_line(name)) };
+    let indent = width(&name) + LABEL.len() + 1;
+    let mut lines = wrapped(&format!("{outcome}{rest}"), style, indent).into_iter();
+    let first = lines.next().unwrap_or_default();
+    let painted = first.strip_prefix(outcome.as_str()).map(|rest| style.paint(*role, outcome) + rest);
+    writeln!(output, "{name}{} {}", style.paint(Role::Heading, LABEL), painted.unwrap_or(first))?;
+    lines.try_for_each(|line| writeln!(output, "    {line}"))
+}

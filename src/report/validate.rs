@@ -1,0 +1,335 @@
+//! `validate`: the findings, what could not be read, the comparison, and the verdict.
+
+use std::collections::BTreeMap;
+
+use super::block::{Block, Report, heading};
+use super::quantity::{self, count, counted};
+use super::table::Table;
+use super::terminal::Role;
+use super::uri::path_of;
+use crate::diagnostic::{Diagnostic, Location, Severity};
+use crate::grid::unravel;
+use crate::operation::validate_result::{AbsentChunks, AgainstResult, ValidateResult};
+
+/// What was found. `is_verbose` has the absent chunks named in text; a page names them always.
+pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
+    let title = match result.checked.as_slice() {
+        [store] => store.store.clone(),
+        [] => "no store could be read".to_owned(),
+        stores => counted(stores.len() as u64, "store"),
+    };
+    let role = match result {
+        ValidateResult { valid: false, .. }
+        | ValidateResult { against: Some(AgainstResult { equal: false, .. }), .. } => Role::Error,
+        ValidateResult { warnings: 1.., .. } => Role::Warning,
+        _ => Role::Good,
+    };
+    let numbers = [
+        ("Errors", result.errors),
+        ("Warnings", result.warnings),
+        ("Infos", result.infos),
+        ("Not read", result.failures.len() as u64),
+    ];
+    let absent: Vec<_> =
+        result.absent.iter().map(|absent| (None, "absent:", absent_chunks(absent))).collect();
+    let unread = result.failures.iter().map(|failure| {
+        let place = node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
+        (Some(Role::Error), "not read:", format!("{place}{}", failure.message))
+    });
+    let unchecked = result.unchecked.iter().map(|unchecked| {
+        (None, "not looked at:", format!("{} {}", count(unchecked.count), unchecked.reason))
+    });
+    let unread: Vec<_> = unread.chain(unchecked).collect();
+    let mut blocks =
+        vec![Block::Page(overview(&result.findings)), Block::Findings(&result.findings, result.truncated)];
+    if !absent.is_empty() || !unread.is_empty() {
+        blocks.push(Block::Page(vec![heading(2, "what was not looked at")]));
+    }
+    let absent = Block::Remarks(absent);
+    blocks.push(if is_verbose { absent } else { Block::Page(vec![absent]) });
+    blocks.push(Block::Remarks(unread));
+    if let Some(against) = &result.against {
+        blocks.extend([Block::Page(vec![heading(2, "comparison")]), Block::Against(against)]);
+    }
+    if !result.checked.is_empty() {
+        let table = Block::Table("Stores and how deep they were looked into", looked_at(result));
+        blocks.push(Block::Page(vec![heading(2, "what was looked at"), table]));
+    }
+    Report {
+        title,
+        state: summary(result),
+        role: Some(role),
+        ends_with_state: true,
+        figures: numbers.map(|(label, number)| (label, count(number), String::new())).to_vec(),
+        blocks,
+    }
+}
+
+/// How often each code was found, and how many findings each node has.
+fn overview(findings: &[Diagnostic]) -> Vec<Block<'_>> {
+    if findings.is_empty() {
+        return vec![heading(2, "findings"), Block::Note("There are none.".to_owned())];
+    }
+    let codes = "How often each code was found; zarrcast validate --explain CODE says what it means";
+    let nodes = "Findings of each node by severity; bars are as long as there are findings";
+    vec![
+        heading(2, "findings by code"),
+        Block::Table(codes, by_code(findings)),
+        heading(2, "findings by node"),
+        Block::Table(nodes, by_node(findings)),
+        heading(2, "all findings"),
+    ]
+}
+
+fn by_code(found: &[Diagnostic]) -> Table {
+    let mut codes: BTreeMap<&str, (&Diagnostic, u64)> = BTreeMap::new();
+    for finding in found {
+        codes.entry(finding.code).or_insert((finding, 0)).1 += 1;
+    }
+    let mut table = Table::new(&["code", "name", "severity", ">findings"]);
+    for (code, (finding, number)) in codes {
+        let cells = [code, finding.name, finding.severity.name(), &count(number)];
+        table.push_sizes(cells.map(str::to_owned).to_vec(), vec![number]);
+    }
+    table
+}
+
+fn by_node(found: &[Diagnostic]) -> Table {
+    const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Info];
+    let mut nodes: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+    for Diagnostic { location, severity, .. } in found {
+        let node = node_of(location.store.as_deref(), location.node.as_deref(), None);
+        let counts = nodes.entry(node.trim_end_matches(": ").to_owned()).or_default();
+        for (number, _) in counts.iter_mut().zip(SEVERITIES).filter(|(_, other)| other == severity) {
+            *number += 1;
+        }
+    }
+    let mut table = Table::new(&["node", ">errors", ">warnings", ">infos"]);
+    for (node, counts) in nodes {
+        table.push_sizes(std::iter::once(node).chain(counts.map(count)).collect(), vec![counts.iter().sum()]);
+    }
+    table
+}
+
+fn looked_at(result: &ValidateResult) -> Table {
+    let mut table = Table::new(&["store", "level", ">nodes", ">objects"]);
+    for store in &result.checked {
+        let cells = [&store.store, store.level, &count(store.nodes.len() as u64), &count(store.objects)];
+        table.push(cells.map(str::to_owned).to_vec(), None);
+    }
+    table
+}
+
+/// Ranges of chunks, as `inspect --chunk` takes them.
+fn absent_chunks(absent: &AbsentChunks) -> String {
+    let (dash, between, order) = match absent.grid_shape.as_slice() {
+        [_] => ("-", ", ", ""),
+        _ => (" to ", "; ", " (in C order)"),
+    };
+    let chunk = |index| quantity::shape(&unravel(index, &absent.grid_shape)).replace(", ", ",");
+    let range = |[first, last]: &[u64; 2]| {
+        if first == last { chunk(*first) } else { format!("{}{dash}{}", chunk(*first), chunk(*last)) }
+    };
+    let ranges: Vec<String> = absent.ranges.iter().map(range).collect();
+    let node = node_of(Some(&absent.store), Some(&absent.node), None);
+    format!("{node}chunks {}{order}", ranges.join(between))
+}
+
+/// A store, a node in it or a key, with a colon; nothing where none is known.
+fn node_of(store: Option<&str>, node: Option<&str>, key: Option<&str>) -> String {
+    let [store, node, key] = [store, node, key].map(|name| name.map(str::to_owned));
+    let location = Location { store, node, key, ..Location::default() };
+    path_of(&location).map_or_else(String::new, |path| format!("{path}: "))
+}
+
+/// `not valid: 2 errors, 1 warning in 3 nodes (level keys)`.
+fn summary(result: &ValidateResult) -> String {
+    let count = |count: u64, word: &str| (count > 0).then(|| counted(count, word));
+    let nodes: usize = result.checked.iter().map(|store| store.nodes.len()).sum();
+    let counts =
+        [count(result.errors, "error"), count(result.warnings, "warning"), count(result.infos, "info")];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let nodes = count(nodes as u64, "node").map_or_else(String::new, |nodes| format!(" in {nodes}"));
+    let mut levels: Vec<&str> = result.checked.iter().map(|store| store.level).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let objects = count(result.checked.iter().map(|store| store.objects).sum(), "object");
+    let looked = objects.map_or_else(String::new, |objects| format!(", {objects}"));
+    let level =
+        if levels.is_empty() { String::new() } else { format!(" (level {}{looked})", levels.join(", ")) };
+    let colon = if counts.is_empty() { "" } else { ": " };
+    format!("{}{colon}{}{nodes}{level}", result.verdict, counts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::code;
+    use crate::operation::validate_result::{AbsentChunks, AgainstNode, CheckedStore, Failure, Unchecked};
+    use crate::report::terminal::Style;
+
+    fn result(findings: Vec<Diagnostic>) -> ValidateResult {
+        let count = |severity| findings.iter().filter(|found| found.severity == severity).count() as u64;
+        let nodes = vec!["/".to_owned(), "/a".to_owned()];
+        ValidateResult {
+            valid: count(Severity::Error) == 0,
+            verdict: "the verdict".to_owned(),
+            partition: None,
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            infos: count(Severity::Info),
+            unchecked: Vec::new(),
+            absent: Vec::new(),
+            failures: Vec::new(),
+            truncated: false,
+            findings,
+            against: None,
+            checked: vec![CheckedStore { store: "s.zarr".to_owned(), level: "keys", nodes, objects: 12 }],
+        }
+    }
+
+    fn text_as(result: &ValidateResult, width: Option<usize>, is_verbose: bool) -> String {
+        let mut text = Vec::new();
+        let style = Style::PLAIN.within(width).verbose(is_verbose);
+        report(result, is_verbose).write(style, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    fn text(result: &ValidateResult) -> String {
+        text_as(result, Some(80), false)
+    }
+
+    fn at(finding: Diagnostic, node: &str, key: &str) -> Diagnostic {
+        finding.in_store("s.zarr").at_node(node).at_key(key)
+    }
+
+    #[test]
+    fn findings_are_grouped_by_node_and_key_and_counted() {
+        let long =
+            "a message that is so long that it does not fit on one line of eighty columns, not even nearly";
+        let found = result(vec![
+            at(Diagnostic::new(code::MEMBER_MISSING, long), "/", "zarr.json").with_help("add it"),
+            at(Diagnostic::new(code::DIMENSION_NAMES_NULL, "null"), "/", "zarr.json")
+                .at_pointer("/dimension_names"),
+            at(Diagnostic::new(code::CHUNK_CORRUPT, "a bad\u{1b}[31m chunk"), "/a", "a/c/0/1")
+                .at_chunk([0, 1]),
+        ]);
+        let expected = "\
+s.zarr
+  zarr.json
+    error ZM101 member-missing
+      a message that is so long that it does not fit on one line of eighty
+      columns, not even nearly
+      help: add it
+
+s.zarr /a
+  a/c/0/1, chunk [0, 1]
+    error ZX101 chunk-corrupt
+      a bad\\u001b[31m chunk
+
+s.zarr
+  zarr.json
+    warning ZM109 dimension-names-null at /dimension_names
+      null
+
+the verdict: 2 errors, 1 warning in 2 nodes (level keys, 12 objects)
+";
+        assert_eq!(text(&found), expected);
+    }
+
+    #[test]
+    fn errors_come_first_and_infos_last_each_in_their_order() {
+        let of = |code, node: &str| at(Diagnostic::new(code, "x"), node, "k");
+        let found = result(vec![
+            of(code::NO_CHECKSUM, "/a"),
+            of(code::KEY_UNKNOWN, "/a"),
+            of(code::CHUNK_CORRUPT, "/b"),
+            of(code::CHUNKS_ABSENT, "/b"),
+            of(code::CHUNK_LENGTH, "/c"),
+        ]);
+        let text = text_as(&found, None, false);
+        let codes: Vec<&str> = text.lines().filter_map(|line| line.split(' ').nth(2)).collect();
+        assert_eq!(codes[..5], ["ZX101", "ZX102", "ZK201", "ZX105", "ZK221"], "{text}");
+    }
+
+    #[test]
+    fn finding_is_one_line_where_there_is_no_terminal() {
+        let long = "long ".repeat(40);
+        let found = result(vec![
+            at(Diagnostic::new(code::MEMBER_MISSING, long.trim()), "/", "zarr.json").at_pointer("/a"),
+            at(Diagnostic::new(code::CHUNK_CORRUPT, "a\nb"), "/a", "a/c/0")
+                .at_chunk([0])
+                .with_help("mend it"),
+        ]);
+        let text = text_as(&found, None, false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert_eq!(lines[0], format!("s.zarr/zarr.json: error ZM101 member-missing at /a: {}", long.trim()));
+        assert_eq!(lines[1], "s.zarr/a/c/0, chunk [0]: error ZX101 chunk-corrupt: a\\nb; help: mend it");
+    }
+
+    #[test]
+    fn finding_of_many_nodes_is_said_once() {
+        let of = |node: &str| at(Diagnostic::new(code::CODEC_UNREGISTERED, "x"), node, "k").at_pointer("/p");
+        let found = result(["/a", "/b", "/c", "/d"].map(of).into());
+        assert_eq!(
+            text_as(&found, None, false).lines().next().unwrap(),
+            "4 nodes: warning ZC104 codec-unregistered at /p: x; in s.zarr/a, s.zarr/b, s.zarr/c, 1 more \
+             (-v names all)"
+        );
+        let expected = "4 nodes\n    warning ZC104 codec-unregistered at /p\n      x\n      in s.zarr/a, s.zarr/b, \
+                        s.zarr/c, s.zarr/d\n\nthe";
+        assert!(text_as(&found, Some(80), true).starts_with(expected), "{}", text_as(&found, Some(80), true));
+    }
+
+    #[test]
+    fn absent_chunks_are_listed_on_request_and_failures_always() {
+        let mut found = result(Vec::new());
+        found.absent = vec![AbsentChunks {
+            store: "s".into(),
+            node: "/a".into(),
+            grid_shape: vec![4, 3],
+            ranges: vec![[0, 0], [3, 9]],
+        }];
+        let (store, key) = (Some("s".to_owned()), Some("a/c/0".to_owned()));
+        found.failures =
+            vec![Failure { store, node: Some("/a".to_owned()), key, message: "no permission".into() }];
+        found.unchecked = vec![Unchecked { reason: "chunks".into(), count: 1200 }];
+        let text = text_as(&found, None, true);
+        assert!(
+            text.starts_with(
+                "absent: s/a: chunks 0,0; 1,0 to 3,0 (in C order)\nnot read: s/a/c/0: no permission\n"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("not looked at: 1,200 chunks\n"), "{text}");
+        assert!(text_as(&found, None, false).starts_with("not read: "));
+    }
+
+    #[test]
+    fn store_without_findings_is_a_verdict_in_one_line() {
+        assert_eq!(text(&result(Vec::new())), "the verdict in 2 nodes (level keys, 12 objects)\n");
+        let narrow = text_as(&result(Vec::new()), Some(40), false);
+        assert_eq!(narrow, "the verdict in 2 nodes (level keys, 12\nobjects)\n", "but as wide as a terminal");
+        let nothing = ValidateResult { checked: Vec::new(), ..result(Vec::new()) };
+        assert_eq!(text(&nothing), "the verdict\n");
+    }
+
+    #[test]
+    fn comparison_stands_before_the_counts() {
+        let mut compared = result(Vec::new());
+        let node = AgainstNode {
+            path: "/a".to_owned(),
+            elements: 10,
+            differing: 2,
+            at: Some(vec![3]),
+            value: Some(crate::metadata::json::Json::from(1_u64)),
+            other_value: Some(crate::metadata::json::Json::from(2_u64)),
+            ..AgainstNode::default()
+        };
+        compared.against = Some(AgainstResult { other: "o".to_owned(), equal: false, nodes: vec![node] });
+        let text = text(&compared);
+        assert!(text.starts_with("differs from o\n  /a\n      2 of 10 elements differ\n"), "{text}");
+        assert!(text.contains("      at [3] 1, there 2\n"), "{text}");
+    }
+}
