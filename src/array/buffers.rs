@@ -5,6 +5,10 @@ use std::sync::Arc;
 use super::chunk_cache::CacheEntry;
 use crate::codec::chain::Workspace;
 
+/// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
+/// leaves room in a level 2 cache.
+pub const PIECE: usize = 1 << 18;
+
 /// What a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub struct ReadBuffers {

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::buffers::PIECE;
 pub use super::buffers::ReadBuffers;
 use super::fault::Fault;
 use super::stored::StoredArray;
@@ -14,10 +15,6 @@ use crate::element::NumberType;
 use crate::grid::{Region, ravel, zip_with};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
-
-/// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
-/// leaves room in a level 2 cache.
-pub const PIECE: usize = 1 << 18;
 
 /// Whether the elements of an object were given piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -93,14 +93,15 @@ fn scan_as(
     let grid_shape = metadata.chunk_grid_shape();
     let waiting = AtomicUsize::new(0);
     let scanner = Scanner { node, metadata, grid_shape, purpose, is_far, waiting, found: Mutex::default() };
-    // What does not list, or refuses to, may be read by its keys all the same.
-    let is_presumed = !node.tells_keys() && !purpose.wants_sizes();
     if node.tells_keys() {
         let root = Task::Folder { folder: String::new(), depth: 0 };
         let waits = is_far && !scanner.is_listed_whole(0);
         let wide = if waits { Driver::new(LISTINGS_AT_ONCE).ok() } else { None };
         wide.as_ref().unwrap_or(driver).visit_tree(root, |task, visit| scanner.run(task, visit));
-    } else {
+    }
+    // What does not list, or has just refused to, may be read by its keys all the same.
+    let is_presumed = !node.tells_keys() && !purpose.wants_sizes();
+    if !node.tells_keys() {
         scanner.ask_for_each()?;
     }
     let mut found = scanner.found.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -2,8 +2,10 @@
 
 use super::error::OperationError;
 use super::options::CommonOptions;
+use crate::array::stored::StoredArray;
 use crate::diagnostic::quantity::bytes;
 use crate::engine::route::variable_size::MemoryShare;
+use crate::engine::transfer::Transfer;
 use crate::store::machine::available_memory;
 
 /// Bytes that a thread needs apart from chunks: pieces of files, indices, tiles.
@@ -108,6 +110,33 @@ pub(super) fn memory_advice(least: u64) -> String {
     } else {
         format!("give `--max-memory {least}` or more")
     }
+}
+
+/// What a thread needs to compare both sides of a transfer, beside blocks that it holds.
+pub(super) fn comparing_bytes(transfer: &Transfer) -> u64 {
+    let Transfer { source, destination, origin, .. } = transfer;
+    let reading = if transfer.has_same_subchunks() {
+        source.subchunk_chain().reading_bytes(source.has_edges())
+    } else {
+        source.subchunk_chain().reading_bytes(false)
+    };
+    // Of the indexes of intermediate data single entries are read.
+    let indexes = shard_bytes(origin.is_none().then_some(source), destination);
+    let parts = [BASE_BYTES, reading, comparing_pieces(destination), indexes];
+    parts.into_iter().fold(0, u64::saturating_add)
+}
+
+/// What of it a subchunk takes: as it is read, as it should be, on its way there, and what is absent or cut of it.
+pub(super) fn comparing_pieces(destination: &StoredArray) -> u64 {
+    let chain = destination.subchunk_chain();
+    chain.reading_bytes(true).saturating_add(chain.decoded_bytes().saturating_mul(3))
+}
+
+/// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.
+pub(super) fn shard_bytes(source: Option<&StoredArray>, destination: &StoredArray) -> u64 {
+    let open =
+        source.map_or(0, |source| source.index_bytes().saturating_mul(source.num_open_shards(destination)));
+    open.saturating_add(destination.index_bytes())
 }
 
 #[cfg(test)]

@@ -225,13 +225,11 @@ impl Counting<'_> {
         }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let border = (dimension, border);
-        match waiting.remove(&border) {
-            Some(beyond) => Some((face, beyond)),
-            None => {
-                waiting.insert(border, face);
-                None
-            }
+        if let Some(beyond) = waiting.remove(&border) {
+            return Some((face, beyond));
         }
+        waiting.insert(border, face);
+        None
     }
 
     /// Counts the pairs across a border; of two chunks that are absent, none.

@@ -262,7 +262,8 @@ pub(super) struct SliceReader<'a> {
 pub(super) struct Pixels {
     rows: Range<u64>,
     columns: Range<u64>,
-    pixels: Vec<Pixel>,
+    /// Row after row.
+    of_rows: Vec<Pixel>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -281,11 +282,11 @@ impl Accumulator for SliceReader<'_> {
     fn start(&self, region: &Region) -> Pixels {
         let [rows, columns] = self.slice.pixels_in(region);
         let count = as_index(rows.end - rows.start) * as_index(columns.end - columns.start);
-        Pixels { rows, columns, pixels: vec![Pixel::default(); count] }
+        Pixels { rows, columns, of_rows: vec![Pixel::default(); count] }
     }
 
     fn add(&self, part: &mut Pixels, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
-        let (Some(elements), false) = (chunk.elements, part.pixels.is_empty()) else { return Ok(()) };
+        let (Some(elements), false) = (chunk.elements, part.of_rows.is_empty()) else { return Ok(()) };
         let Chunk { region, .. } = chunk;
         let stride = |dimension: usize| region.shape[dimension + 1..].iter().product::<u64>();
         let [down, right] = &self.slice.sides;
@@ -311,7 +312,7 @@ impl Accumulator for SliceReader<'_> {
     }
 
     fn merge(&self, all: &mut Pixels, part: &Pixels) {
-        let mut pixels = part.pixels.iter();
+        let mut pixels = part.of_rows.iter();
         for row in part.rows.clone() {
             for (column, from) in part.columns.clone().zip(&mut pixels) {
                 let pixel = all.at(row, column);
@@ -343,8 +344,8 @@ impl<'a> SliceReader<'a> {
     pub(super) fn values(&self, picture: &Pixels) -> Vec<f64> {
         let [down, right] = &self.slice.sides;
         let absent_counts = self.absent.is_finite() || (!right.is_mean && !self.absent.is_nan());
-        let mut values = Vec::with_capacity(picture.pixels.len());
-        let mut pixels = picture.pixels.iter().copied();
+        let mut values = Vec::with_capacity(picture.of_rows.len());
+        let mut pixels = picture.of_rows.iter().copied();
         for row in picture.rows.clone() {
             for (column, mut pixel) in picture.columns.clone().zip(&mut pixels) {
                 let elements = down.weight_of(row).saturating_mul(right.weight_of(column));
@@ -363,7 +364,7 @@ impl<'a> SliceReader<'a> {
 impl Pixels {
     fn at(&mut self, row: u64, column: u64) -> &mut Pixel {
         let width = self.columns.end - self.columns.start;
-        &mut self.pixels[as_index((row - self.rows.start) * width + (column - self.columns.start))]
+        &mut self.of_rows[as_index((row - self.rows.start) * width + (column - self.columns.start))]
     }
 }
 

@@ -62,13 +62,13 @@ pub(super) enum Block<'a> {
 }
 
 /// A heading of no node in particular.
-pub(super) fn heading<'a>(level: u8, words: impl Into<String>) -> Block<'a> {
+pub(super) fn heading(level: u8, words: impl Into<String>) -> Block<'static> {
     Block::Heading(level, None, words.into())
 }
 
 /// The members that have a value.
-pub(super) fn known<'a, const N: usize>(
-    members: [(&'a str, Option<String>); N],
-) -> impl Iterator<Item = (&'a str, String)> {
+pub(super) fn known<const N: usize>(
+    members: [(&str, Option<String>); N],
+) -> impl Iterator<Item = (&str, String)> {
     members.into_iter().filter_map(|(label, value)| Some((label, value?)))
 }

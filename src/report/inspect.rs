@@ -1,9 +1,11 @@
 //! `inspect` of an array: the metadata, a row for each codec, what is in the chunks.
 
+mod group;
+
 use super::block::{Block, Members, Report, heading};
 use super::table::Table;
 use super::terminal::Role;
-use super::{inspect_group, inspect_values, quantity};
+use super::{inspect_values, quantity};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{ArrayResult, Decoded, InspectResult, StageRow};
 
@@ -14,7 +16,7 @@ const MAX_NAME: usize = 200;
 pub fn report(result: &InspectResult) -> Report<'_> {
     let (mut report, warnings) = match result {
         InspectResult::Array(array) => (self::array(array), &array.warnings),
-        InspectResult::Group(group) => (inspect_group::group(group), &group.warnings),
+        InspectResult::Group(group) => (group::group(group), &group.warnings),
     };
     if !warnings.is_empty() {
         let findings = vec![heading(2, "findings"), Block::Findings(warnings, false)];

@@ -11,7 +11,6 @@ mod grouped;
 mod histogram;
 pub mod html;
 pub mod inspect;
-mod inspect_group;
 mod inspect_information;
 pub mod inspect_preview;
 mod inspect_values;

@@ -17,13 +17,13 @@ use crate::engine::progress::Progress;
 use crate::engine::transfer::Transfer;
 use crate::metadata::json::{Json, Number};
 use crate::operation::budget::Budget;
+use crate::operation::budget::comparing_bytes;
 use crate::operation::cf::CfDecoding;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::new_driver;
 use crate::operation::open::OpenedArray;
 use crate::operation::stored::side;
-use crate::operation::transcode::comparing_bytes;
 use crate::operation::validate_result::AgainstNode;
 
 /// The values of an array.

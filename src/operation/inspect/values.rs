@@ -79,7 +79,7 @@ impl Contents<'_> {
             request.first_fit(|target, fit| request.settle(target, &survey, fit))
         });
         let quantization = quantization.transpose()?;
-        let range = figures.as_ref().and_then(|figures| figures.range());
+        let range = figures.as_ref().and_then(super::stats::Figures::range);
         let own = if given.is_none() { bins(range.unwrap_or((0.0, 1.0))) } else { None };
         let second = (own, quantization.as_ref().map(|quantization| Measure::new(None, quantization)));
         let (own_counts, error) = match &second {

@@ -1,15 +1,17 @@
 //! The memory that a run needs, held against the budget.
 
-use crate::array::reader::PIECE;
+use crate::array::buffers::PIECE;
 use crate::array::stored::MOST_OPEN_SHARDS;
 use crate::array::stored::StoredArray;
 use crate::codec::Conversion;
 use crate::codec::sharding::IndexEntry;
 use crate::data_type::DataType;
 use crate::engine::job::ObjectJob;
+use crate::engine::pairs::Pairs;
 use crate::engine::route::Route;
 use crate::engine::transfer::Transfer;
-use crate::operation::budget::BASE_BYTES;
+use crate::operation::budget::{BASE_BYTES, Budget, comparing_bytes, shard_bytes};
+use crate::operation::error::OperationError;
 use crate::operation::quantize::quantization::Quantization;
 
 /// What an entry of an index without checksum takes: as it is listed, and encoded three times.
@@ -51,26 +53,6 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>) -
     BASE_BYTES.saturating_add(converting.max(first_pass))
 }
 
-/// What a thread needs to compare both sides of a transfer, beside blocks that it holds.
-pub(in crate::operation) fn comparing_bytes(transfer: &Transfer) -> u64 {
-    let Transfer { source, destination, origin, .. } = transfer;
-    let reading = if transfer.has_same_subchunks() {
-        source.subchunk_chain().reading_bytes(source.has_edges())
-    } else {
-        source.subchunk_chain().reading_bytes(false)
-    };
-    // Of the indexes of intermediate data single entries are read.
-    let indexes = shard_bytes(origin.is_none().then_some(source), destination);
-    let parts = [BASE_BYTES, reading, comparing_pieces(destination), indexes];
-    parts.into_iter().fold(0, u64::saturating_add)
-}
-
-/// What of it a subchunk takes: as it is read, as it should be, on its way there, and what is absent or cut of it.
-pub(super) fn comparing_pieces(destination: &StoredArray) -> u64 {
-    let chain = destination.subchunk_chain();
-    chain.reading_bytes(true).saturating_add(chain.decoded_bytes().saturating_mul(3))
-}
-
 /// What finding the range of a quantisation takes, and measuring its error.
 pub(super) fn first_pass_bytes(
     source: &StoredArray,
@@ -104,13 +86,6 @@ fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u
     conversion.buffer_bytes(has_edges).saturating_add(filled).saturating_add(cut)
 }
 
-/// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.
-pub(super) fn shard_bytes(source: Option<&StoredArray>, destination: &StoredArray) -> u64 {
-    let open =
-        source.map_or(0, |source| source.index_bytes().saturating_mul(source.num_open_shards(destination)));
-    open.saturating_add(destination.index_bytes())
-}
-
 /// The indices of as many shards as are ever kept open.
 pub(super) fn open_bytes(source: &StoredArray) -> u64 {
     source.index_bytes().saturating_mul(MOST_OPEN_SHARDS as u64)
@@ -122,4 +97,30 @@ pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
         Some(layout) => layout.subchunk.reading_bytes(has_edges).saturating_add(side.index_bytes()),
         None => side.chain.reading_bytes(has_edges),
     }
+}
+
+/// How both sides of a transfer are read within a budget; an error where it has no room for it.
+pub(super) fn compared_in(transfer: &Transfer, budget: Budget) -> Result<Pairs<'_>, OperationError> {
+    let worker = comparing_bytes(transfer);
+    Pairs::new(transfer, worker, budget.threads(), budget.bytes())
+        .map_err(|small| budget.too_small(small.least, &of_chunks(transfer.destination.subchunk_shape())))
+}
+
+/// What of a job is compared.
+pub(super) fn transfers(job: &ObjectJob) -> Vec<Transfer> {
+    match &job.route {
+        Route::VariableSize(_) => Vec::new(),
+        Route::Move(_) | Route::Rechunk(_) => vec![job.transfer.clone()],
+        Route::Staged(staged) => {
+            let origin = Some(job.transfer.source.clone());
+            let second = Transfer { source: staged.staging.clone(), origin, ..job.transfer.clone() };
+            vec![staged.first_transfer(&job.transfer), second]
+        }
+    }
+}
+
+/// The least bytes in which both sides of a transfer can be compared.
+pub(super) fn least_bytes(transfer: &Transfer) -> u64 {
+    let worker = comparing_bytes(transfer);
+    Pairs::new(transfer, worker, 1, 0).err().map_or(0, |small| small.least)
 }

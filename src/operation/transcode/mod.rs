@@ -10,6 +10,7 @@ mod destination;
 mod estimate;
 mod format;
 mod images;
+mod job;
 mod many_objects;
 mod only;
 mod outcome;
@@ -29,7 +30,6 @@ mod tree;
 mod verify;
 mod writing;
 
-pub(in crate::operation) use budget::comparing_bytes;
 pub(in crate::operation) use format::as_source::as_source;
 pub use pictures::comparisons;
 pub use run::{seal, transcode, transcode_sealed};

@@ -61,12 +61,11 @@ pub(super) fn array_result(
 ) -> NodeResult {
     let PlannedArray { path, plan, memory, .. } = array;
     let ran = done.is_some();
-    let (tally, bytes_written, verified, quality) = match done {
-        Some(Done { tally, verified, quality }) => (tally, Some(tally.bytes_written), verified, quality),
-        None => {
-            let (tally, bytes_written) = dry_tally(plan);
-            (tally, bytes_written, None, None)
-        }
+    let (tally, bytes_written, verified, quality) = if let Some(Done { tally, verified, quality }) = done {
+        (tally, Some(tally.bytes_written), verified, quality)
+    } else {
+        let (tally, bytes_written) = dry_tally(plan);
+        (tally, bytes_written, None, None)
     };
     warnings.extend(plan.warnings.iter().cloned());
     warnings.extend(clamped_warning(path, plan, &tally));

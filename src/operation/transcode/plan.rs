@@ -18,13 +18,14 @@ use serde::{Deserialize, Serialize};
 
 use self::described::Described;
 use self::keep_bits::BitRounding;
-use super::budget::{Memory, of_chunks, unit_bytes};
+use super::budget::{Memory, compared_in, least_bytes, of_chunks, transfers, unit_bytes};
 use super::format::consolidate::NodeDocuments;
-use super::verify::{compared_in, least_bytes, transfers};
+use crate::array::chunk_cache::ChunkCache;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
 use crate::diagnostic::Diagnostic;
+use crate::engine::driver::Driver;
 use crate::engine::job::Job;
 use crate::engine::plan::StagingShape;
 use crate::engine::route::Route;
@@ -34,7 +35,9 @@ use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::open::OpenedArray;
+use crate::operation::options::{ChangeOptions, RunOptions};
 use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::survey::Survey;
 use crate::operation::sample_result::CompressionResult;
 use crate::store::Node;
 
@@ -69,6 +72,33 @@ pub(super) struct Plan {
     pub described: Option<Described>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// Makes plans.
+#[derive(Debug)]
+pub(in crate::operation) struct Planner<'a> {
+    /// What was asked for.
+    pub options: &'a ChangeOptions,
+    /// The array by its path without the leading slash, where it is one of a hierarchy.
+    pub path_in_tree: Option<&'a str>,
+    /// What is known of it already.
+    pub settled: Option<&'a Settled>,
+    /// What its first pass found, where parts of another run made it.
+    pub surveyed: Option<&'a Survey>,
+    /// Its chunks that are there, where they were listed before.
+    pub listing: Option<&'a Listing>,
+    /// The variable that tells of a rounding by `--keep-bits`.
+    pub container: &'a str,
+    /// How the job runs.
+    pub run: &'a RunOptions,
+    /// Into how many parts the work can be cut at least, of a job in parts.
+    pub least_parts: u64,
+    /// What a run may use.
+    pub budget: Budget,
+    /// Who lists the chunks, and is told what stops a first pass.
+    pub driver: &'a Driver,
+    /// Where first passes keep chunks.
+    pub cache: &'a ChunkCache,
 }
 
 /// What a plan that was sealed says of an array, so that it is settled again without a pass over the data.

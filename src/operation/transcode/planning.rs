@@ -6,7 +6,7 @@ use super::budget::Memory;
 use super::compressor::placeholder;
 use super::destination::cannot_write;
 use super::plan::Plan;
-use super::plan::planner::Planner;
+use super::plan::Planner;
 use super::sample::Sampler;
 use super::selection::SourceArray;
 use crate::array::chunk_cache::ChunkCache;

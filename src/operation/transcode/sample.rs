@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::format::as_source::as_source;
-use super::plan::planner::Planner;
+use super::plan::Planner;
 use super::plan::{Blocks, Plan, Settled};
 use crate::array::ChunkSet;
 use crate::array::chunk_cache::ChunkCache;

@@ -12,17 +12,17 @@ mod comparison;
 mod variable_size;
 
 use self::variable_size::variable_size_values;
-use super::budget::{comparing_bytes, of_chunks};
+use super::budget::compared_in;
 use super::plan::Plan;
 use super::plan::lossy_filter;
 use crate::array::ChunkSet;
+use crate::array::buffers::PIECE;
 use crate::array::fault::{ChunkFault, Fault};
-use crate::array::reader::PIECE;
 use crate::codec::conversion::ValueChange;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::job::{Job, ObjectJob};
-use crate::engine::pairs::{Pair, Pairs};
+use crate::engine::pairs::Pair;
 use crate::engine::progress::Progress;
 use crate::engine::route::Route;
 use crate::engine::route::copy::{CopyJob, SideOfCopy};
@@ -291,30 +291,4 @@ fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Ve
         )
     });
     Verification { result, codes: comparison.codes(), warning }
-}
-
-/// How both sides of a transfer are read within a budget; an error where it has no room for it.
-pub(super) fn compared_in(transfer: &Transfer, budget: Budget) -> Result<Pairs<'_>, OperationError> {
-    let worker = comparing_bytes(transfer);
-    Pairs::new(transfer, worker, budget.threads(), budget.bytes())
-        .map_err(|small| budget.too_small(small.least, &of_chunks(transfer.destination.subchunk_shape())))
-}
-
-/// What of a job is compared.
-pub(super) fn transfers(job: &ObjectJob) -> Vec<Transfer> {
-    match &job.route {
-        Route::VariableSize(_) => Vec::new(),
-        Route::Move(_) | Route::Rechunk(_) => vec![job.transfer.clone()],
-        Route::Staged(staged) => {
-            let origin = Some(job.transfer.source.clone());
-            let second = Transfer { source: staged.staging.clone(), origin, ..job.transfer.clone() };
-            vec![staged.first_transfer(&job.transfer), second]
-        }
-    }
-}
-
-/// The least bytes in which both sides of a transfer can be compared.
-pub(super) fn least_bytes(transfer: &Transfer) -> u64 {
-    let worker = comparing_bytes(transfer);
-    Pairs::new(transfer, worker, 1, 0).err().map_or(0, |small| small.least)
 }

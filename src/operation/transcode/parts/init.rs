@@ -10,9 +10,9 @@ use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
+use crate::operation::transcode::job::JobPlan;
 use crate::operation::transcode::many_objects::many_objects;
 use crate::operation::transcode::planning::PlannedArray;
-use crate::operation::transcode::run::JobPlan;
 use crate::store::machine;
 
 /// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans

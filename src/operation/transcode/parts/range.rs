@@ -22,7 +22,7 @@ use crate::operation::options::TranscodeOptions;
 use crate::operation::quantize::first_pass::FirstPass;
 use crate::operation::quantize::request::Request;
 use crate::operation::quantize::survey::Survey;
-use crate::operation::transcode::run::JobPlan;
+use crate::operation::transcode::job::JobPlan;
 use crate::operation::transcode::tree::Source;
 use crate::store::Node;
 
@@ -45,12 +45,11 @@ pub(super) fn look(
         let units = units_between(bounds, number);
         let (Some(quantize), false) = (&array.change.quantize, units.is_empty()) else { continue };
         let (opened, metadata) = (&array.opened, &array.opened.metadata);
-        let all = match &array.present {
-            Some(present) => present.clone(),
-            None => {
-                let listing = listing::list_with_sizes(&opened.node, metadata, &driver);
-                listing.map_err(|error| OperationError::cannot_list(&opened.store, error))?.present
-            }
+        let all = if let Some(present) = &array.present {
+            present.clone()
+        } else {
+            let listing = listing::list_with_sizes(&opened.node, metadata, &driver);
+            listing.map_err(|error| OperationError::cannot_list(&opened.store, error))?.present
         };
         let end = units.end.min(metadata.num_chunks());
         let part = all.common(&ChunkSet::of_range(units.start.min(end)..end));

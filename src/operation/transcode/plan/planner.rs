@@ -7,63 +7,31 @@ use super::check::check;
 use super::described::Described;
 use super::keep_bits::{self, Chunks};
 use super::work::Choice;
-use super::{Plan, Settled};
+use super::{Plan, Planner};
 use super::{lossy_filter, reader_support, regrid, unpack};
-use crate::array::chunk_cache::{ArrayCache, ChunkCache};
+use crate::array::chunk_cache::ArrayCache;
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
 use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::driver::Driver;
 use crate::engine::job::{Job, ObjectJob};
 use crate::engine::listing;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
-use crate::operation::budget::Budget;
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{Draft, Planned, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{
-    ChangeOptions, Compression, KeepBits, QuantizeForm, QuantizeOptions, RunOptions,
-};
+use crate::operation::options::{Compression, KeepBits, QuantizeForm, QuantizeOptions};
 use crate::operation::quantize::first_pass::FirstPass;
 use crate::operation::quantize::masking::{changed_masks, mask_by_nan};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::{Request, refuse_packed};
-use crate::operation::quantize::survey::Survey;
 use crate::operation::storage::{dangling_links, not_keys};
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
 use crate::store::Node;
-
-/// Makes plans.
-#[derive(Debug)]
-pub(in crate::operation) struct Planner<'a> {
-    /// What was asked for.
-    pub options: &'a ChangeOptions,
-    /// The array by its path without the leading slash, where it is one of a hierarchy.
-    pub path_in_tree: Option<&'a str>,
-    /// What is known of it already.
-    pub settled: Option<&'a Settled>,
-    /// What its first pass found, where parts of another run made it.
-    pub surveyed: Option<&'a Survey>,
-    /// Its chunks that are there, where they were listed before.
-    pub listing: Option<&'a Listing>,
-    /// The variable that tells of a rounding by `--keep-bits`.
-    pub container: &'a str,
-    /// How the job runs.
-    pub run: &'a RunOptions,
-    /// Into how many parts the work can be cut at least, of a job in parts.
-    pub least_parts: u64,
-    /// What a run may use.
-    pub budget: Budget,
-    /// Who lists the chunks, and is told what stops a first pass.
-    pub driver: &'a Driver,
-    /// Where first passes keep chunks.
-    pub cache: &'a ChunkCache,
-}
 
 /// Bytes that a store reads ahead, beside those of the work.
 pub(in crate::operation::transcode) fn ahead_bytes(source: &Node) -> u64 {

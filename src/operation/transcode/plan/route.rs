@@ -16,11 +16,9 @@ use crate::engine::route::Route;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
 use crate::engine::route::staged::{Staged, folder, folder_inside};
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, VariableSize};
-use crate::operation::budget::BASE_BYTES;
+use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
 use crate::operation::error::OperationError;
-use crate::operation::transcode::budget::{
-    ENTRY_BYTES, comparing_pieces, of_chunks, open_bytes, shard_bytes,
-};
+use crate::operation::transcode::budget::{ENTRY_BYTES, of_chunks, open_bytes};
 use crate::operation::transcode_result::RouteName;
 
 /// What a subchunk of a block takes beside its elements.

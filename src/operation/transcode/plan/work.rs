@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::Blocks;
 use super::change::Changed;
 use super::keep_bits::rounding_first;
 use super::lossy_filter::kept;
-use super::planner::Planner;
 use super::staging::misfit;
+use super::{Blocks, Planner};
 use crate::array::ChunkSet;
 use crate::array::stored::{Missing, StoredArray};
 use crate::codec::conversion::{ValueChange, depends_on_one_element};
@@ -22,9 +21,8 @@ use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::stored::{opaque_array, side};
-use crate::operation::transcode::budget::first_pass_bytes;
+use crate::operation::transcode::budget::{first_pass_bytes, least_bytes};
 use crate::operation::transcode::format::version_2;
-use crate::operation::transcode::verify::least_bytes;
 use crate::store::Node;
 
 /// What work depends on: the two arrays that it lies between, and what happens to the values.

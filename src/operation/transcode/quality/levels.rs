@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::geometry::{BAND, Geometry};
-use super::pieces::{NumberBuffers, Pieces};
 use crate::codec::region::as_index;
 use crate::grid::{ravel, unravel};
 use crate::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity};
@@ -21,20 +20,20 @@ pub(super) struct Levels<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct LevelBand {
     /// The level, in C order.
-    level: usize,
+    pub level: usize,
     /// The range of its values, of both sides.
-    range: LevelRange,
+    pub range: LevelRange,
     /// Its first piece, and its place among the levels that begin there.
-    first_piece: u64,
-    place: u64,
+    pub first_piece: u64,
+    pub place: u64,
     /// The rows in the middle of the windows.
-    middles: Range<u64>,
+    pub middles: Range<u64>,
 }
 
 /// What a thread keeps from band to band.
 #[derive(Debug, Default)]
 pub(super) struct LevelBuffers {
-    band: Band,
+    pub band: Band,
 }
 
 impl<'a> Levels<'a> {
@@ -135,39 +134,6 @@ pub(super) fn bands(
 fn compared_rows(geometry: &Geometry, first_row: u64) -> u64 {
     let (rows, _, piece_rows) = geometry.level().unwrap_or((0, 0, 1));
     (first_row + geometry.overlap() * piece_rows).min(rows) - RADIUS as u64
-}
-
-/// SSIM of the windows of a band, of pieces the first of which has the number `first`.
-pub(super) fn compare(
-    pieces: &Pieces<'_>,
-    band: &LevelBand,
-    (first, kept): (u64, &[[&[u8]; 2]]),
-    (buffers, numbers): (&mut LevelBuffers, &mut NumberBuffers),
-) -> Similarity {
-    let geometry = pieces.geometry;
-    let Some((_, width, piece_rows)) = geometry.level() else { return Similarity::default() };
-    buffers.band.begin(as_index(width));
-    let radius = RADIUS as u64;
-    let (mut row, end) = (band.middles.start - radius, band.middles.end + radius);
-    while row < end {
-        let number = row / piece_rows;
-        let index = band.first_piece + number;
-        let until = end.min((number + 1) * piece_rows);
-        let shape = geometry.region(index).shape;
-        let own_rows = shape[shape.len() - 2];
-        let element = |row: u64| as_index((band.place * own_rows + row - number * piece_rows) * width);
-        let own = element(row)..element(until);
-        match index.checked_sub(first).and_then(|place| kept.get(as_index(place))) {
-            Some(piece) if !piece[0].is_empty() => {
-                pieces.each_stretch(*piece, own, numbers, |x, y| {
-                    buffers.band.append(&pieces.similarity, x, y, band.range);
-                });
-            }
-            _ => buffers.band.append_gap(own.len()),
-        }
-        row = until;
-    }
-    pieces.similarity.run(&buffers.band)
 }
 
 /// The lengths of the dimensions before the last two.

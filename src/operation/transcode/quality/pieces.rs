@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Tallies;
 use super::geometry::Geometry;
-use super::levels::{LevelBand, LevelBuffers, Levels, bands, compare};
+use super::levels::{LevelBand, LevelBuffers, Levels, bands};
 use super::values::{ValueBuffers, Values};
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
@@ -14,7 +14,7 @@ use crate::engine::driver::Driver;
 use crate::engine::pairs::{Pair, Pairs};
 use crate::engine::progress::Progress;
 use crate::kernel::quality::distribution::Request;
-use crate::kernel::quality::similarity::{Similarity, SimilarityScan};
+use crate::kernel::quality::similarity::{RADIUS, Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::transcode::verify::{Compared, Comparison, Scratch};
 
@@ -256,4 +256,37 @@ impl Pieces<'_> {
         let size: usize = self.fills.iter().map(Vec::len).sum();
         self.progress.advance(piece.num_elements().saturating_mul(size as u64));
     }
+}
+
+/// SSIM of the windows of a band, of pieces the first of which has the number `first`.
+fn compare(
+    pieces: &Pieces<'_>,
+    band: &LevelBand,
+    (first, kept): (u64, &[[&[u8]; 2]]),
+    (buffers, numbers): (&mut LevelBuffers, &mut NumberBuffers),
+) -> Similarity {
+    let geometry = pieces.geometry;
+    let Some((_, width, piece_rows)) = geometry.level() else { return Similarity::default() };
+    buffers.band.begin(as_index(width));
+    let radius = RADIUS as u64;
+    let (mut row, end) = (band.middles.start - radius, band.middles.end + radius);
+    while row < end {
+        let number = row / piece_rows;
+        let index = band.first_piece + number;
+        let until = end.min((number + 1) * piece_rows);
+        let shape = geometry.region(index).shape;
+        let own_rows = shape[shape.len() - 2];
+        let element = |row: u64| as_index((band.place * own_rows + row - number * piece_rows) * width);
+        let own = element(row)..element(until);
+        match index.checked_sub(first).and_then(|place| kept.get(as_index(place))) {
+            Some(piece) if !piece[0].is_empty() => {
+                pieces.each_stretch(*piece, own, numbers, |x, y| {
+                    buffers.band.append(&pieces.similarity, x, y, band.range);
+                });
+            }
+            _ => buffers.band.append_gap(own.len()),
+        }
+        row = until;
+    }
+    pieces.similarity.run(&buffers.band)
 }

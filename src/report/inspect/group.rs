@@ -1,12 +1,12 @@
 //! `inspect` of a group: its members as a tree, a row each.
 
-use super::block::{Block, Report, heading};
-use super::inspect::{kind, named, title};
-use super::inspect_values;
-use super::quantity::{self, bytes, count, counted};
-use super::table::Table;
+use super::{kind, named, title};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult};
+use crate::report::block::{Block, Report, heading};
+use crate::report::inspect_values;
+use crate::report::quantity::{self, bytes, count, counted};
+use crate::report::table::Table;
 
 /// Nodes that have a row on a page; of more, the sums are said.
 const MOST_NODES: usize = 2000;
