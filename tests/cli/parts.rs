@@ -367,6 +367,26 @@ fn part_of_the_range_pass_tells_what_it_read() {
 }
 
 #[test]
+fn fill_value_is_held_against_the_codes_when_their_range_is_known() {
+    let test = CliTest::new();
+    test.write(
+        "a/zarr.json",
+        r#"{"zarr_format":3,"node_type":"array","shape":[255],"data_type":"float32",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[51]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":"NaN",
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#,
+    );
+    for chunk in 0..5_u16 {
+        let values = (chunk * 51..).take(51).flat_map(|value| f32::from(value).to_le_bytes());
+        test.write(&format!("a/c/{chunk}"), values.collect::<Vec<u8>>());
+    }
+    try_job(&test, 0, &["--quantize", "uint8", "--fill-value", "0"]);
+    init(&test, &["--quantize", "uint8", "--fill-value", "0.3"], "1", "b");
+    part(&test, "b", 0).succeeds();
+    part(&test, "b", 0).fails(1, &["the fill value 0.3 does not survive", "ZC237"]);
+}
+
+#[test]
 fn what_is_no_job_or_no_part_of_it_is_refused() {
     let test = CliTest::new();
     field(&test, "a");

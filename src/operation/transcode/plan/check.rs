@@ -18,9 +18,11 @@ const ABOUT_NAMES: [Code; 5] = [
     code::DATA_TYPE_UNSUPPORTED,
 ];
 
-/// Proves the draft: the document, the chain, the fill value through it.
+/// Proves the draft: the document, the chain, the fill value through it. While the range of the codes `is_open`, nobody can
+/// tell whether the fill value survives.
 pub(super) fn check(
     options: &ChangeOptions,
+    is_open: bool,
     draft: &mut Draft,
     source: &OpenedArray,
     warnings: &mut Vec<Diagnostic>,
@@ -34,7 +36,10 @@ pub(super) fn check(
             pipeline: source.pipeline.clone(),
         });
     }
-    let (metadata, pipeline, found) = build(draft, store)?;
+    let (metadata, pipeline, mut found) = build(draft, store)?;
+    if is_open {
+        found.retain(|found| !is_of_fill(found));
+    }
     let profile = match (options.no_fill_check, draft.new_chain) {
         (true, _) => Profile::WriteAnyFillValue,
         (false, true) => Profile::Write,
@@ -96,6 +101,10 @@ fn explicit(
     Ok(Some((metadata, pipeline)))
 }
 
+fn is_of_fill(found: &Diagnostic) -> bool {
+    found.is(code::SCALE_OFFSET_FILL_VALUE_LOST) || found.is(code::CAST_VALUE_FILL_VALUE_LOST)
+}
+
 /// What is said of errors in what would be written: the option that brought them in, where one did.
 fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> String {
     let at = |part: &str| {
@@ -104,10 +113,7 @@ fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> Strin
         };
         errors.iter().any(is_there)
     };
-    let of_fill = |error: &Diagnostic| {
-        error.is(code::SCALE_OFFSET_FILL_VALUE_LOST) || error.is(code::CAST_VALUE_FILL_VALUE_LOST)
-    };
-    let is_of_fill = at("/fill_value") || errors.iter().all(of_fill);
+    let is_of_fill = at("/fill_value") || errors.iter().all(is_of_fill);
     let is_of_chain = at("/codecs");
     let candidates = [
         ("--fill-value", options.fill_value.is_some() && is_of_fill),

@@ -179,7 +179,8 @@ impl Planner<'_> {
     ) -> Result<Plan, OperationError> {
         let mut warnings = known_warnings(&source, &listing);
         let (mut draft, changed) = self.draft(&source, quantization, &mut warnings)?;
-        let destination = check(self.options, &mut draft, &source, &mut warnings)?;
+        let is_open = changed.quantization.as_ref().is_some_and(|quantization| quantization.is_open);
+        let destination = check(self.options, is_open, &mut draft, &source, &mut warnings)?;
         if let Some(quantization) = &changed.quantization {
             // Of a type that may not be taken nothing is said.
             warnings.retain(|known| quantization.is_target_settled || !known.is(code::CAST_VALUE_LOSSY));
