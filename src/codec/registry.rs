@@ -1,7 +1,7 @@
 //! The one list of codecs, a row each: the name, how v2 has it, what it turns into what, whether the core specification or
 //! the zarr-extensions registry has the name (the registry's `codecs` folder as of 2026-07-14), and whether this program
-//! decodes it. What the program knows beside comes from a file in `kinds`. The array->bytes codecs `sharding_indexed` and
-//! `n5_default` have none: they hold chains, and stand above them, with the pipelines.
+//! decodes it. The rest comes from a file in `kinds`. Only `sharding_indexed` has none: it holds chains, and stands with
+//! the pipelines.
 //!
 //! The names of numcodecs are those that zarr-python writes; no registry has them.
 

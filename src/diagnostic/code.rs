@@ -143,8 +143,6 @@ codes! {
     ZC241 SHARDING_SHAPE Error;
     /// The index codecs are not of fixed size, or not valid for the index.
     ZC242 SHARDING_INDEX_CODECS Error;
-    /// The codecs of `n5_default` are not those that N5 has.
-    ZC251 N5_CODECS Error;
     /// The fill value was moved to the nearest value that quantisation brings back.
     ZC302 QUANTIZE_FILL_VALUE_MOVED Warning;
     /// Values outside the range were clamped, or wrapped.

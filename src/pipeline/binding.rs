@@ -1,6 +1,6 @@
 //! One codec of a chain bound to the chunk that reaches it.
 
-use super::{BoundConfiguration, BytesSize, CodecKind, Representation, n5_default, sharding_indexed};
+use super::{BoundConfiguration, BytesSize, CodecKind, Representation, sharding_indexed};
 use crate::codec::kinds::BytesCodec;
 use crate::codec::kinds::array::{BoundArray, keep};
 use crate::codec::registry::{self, Entry};
@@ -21,9 +21,8 @@ pub(super) fn bind(
     }
     let array = before.and_then(Representation::array);
     let (configuration, output) = match (codec.name.as_str(), entry.and_then(|entry| entry.array)) {
-        // These hold chains of codecs, which only a pipeline can follow.
+        // It holds chains of codecs, which only a pipeline can follow.
         ("sharding_indexed", _) => sharding_indexed::bind(codec, array, diagnostics),
-        ("n5_default", _) => (BoundConfiguration::Other, n5_default::bind(codec, array, diagnostics)),
         (_, Some(kind)) => {
             let BoundArray { codec, output } = (kind.bind)(codec, array, diagnostics);
             (codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), output)

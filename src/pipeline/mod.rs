@@ -5,7 +5,6 @@
 
 mod binding;
 mod checksum;
-mod n5_default;
 mod sharding_indexed;
 
 pub use crate::codec::kinds::{ArrayRepresentation, BytesSize, Representation};
