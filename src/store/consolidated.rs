@@ -1,12 +1,11 @@
 //! A store of which the documents are known already, from copies in one place: consolidated metadata.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::entry::EntryKind;
 use super::sorted_keys::{SortedKeys, is_below};
-use super::{Depth, Entry, Key, Node, ObjectReader, Part, Store, StoreError};
+use super::{Depth, Key, Node, ObjectReader, Part, Result, Store, Visit};
 
 /// What of the copies counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +69,7 @@ impl Store for ConsolidatedView {
         Some(&*self.inner)
     }
 
-    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         match self.document(key) {
             Some(document) if part == Part::Whole && document.len() as u64 <= most => {
                 into.clone_from(document);
@@ -82,27 +81,22 @@ impl Store for ConsolidatedView {
         }
     }
 
-    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         if self.document(key).is_none() && self.is_beside(key) {
             return Ok(None);
         }
         self.inner.open(key, most)
     }
 
-    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
         self.inner.size(key)
     }
 
-    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         self.inner.kind(key)
     }
 
-    fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         if depth == Depth::All || !self.tells(below) {
             return self.inner.list(below, depth, each);
         }

@@ -1,6 +1,6 @@
 //! Where a hierarchy is written until it is whole, and how it takes its place.
 
-use super::{EntryKind, Key, Node, StoreError};
+use super::{EntryKind, Key, Node, Result, StoreError};
 
 /// The folder in a node in which a run keeps what it needs to go on. It is removed at the end.
 pub const RUN_FOLDER: Key<'static> = Key::known(".zarrcast");
@@ -67,7 +67,7 @@ impl Destination {
     }
 
     /// Whether what was written beside the place has taken it: then the run has but to clear what it needed.
-    pub fn has_taken_place(&self) -> Result<bool, StoreError> {
+    pub fn has_taken_place(&self) -> Result<bool> {
         let Destination::Beside { run, data, place } = self else { return Ok(false) };
         let is_marked = |node: &Node| Ok::<_, StoreError>(node.kind_of(MARK)?.is_some());
         Ok(run.kind_of(JOURNAL.as_str())?.is_some() && is_marked(place)? && !is_marked(data)?)
@@ -83,7 +83,7 @@ impl Destination {
     }
 
     /// Gives the old one its place back, where a run ended after it had moved it away.
-    pub fn restore(&self) -> Result<(), StoreError> {
+    pub fn restore(&self) -> Result<()> {
         let Destination::Beside { run, place, .. } = self else { return Ok(()) };
         let old = run.child(OLD)?;
         if old.exists()? && !place.exists()? {
@@ -93,7 +93,7 @@ impl Destination {
     }
 
     /// Makes what is written beside the place anew, in the folder of a run that is locked.
-    pub fn begin(&self) -> Result<(), StoreError> {
+    pub fn begin(&self) -> Result<()> {
         let Destination::Beside { run, data, place } = self else { return Ok(()) };
         run.remove_entries_but(JOURNAL.as_str())?;
         data.create_root()?;
@@ -106,7 +106,7 @@ impl Destination {
     }
 
     /// Gives what is whole its place, where nothing is unless it `replaces` that. The old one keeps its place until then.
-    pub fn take_place(&self, replaces: bool) -> Result<(), StoreError> {
+    pub fn take_place(&self, replaces: bool) -> Result<()> {
         let Destination::Beside { run, data, place } = self else { return Ok(()) };
         // What came to stand there meanwhile is nobody's to replace.
         if !replaces || !place.exists()? {
@@ -125,7 +125,7 @@ impl Destination {
     }
 
     /// Removes what the run needed, and the old one: what tells that it is not over goes last.
-    pub fn clear(&self) -> Result<(), StoreError> {
+    pub fn clear(&self) -> Result<()> {
         if let Destination::Beside { run, .. } = self {
             run.remove_with_last(JOURNAL.as_str())?;
         }
@@ -133,7 +133,7 @@ impl Destination {
     }
 
     /// Removes all that was written.
-    pub fn remove(&self) -> Result<(), StoreError> {
+    pub fn remove(&self) -> Result<()> {
         match self {
             Destination::InPlace(place) => place.remove_root(),
             Destination::Beside { run, .. } => run.remove_with_last(JOURNAL.as_str()),
@@ -146,7 +146,7 @@ pub const PLAN: &str = "plan.json";
 
 /// Removes the folder of a run in a node, the plan of one in parts last: as long as that is there it is known what is left
 /// to do.
-pub fn clear_run_folder(node: &Node) -> Result<(), StoreError> {
+pub fn clear_run_folder(node: &Node) -> Result<()> {
     node.below(&RUN_FOLDER).remove_with_last(PLAN)
 }
 

@@ -1,5 +1,7 @@
 //! What goes wrong in a store.
 
+use super::Result;
+
 /// A store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -95,11 +97,7 @@ impl StoreError {
     }
 
     /// An error where an object of `found` bytes, or what is wanted of one, has more than `bound`.
-    pub(super) fn check_size(
-        found: u64,
-        bound: u64,
-        object: impl FnOnce() -> String,
-    ) -> Result<(), StoreError> {
+    pub(super) fn check_size(found: u64, bound: u64, object: impl FnOnce() -> String) -> Result<()> {
         if found <= bound { Ok(()) } else { Err(StoreError::TooLarge { object: object(), found, bound }) }
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::StoreError;
+use super::{Result, StoreError};
 
 /// The most bytes of a key: what a path of a file may have on Linux.
 pub const MAX_KEY_BYTES: usize = 4096;
@@ -20,7 +20,7 @@ impl<'a> Key<'a> {
     pub const ROOT: Key<'static> = Key(Cow::Borrowed(""));
 
     /// A key that is not the store itself.
-    pub fn new(text: &'a str) -> Result<Self, StoreError> {
+    pub fn new(text: &'a str) -> Result<Self> {
         if is_inside(text) { Ok(Key(Cow::Borrowed(text))) } else { Err(outside(text)) }
     }
 
@@ -30,7 +30,7 @@ impl<'a> Key<'a> {
     }
 
     /// The key of `text` below this one.
-    pub fn join<'t>(&self, text: &'t str) -> Result<Key<'t>, StoreError> {
+    pub fn join<'t>(&self, text: &'t str) -> Result<Key<'t>> {
         if self.is_root() {
             return Key::new(text);
         }

@@ -11,7 +11,7 @@ use super::file;
 #[cfg(feature = "remote")]
 use super::remote::{self, Address};
 use super::zip::node_of_file;
-use super::{Key, Node, ReferenceStore, RemoteOptions, Store, StoreError};
+use super::{Key, Node, ReferenceStore, RemoteOptions, Result, Store};
 #[cfg(feature = "remote")]
 use text::remote_address;
 pub(crate) use text::without_secrets;
@@ -192,7 +192,7 @@ impl Location {
     }
 
     /// The location of a node below it.
-    pub fn child(&self, path: &str) -> Result<Self, StoreError> {
+    pub fn child(&self, path: &str) -> Result<Self> {
         let target = Target::Open(self.node().child(path)?);
         Ok(Location { text: self.text.join(path), target, ..Location::default() })
     }

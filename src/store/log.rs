@@ -2,33 +2,33 @@
 
 use std::fmt::Debug;
 
-use super::StoreError;
+use super::Result;
 
 /// A log that is open. It is unlocked when it is dropped, or its process ends.
 pub trait Log: Debug + Send + Sync {
     /// Locks it, unless another process has, or had until now and has removed it.
-    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock, StoreError>;
+    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock>;
 
     /// Whether the lock was lost: another process has it by now, and what lies there is that one's; or it was removed.
     fn is_lost(&self) -> bool;
 
     /// Whether it is this process's still, for certain: the store is asked.
-    fn confirm(&mut self) -> Result<bool, StoreError> {
+    fn confirm(&mut self) -> Result<bool> {
         Ok(!self.is_lost())
     }
 
     /// All of it, if that is at most `max_bytes`.
-    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError>;
+    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>>;
 
     /// Cuts it to its first `length` bytes; what is appended follows them, and nothing of what others append, who may have it
     /// open where nothing keeps them out.
-    fn cut(&mut self, length: u64) -> Result<(), StoreError>;
+    fn cut(&mut self, length: u64) -> Result<()>;
 
     /// Appends whole lines.
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
+    fn append(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// Makes it durable.
-    fn sync(&mut self) -> Result<(), StoreError>;
+    fn sync(&mut self) -> Result<()>;
 }
 
 /// A log that keeps nothing: what lies in memory ends with its process.
@@ -36,7 +36,7 @@ pub trait Log: Debug + Send + Sync {
 pub(super) struct NoLog;
 
 impl Log for NoLog {
-    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock, StoreError> {
+    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock> {
         Ok(Lock::Held)
     }
 
@@ -44,19 +44,19 @@ impl Log for NoLog {
         false
     }
 
-    fn read(&mut self, _max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+    fn read(&mut self, _max_bytes: u64) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    fn cut(&mut self, _length: u64) -> Result<(), StoreError> {
+    fn cut(&mut self, _length: u64) -> Result<()> {
         Ok(())
     }
 
-    fn append(&mut self, _bytes: &[u8]) -> Result<(), StoreError> {
+    fn append(&mut self, _bytes: &[u8]) -> Result<()> {
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), StoreError> {
+    fn sync(&mut self) -> Result<()> {
         Ok(())
     }
 }

@@ -1,7 +1,6 @@
 //! A store in memory, for tests and for programs whose arrays never see a disk.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use super::entry::EntryKind;
@@ -10,8 +9,8 @@ use super::node::object_name;
 use super::object::{ReadObject, WriteObject, part};
 use super::sorted_keys::{SortedKeys, remove_from};
 use super::{
-    Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Store, StoreError, Tree, check_absent, held,
-    write_at_start,
+    Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Result, Store, StoreError, Tree, Visit,
+    check_absent, held, write_at_start,
 };
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
@@ -37,7 +36,7 @@ impl Store for MemoryStore {
         &self.name
     }
 
-    fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>> {
         if let Some(object) = self.object(key) {
             return Ok(Some(Box::new(MemoryReader { bytes: object, name: self.shown(key) })));
         }
@@ -47,27 +46,22 @@ impl Store for MemoryStore {
         }
     }
 
-    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
         Ok(self.object(key).map(|object| object.len() as u64))
     }
 
-    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         Ok(held(&self.objects).kind(key))
     }
 
-    fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         // Not while the store is locked: `each` may use it.
         let entries = held(&self.objects).entries(below, depth);
         let _ = entries.iter().try_for_each(|(name, kind)| each(Entry::new(name, *kind)));
         Ok(())
     }
 
-    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
+    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool> {
         let mut objects = held(&self.objects);
         if how == Put::New && objects.contains_key(key.as_str()) {
             return Ok(false);
@@ -76,16 +70,16 @@ impl Store for MemoryStore {
         Ok(true)
     }
 
-    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter> {
         let key = key.clone().into_owned();
         Ok(Box::new(MemoryWriter { store: self.clone(), key, bytes: Vec::new() }))
     }
 
-    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
+    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool> {
         Ok(remove_from(&mut held(&self.objects), key, what))
     }
 
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+    fn create_folder(&self, key: &Key<'_>) -> Result<()> {
         check_absent(self, key)
     }
 
@@ -95,7 +89,7 @@ impl Store for MemoryStore {
     }
 
     /// For what writes into memory by a journal, as samples do.
-    fn begin_log(&self, _key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+    fn begin_log(&self, _key: &Key<'_>) -> Result<Box<dyn Log>> {
         Ok(Box::new(NoLog))
     }
 }
@@ -113,7 +107,7 @@ impl ReadObject for MemoryReader {
         self.bytes.len() as u64
     }
 
-    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         let short = || StoreError::too_short(self.name.clone(), self.length(), (offset, length));
         let part = part(&self.bytes, offset, length).ok_or_else(short)?;
         bytes.clear();
@@ -130,17 +124,17 @@ struct MemoryWriter {
 }
 
 impl WriteObject for MemoryWriter {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
         write_at_start(&mut self.bytes, bytes);
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(self: Box<Self>) -> Result<()> {
         self.store.put(&self.key, &self.bytes, Put::Plain).map(drop)
     }
 }

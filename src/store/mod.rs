@@ -47,6 +47,12 @@ pub use references::ReferenceStore;
 pub use remote_options::RemoteOptions;
 pub use zip::ZipStore;
 
+/// What a call to a store gives, or why it failed.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// Takes what a listing finds, until it breaks off.
+pub type Visit<'v> = dyn FnMut(Entry<'_>) -> ControlFlow<()> + 'v;
+
 /// Objects by key. Calls block; any thread may make them.
 ///
 /// A store that only reads has nothing to do for what writes and removes: without more said, that is refused. One that is
@@ -75,7 +81,7 @@ pub trait Store: Debug + Send + Sync {
 
     /// Reads an object, or a part of it, into `into` (replaced); false where it is absent. More than `most` bytes are
     /// an error, found before they are read.
-    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         // What is read replaces what `into` held: clearing it first would fill it with zeros for nothing.
         let Some(reader) = self.open(key, most)? else {
             into.clear();
@@ -88,13 +94,13 @@ pub trait Store: Debug + Send + Sync {
 
     /// Opens an object that is read in many parts; `None` where it is absent. It should hold at most `most` bytes: where only
     /// reading it tells how many there are, no more is read.
-    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError>;
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>>;
 
     /// The size of an object in bytes; `None` where it is absent.
-    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError>;
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>>;
 
     /// The sizes of some objects of one folder, by their names in it, one after the other; absent ones have none.
-    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
         match self.inner() {
             Some(inner) => inner.sizes(folder, names),
             None => names.iter().map(|name| self.size(&folder.join(name)?)).collect(),
@@ -102,16 +108,11 @@ pub trait Store: Debug + Send + Sync {
     }
 
     /// What stands at a key, links not followed.
-    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError>;
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>>;
 
     /// Gives what lies below a key to `each` as it is found, until that breaks off. No link is followed; where nothing is,
     /// nothing is found.
-    fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError>;
+    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()>;
 
     /// How far ahead it wants to be told what will be read; `None` where that is of no use to it: then it is not asked for.
     fn prefetch_limit(&self) -> Option<PrefetchLimit> {
@@ -123,12 +124,12 @@ pub trait Store: Debug + Send + Sync {
     fn prefetch(&self, _soon: &[(Key<'_>, Part)]) {}
 
     /// Writes a whole object; false where it was to be new, and another stands there.
-    fn put(&self, key: &Key<'_>, _bytes: &[u8], _how: Put) -> Result<bool, StoreError> {
+    fn put(&self, key: &Key<'_>, _bytes: &[u8], _how: Put) -> Result<bool> {
         Err(StoreError::unsupported("write", self.shown(key)))
     }
 
     /// Begins an object that is written in order.
-    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter> {
         Err(StoreError::unsupported("create", self.shown(key)))
     }
 
@@ -139,12 +140,12 @@ pub trait Store: Debug + Send + Sync {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<u64>, StoreError> {
+    ) -> Result<Option<u64>> {
         copy_in_pieces(self, source, (from, to), most)
     }
 
     /// Removes what stands at a key; false where it is known that nothing did. Links are not followed.
-    fn remove(&self, key: &Key<'_>, _what: Tree<'_>) -> Result<bool, StoreError> {
+    fn remove(&self, key: &Key<'_>, _what: Tree<'_>) -> Result<bool> {
         match self.kind(key)? {
             Some(_) => Err(StoreError::unsupported("remove", self.shown(key))),
             None => Ok(false),
@@ -152,12 +153,12 @@ pub trait Store: Debug + Send + Sync {
     }
 
     /// Makes all that was written below a key durable.
-    fn sync(&self, _below: &Key<'_>) -> Result<(), StoreError> {
+    fn sync(&self, _below: &Key<'_>) -> Result<()> {
         Ok(())
     }
 
     /// Makes a folder, and those above it where they are missing; an error where something stands there.
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+    fn create_folder(&self, key: &Key<'_>) -> Result<()> {
         Err(StoreError::unsupported("create", self.shown(key)))
     }
 
@@ -171,24 +172,24 @@ pub trait Store: Debug + Send + Sync {
 
     /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into. A link is not
     /// followed.
-    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>> {
         Err(StoreError::unsupported("create", self.shown(key)))
     }
 
     /// Where a hierarchy is written that is to lie below a key, and may replace what is there. What is written to it and
     /// removed from it is so through no link. Nothing is touched.
-    fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination, StoreError> {
+    fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
         Err(StoreError::unsupported("write", self.shown(below)))
     }
 
     /// Moves what stands at a key to a local path where nothing is, or exchanges it for what is there; false where it cannot
     /// do that at once. What names there are is durable then.
-    fn rename(&self, from: &Key<'_>, _to: &Path, _exchanges: bool) -> Result<bool, StoreError> {
+    fn rename(&self, from: &Key<'_>, _to: &Path, _exchanges: bool) -> Result<bool> {
         Err(StoreError::unsupported("rename", self.shown(from)))
     }
 
     /// How much can be written below a key.
-    fn room(&self, _below: &Key<'_>) -> Result<Room, StoreError> {
+    fn room(&self, _below: &Key<'_>) -> Result<Room> {
         Ok(Room { blocks: u64::MAX, block_bytes: 1, files: u64::MAX })
     }
 
@@ -203,7 +204,7 @@ pub trait Store: Debug + Send + Sync {
     }
 
     /// The objects elsewhere that its own are read from: what a reference file points at.
-    fn targets(&self) -> Result<Vec<Node>, StoreError> {
+    fn targets(&self) -> Result<Vec<Node>> {
         self.inner().map_or_else(|| Ok(Vec::new()), Store::targets)
     }
 
@@ -321,7 +322,7 @@ impl Part {
     }
 
     /// The same of an object of this name that must have all of it, and at most `most` bytes of which are wanted.
-    fn of(self, object_bytes: u64, most: u64, name: impl Fn() -> String) -> Result<(u64, u64), StoreError> {
+    fn of(self, object_bytes: u64, most: u64, name: impl Fn() -> String) -> Result<(u64, u64)> {
         let (offset, length) = self.within(object_bytes);
         StoreError::check_size(length, most, &name)?;
         if offset.checked_add(length).is_none_or(|end| end > object_bytes) {
@@ -382,7 +383,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What making a folder is to a store that has none but the beginning of keys: an error where something stands there.
-fn check_absent(store: &dyn Store, key: &Key<'_>) -> Result<(), StoreError> {
+fn check_absent(store: &dyn Store, key: &Key<'_>) -> Result<()> {
     if store.kind(key)?.is_none() {
         return Ok(());
     }
@@ -408,7 +409,7 @@ fn copy_in_pieces<S: Store + ?Sized>(
     source: &dyn Store,
     (from, to): (&Key<'_>, &Key<'_>),
     most: u64,
-) -> Result<Option<u64>, StoreError> {
+) -> Result<Option<u64>> {
     if source.abilities().is_remote && most <= MOST_AT_ONCE {
         let mut bytes = Vec::new();
         if !source.read(from, Part::Whole, most, &mut bytes)? {

@@ -8,7 +8,7 @@ use super::entry::{EntryKind, FolderListing, LinkTarget};
 use super::local;
 use super::{
     Abilities, Depth, Destination, Entry, Key, LocalStore, Log, Network, ObjectReader, ObjectWriter, Part,
-    PrefetchLimit, Put, Relation, Room, Store, StoreError, Tree,
+    PrefetchLimit, Put, Relation, Result, Room, Store, StoreError, Tree,
 };
 
 /// Documents larger than this are not read: 64 MiB.
@@ -69,7 +69,7 @@ impl Node {
     }
 
     /// The node in a folder of this one, which creates with the same permissions.
-    pub fn child(&self, path: &str) -> Result<Node, StoreError> {
+    pub fn child(&self, path: &str) -> Result<Node> {
         Ok(Node { store: self.store.clone(), prefix: self.prefix.join(path)?.into_owned() })
     }
 
@@ -88,7 +88,7 @@ impl Node {
     }
 
     /// The objects elsewhere that its store is read from.
-    pub fn targets(&self) -> Result<Vec<Node>, StoreError> {
+    pub fn targets(&self) -> Result<Vec<Node>> {
         self.store.targets()
     }
 
@@ -125,13 +125,13 @@ impl Node {
     }
 
     /// Where a hierarchy is written that is to take the node's place, and may replace what is there. Nothing is touched.
-    pub fn destination(&self, replaces: bool) -> Result<Destination, StoreError> {
+    pub fn destination(&self, replaces: bool) -> Result<Destination> {
         self.store.destination(&self.prefix, replaces)
     }
 
     /// Moves it to the place of a local node, where nothing is, or exchanges the two; false where its store cannot do that at
     /// once. What names there are is durable then.
-    pub(super) fn rename(&self, to: &Node, exchanges: bool) -> Result<bool, StoreError> {
+    pub(super) fn rename(&self, to: &Node, exchanges: bool) -> Result<bool> {
         match to.local_path() {
             Some(path) => self.store.rename(&self.prefix, &path, exchanges),
             None => Err(StoreError::unsupported("rename", self.name())),
@@ -139,7 +139,7 @@ impl Node {
     }
 
     /// How another node, by all its names, lies to this one, which may be in a bucket that a web server shows, too.
-    pub fn relation(&self, other: &Node) -> Result<Relation, StoreError> {
+    pub fn relation(&self, other: &Node) -> Result<Relation> {
         #[cfg(feature = "remote")]
         if let Some(relation) = super::remote::relation(self, other)? {
             return Ok(relation);
@@ -160,7 +160,7 @@ impl Node {
     }
 
     /// A link in another local folder that leads into this one, as messages name it.
-    pub fn link_from(&self, other: &Node) -> Result<Option<String>, StoreError> {
+    pub fn link_from(&self, other: &Node) -> Result<Option<String>> {
         // There are none in a file.
         match (self.local_path(), other.local_path().filter(|path| path.is_dir())) {
             (Some(own), Some(other)) => {
@@ -181,17 +181,17 @@ impl Node {
     }
 
     /// Makes the node's folder one for scratch data, which no others may look into.
-    pub fn make_scratch(&self) -> Result<(), StoreError> {
+    pub fn make_scratch(&self) -> Result<()> {
         self.local_path().map_or(Ok(()), |path| local::make_scratch(&path))
     }
 
     /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into.
-    pub fn begin_log(&self, key: &Key<'static>) -> Result<Box<dyn Log>, StoreError> {
+    pub fn begin_log(&self, key: &Key<'static>) -> Result<Box<dyn Log>> {
         self.store.begin_log(&self.prefix.below(key))
     }
 
     /// The key in the store; `folder` may be empty, which is the node itself.
-    fn folder(&self, folder: &str) -> Result<Key<'static>, StoreError> {
+    fn folder(&self, folder: &str) -> Result<Key<'static>> {
         if folder.is_empty() {
             return Ok(self.prefix.clone());
         }
@@ -199,7 +199,7 @@ impl Node {
     }
 
     /// Reads a whole object into `bytes` (replaced); false where it is absent.
-    pub fn read_into(&self, key: &str, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<bool, StoreError> {
+    pub fn read_into(&self, key: &str, max_bytes: u64, bytes: &mut Vec<u8>) -> Result<bool> {
         self.store.read(&self.prefix.join(key)?, Part::Whole, max_bytes, bytes)
     }
 
@@ -223,7 +223,7 @@ impl Node {
     }
 
     /// Reads a document of at most [`MAX_DOCUMENT_BYTES`]; `None` where it is absent.
-    pub fn read_document(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn read_document(&self, key: &str) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::new();
         Ok(self.read_into(key, MAX_DOCUMENT_BYTES, &mut bytes)?.then_some(bytes))
     }
@@ -237,7 +237,7 @@ impl Node {
     }
 
     /// Opens an object that was listed; `None` where the store refuses it, and that counts as absent.
-    pub fn open_listed(&self, key: &str, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    pub fn open_listed(&self, key: &str, most: u64) -> Result<Option<ObjectReader>> {
         match self.open(key, most)? {
             None if !self.refused_is_absent() => Err(self.vanished(key)),
             found => Ok(found),
@@ -245,33 +245,33 @@ impl Node {
     }
 
     /// Opens an object of at most `most` bytes for reading in parts; `None` where it is absent.
-    pub fn open(&self, key: &str, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    pub fn open(&self, key: &str, most: u64) -> Result<Option<ObjectReader>> {
         self.store.open(&self.prefix.join(key)?, most)
     }
 
     /// Creates an object to be written in order; its folders are made as needed.
-    pub fn create(&self, key: &str) -> Result<ObjectWriter, StoreError> {
+    pub fn create(&self, key: &str) -> Result<ObjectWriter> {
         self.store.writer(&self.prefix.join(key)?)
     }
 
     /// Writes a whole object in place.
-    pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    pub fn write(&self, key: &str, bytes: &[u8]) -> Result<()> {
         self.store.put(&self.prefix.join(key)?, bytes, Put::Plain).map(drop)
     }
 
     /// Writes a whole object, so that it is never seen in part, and makes it durable.
-    pub fn publish(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    pub fn publish(&self, key: &str, bytes: &[u8]) -> Result<()> {
         self.store.put(&self.prefix.join(key)?, bytes, Put::Durable).map(drop)
     }
 
     /// The same where there is none: false where one stands there, also if another process has just made it. Where the
     /// answer of a server to what made it was lost, its own object may count as another's.
-    pub fn publish_new(&self, key: &str, bytes: &[u8]) -> Result<bool, StoreError> {
+    pub fn publish_new(&self, key: &str, bytes: &[u8]) -> Result<bool> {
         self.store.put(&self.prefix.join(key)?, bytes, Put::New)
     }
 
     /// Writes a whole object, so that it is never seen in part. It is durable once the node is synced.
-    pub fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    pub fn replace(&self, key: &str, bytes: &[u8]) -> Result<()> {
         self.store.put(&self.prefix.join(key)?, bytes, Put::Whole).map(drop)
     }
 
@@ -279,18 +279,13 @@ impl Node {
     /// key of this one; its size in bytes, `None` where it is absent.
     ///
     /// One of more than `max_bytes` is an error: a sparse file costs nothing to make, and days to copy.
-    pub fn copy_from(
-        &self,
-        source: &Node,
-        (from, to): (&str, &str),
-        max_bytes: u64,
-    ) -> Result<Option<u64>, StoreError> {
+    pub fn copy_from(&self, source: &Node, (from, to): (&str, &str), max_bytes: u64) -> Result<Option<u64>> {
         let keys = (&source.prefix.join(from)?, &self.prefix.join(to)?);
         self.store.copy_from(&*source.store, keys, max_bytes)
     }
 
     /// Removes an object; false where there is none.
-    pub fn remove(&self, key: &str) -> Result<bool, StoreError> {
+    pub fn remove(&self, key: &str) -> Result<bool> {
         self.store.remove(&self.prefix.join(key)?, Tree::Object)
     }
 
@@ -305,22 +300,22 @@ impl Node {
     }
 
     /// Makes all that was written to the node durable.
-    pub fn sync(&self) -> Result<(), StoreError> {
+    pub fn sync(&self) -> Result<()> {
         self.store.sync(&self.prefix)
     }
 
     /// Creates the node's folder; an error where something stands there.
-    pub fn create_root(&self) -> Result<(), StoreError> {
+    pub fn create_root(&self) -> Result<()> {
         self.store.create_folder(&self.prefix)
     }
 
     /// Removes the node's folder and all below it, without following links.
-    pub fn remove_root(&self) -> Result<(), StoreError> {
+    pub fn remove_root(&self) -> Result<()> {
         self.store.remove(&self.prefix, Tree::All).map(drop)
     }
 
     /// Removes what lies in the node's folder but for what has a name.
-    pub(super) fn remove_entries_but(&self, kept: &str) -> Result<(), StoreError> {
+    pub(super) fn remove_entries_but(&self, kept: &str) -> Result<()> {
         let mut found = Vec::new();
         self.each_entry("", |key, kind, _| found.push((key.to_owned(), kind)))?;
         for (key, kind) in found.iter().filter(|(key, _)| key != kept) {
@@ -333,7 +328,7 @@ impl Node {
     }
 
     /// Removes the node's folder and all below it, what has a name last.
-    pub(super) fn remove_with_last(&self, last: &str) -> Result<(), StoreError> {
+    pub(super) fn remove_with_last(&self, last: &str) -> Result<()> {
         if self.kind_of(last)?.is_some() {
             self.remove_entries_but(last)?;
         }
@@ -341,7 +336,7 @@ impl Node {
     }
 
     /// Removes all below the node but what lies below a key of it.
-    pub fn remove_others(&self, kept: &Key<'_>) -> Result<(), StoreError> {
+    pub fn remove_others(&self, kept: &Key<'_>) -> Result<()> {
         self.store.remove(&self.prefix, Tree::AllBut(&self.prefix.join(kept.as_str())?)).map(drop)
     }
 
@@ -363,17 +358,17 @@ impl Node {
     }
 
     /// How much the node can take, whether it is there yet or not.
-    pub fn room(&self) -> Result<Room, StoreError> {
+    pub fn room(&self) -> Result<Room> {
         self.store.room(&self.prefix)
     }
 
     /// What stands at the node's place, a link not followed.
-    pub fn kind(&self) -> Result<Option<EntryKind>, StoreError> {
+    pub fn kind(&self) -> Result<Option<EntryKind>> {
         self.store.kind(&self.prefix)
     }
 
     /// What stands at the node's place, or where a link there leads; `None` where that is nowhere.
-    pub fn kind_behind_links(&self) -> Result<Option<EntryKind>, StoreError> {
+    pub fn kind_behind_links(&self) -> Result<Option<EntryKind>> {
         match self.store.as_local() {
             Some(local) => local.kind_behind_links(&self.prefix),
             None => self.kind(),
@@ -381,12 +376,12 @@ impl Node {
     }
 
     /// What stands at a key, a link not followed.
-    pub fn kind_of(&self, key: &str) -> Result<Option<EntryKind>, StoreError> {
+    pub fn kind_of(&self, key: &str) -> Result<Option<EntryKind>> {
         self.store.kind(&self.prefix.join(key)?)
     }
 
     /// Whether anything stands at the node's place, a dangling link included.
-    pub fn exists(&self) -> Result<bool, StoreError> {
+    pub fn exists(&self) -> Result<bool> {
         Ok(self.kind()?.is_some())
     }
 
@@ -397,7 +392,7 @@ impl Node {
         &self,
         folder: &str,
         mut visit: impl FnMut(&str, EntryKind, Option<u64>),
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         self.each_listed(folder, Depth::Folder, |key, kind, bytes| {
             visit(key, kind, bytes);
             ControlFlow::Continue(())
@@ -410,7 +405,7 @@ impl Node {
         &self,
         folder: &str,
         visit: impl FnMut(&str, EntryKind, Option<u64>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         self.each_listed(folder, Depth::All, visit)
     }
 
@@ -419,7 +414,7 @@ impl Node {
         folder: &str,
         depth: Depth,
         mut visit: impl FnMut(&str, EntryKind, Option<u64>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let prefix = key.len();
         self.store.list(&self.folder(folder)?, depth, &mut |Entry { name, kind, bytes }| {
@@ -430,7 +425,7 @@ impl Node {
     }
 
     /// Whether nothing lies in the node's folder.
-    pub fn is_empty(&self) -> Result<bool, StoreError> {
+    pub fn is_empty(&self) -> Result<bool> {
         let mut is_empty = true;
         self.store.list(&self.prefix, Depth::Folder, &mut |_| {
             is_empty = false;
@@ -440,7 +435,7 @@ impl Node {
     }
 
     /// The names of the folders in the node's own, of its first `most` entries; links to folders are among them.
-    pub fn folders(&self, most: usize) -> Result<Vec<String>, StoreError> {
+    pub fn folders(&self, most: usize) -> Result<Vec<String>> {
         let (mut folders, mut left) = (Vec::new(), most);
         self.store.list(&self.prefix, Depth::Folder, &mut |Entry { name, kind, .. }| {
             let is_folder = match kind {
@@ -460,7 +455,7 @@ impl Node {
     }
 
     /// The first bytes of the object that stands at the node's own place, at most `most`.
-    pub fn first_bytes(&self, most: usize) -> Result<Vec<u8>, StoreError> {
+    pub fn first_bytes(&self, most: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         if let Some(mut reader) = self.store.open(&self.prefix, u64::MAX)? {
             bytes.resize(most.min(usize::try_from(reader.length()).unwrap_or(most)), 0);
@@ -471,7 +466,7 @@ impl Node {
     }
 
     /// What a folder of the node holds (`""`: the node itself), all of it; no link is followed.
-    pub fn list(&self, folder: &str) -> Result<FolderListing, StoreError> {
+    pub fn list(&self, folder: &str) -> Result<FolderListing> {
         let mut listing = FolderListing::default();
         self.each_entry(folder, |key, kind, _| {
             let key = key.to_owned();
@@ -488,12 +483,12 @@ impl Node {
 
     /// The sizes of some objects of one folder (`""`: the node itself), by their names in it, one after the other; absent
     /// ones have none, and so have links that lead nowhere or in a circle.
-    pub fn sizes(&self, folder: &str, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+    pub fn sizes(&self, folder: &str, names: &[&str]) -> Result<Vec<Option<u64>>> {
         self.store.sizes(&self.folder(folder)?, names)
     }
 
     /// Where a link of the node leads, every link on the way resolved; `None` where it leads nowhere, or in a circle.
-    pub fn link_target(&self, key: &str) -> Result<Option<LinkTarget>, StoreError> {
+    pub fn link_target(&self, key: &str) -> Result<Option<LinkTarget>> {
         let key = self.prefix.join(key)?;
         Ok(self.store.as_local().and_then(|local| local.link_target(&key, &self.prefix)))
     }
@@ -512,7 +507,7 @@ impl Node {
     }
 
     /// The size of an object in bytes; `None` where it is absent.
-    pub fn size(&self, key: &str) -> Result<Option<u64>, StoreError> {
+    pub fn size(&self, key: &str) -> Result<Option<u64>> {
         self.store.size(&self.prefix.join(key)?)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::StoreError;
+use super::Result;
 
 /// An object that a store has opened. It is read by many threads at once, but in order by one.
 ///
@@ -13,11 +13,11 @@ pub trait ReadObject: Debug + Send + Sync {
     fn length(&self) -> u64;
 
     /// Reads `length` bytes from `offset` into `bytes` (replaced). The range must lie inside the object.
-    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError>;
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()>;
 
     /// Reads the bytes from `offset` on into `piece`, as many as fit; how many were read (0 at the end). Who reads all of an
     /// object does so in order: a store that has its checksum proves it then.
-    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {
+    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize> {
         copy_piece(self, offset, piece)
     }
 
@@ -27,11 +27,7 @@ pub trait ReadObject: Debug + Send + Sync {
 }
 
 /// Reads a piece of an object by [`ReadObject::read_at`].
-pub(super) fn copy_piece<R: ReadObject + ?Sized>(
-    reader: &R,
-    offset: u64,
-    piece: &mut [u8],
-) -> Result<usize, StoreError> {
+pub(super) fn copy_piece<R: ReadObject + ?Sized>(reader: &R, offset: u64, piece: &mut [u8]) -> Result<usize> {
     let left = usize::try_from(reader.length().saturating_sub(offset)).unwrap_or(usize::MAX);
     let count = left.min(piece.len());
     if count > 0 {
@@ -61,7 +57,7 @@ impl ReadObject for PartReader {
         self.length
     }
 
-    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         // What reaches beyond the part reaches beyond every file.
         let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
         let offset = if is_inside { self.offset + offset } else { u64::MAX };
@@ -73,13 +69,13 @@ impl ReadObject for PartReader {
 /// that a later writer of the same key does not replace.
 pub trait WriteObject: Debug + Send + Sync {
     /// Appends bytes.
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
+    fn append(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// Overwrites bytes at the start of the object, which are there already.
-    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// Ends the object.
-    fn finish(self: Box<Self>) -> Result<(), StoreError>;
+    fn finish(self: Box<Self>) -> Result<()>;
 }
 
 /// An object that is written in order.

@@ -2,13 +2,13 @@
 
 use once_cell::sync::OnceCell;
 
-use super::StoreError;
+use super::Result;
 
 /// What was opened before, or else what `open` gives, which one thread does at a time. Neither an error nor nothing is kept.
 pub(super) fn get_or_open<T>(
     opened: &OnceCell<T>,
-    open: impl FnOnce() -> Result<Option<T>, StoreError>,
-) -> Result<Option<&T>, StoreError> {
+    open: impl FnOnce() -> Result<Option<T>>,
+) -> Result<Option<&T>> {
     match opened.get_or_try_init(|| open().map_err(Some)?.ok_or(None)) {
         Ok(opened) => Ok(Some(opened)),
         Err(error) => error.map_or(Ok(None), Err),

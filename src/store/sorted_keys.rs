@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
 use super::entry::EntryKind;
-use super::{Depth, Entry, Key, Tree};
+use super::{Depth, Entry, Key, Tree, Visit};
 
 /// The keys of a store.
 pub(super) trait SortedKeys {
@@ -32,7 +32,7 @@ pub(super) trait SortedKeys {
     }
 
     /// Gives what lies below a key to `each`, until that breaks off.
-    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>) {
+    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) {
         let prefix = below.prefix();
         for name in self.unnamed().iter().filter(|_| below.is_root()) {
             if each(Entry::new(name, EntryKind::Unnamed)).is_break() {

@@ -12,7 +12,7 @@ use super::object::{sync_all, write_all};
 use super::store::io_error;
 use super::tree;
 use crate::store::log::{Asker, Lock, Log};
-use crate::store::{StoreError, machine};
+use crate::store::{Result, StoreError, machine};
 
 /// A file of lines.
 #[derive(Debug)]
@@ -23,11 +23,11 @@ pub(super) struct LogFile {
 
 impl LogFile {
     /// Opens a log, or makes an empty one. A link is not followed.
-    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open(path: &Path) -> Result<Self> {
         Self::opened(path, OpenOptions::new().create(true).truncate(false))
     }
 
-    fn opened(path: &Path, options: &mut OpenOptions) -> Result<Self, StoreError> {
+    fn opened(path: &Path, options: &mut OpenOptions) -> Result<Self> {
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
         let opened = options.read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path);
         let file = opened.map_err(io_error("open", path))?;
@@ -37,7 +37,7 @@ impl LogFile {
         Err(StoreError::NotAFile { object: path.display().to_string(), found: "something else" })
     }
 
-    fn try_lock(&self) -> Result<Lock, StoreError> {
+    fn try_lock(&self) -> Result<Lock> {
         match self.file.try_lock() {
             // Removed meanwhile: the run that had it has just ended.
             Ok(()) if self.is_lost() => Ok(Lock::Elsewhere(None)),
@@ -48,7 +48,7 @@ impl LogFile {
         }
     }
 
-    fn read_beginning(&mut self, bytes: u64) -> Result<Vec<u8>, StoreError> {
+    fn read_beginning(&mut self, bytes: u64) -> Result<Vec<u8>> {
         let mut beginning = Vec::new();
         self.file
             .seek(SeekFrom::Start(0))
@@ -58,7 +58,7 @@ impl LogFile {
     }
 
     /// A copy of its first bytes in a file of another name.
-    fn copied_to(&mut self, path: &Path, length: u64) -> Result<LogFile, StoreError> {
+    fn copied_to(&mut self, path: &Path, length: u64) -> Result<LogFile> {
         let mut copy = Self::opened(path, OpenOptions::new().create_new(true))?;
         // Before it can be seen at the key.
         copy.try_lock()?;
@@ -71,7 +71,7 @@ impl LogFile {
 }
 
 impl Log for LogFile {
-    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock, StoreError> {
+    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock> {
         self.try_lock()
     }
 
@@ -82,7 +82,7 @@ impl Log for LogFile {
         }
     }
 
-    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>> {
         let found = self.file.metadata().map_err(io_error("read", &self.path))?.len();
         StoreError::check_size(found, max_bytes, || self.path.display().to_string())?;
         self.read_beginning(max_bytes)
@@ -90,7 +90,7 @@ impl Log for LogFile {
 
     /// Another file takes its place. Whoever has the old one open, on a machine that knows nothing of the lock, appends to
     /// what no one reads. An empty one is taken as it is, and needs no file more.
-    fn cut(&mut self, length: u64) -> Result<(), StoreError> {
+    fn cut(&mut self, length: u64) -> Result<()> {
         if self.file.metadata().is_ok_and(|found| found.len() == 0) {
             return Ok(());
         }
@@ -104,11 +104,11 @@ impl Log for LogFile {
         Ok(())
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
         write_all(&mut self.file, bytes, &self.path)
     }
 
-    fn sync(&mut self) -> Result<(), StoreError> {
+    fn sync(&mut self) -> Result<()> {
         sync_all(&self.file, &self.path)
     }
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::object::{sync_all, write_all};
 use super::store::{LocalStore, io_error};
 use super::tree;
-use crate::store::{Node, StoreError, machine};
+use crate::store::{Node, Result, StoreError, machine};
 
 /// The folder of a run beside a place, which no others may look into, and the path of what is written in it.
 pub(in crate::store) fn beside(place: &Path) -> (Node, PathBuf) {
@@ -28,7 +28,7 @@ pub(in crate::store) fn beside(place: &Path) -> (Node, PathBuf) {
 
 impl LocalStore {
     /// Writes a whole object under a temporary name beside it, and gives it its own; the folder where it stands.
-    pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<File, StoreError> {
+    pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<File> {
         let temporary = path.with_extension("zarrcast-partial");
         let mut file = self.create_file(&temporary, self.modes.file)?;
         write_all(&mut file, bytes, &temporary)?;
@@ -42,7 +42,7 @@ impl LocalStore {
     ///
     /// It is made under another name: a link to that is made at once or not at all, on file systems behind a network, too,
     /// where neither locks nor renaming may be trusted for that.
-    pub(super) fn put_new(&self, path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
+    pub(super) fn put_new(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
         let folder = path.parent().unwrap_or(&self.root);
         let temporary = folder.join(format!(".{}", machine::unique_name()));
         let mut file = self.create_file(&temporary, self.modes.file)?;
@@ -57,7 +57,7 @@ impl LocalStore {
         Ok(made)
     }
 
-    fn give_new_name(&self, file: &File, from: &Path, to: &Path) -> Result<bool, StoreError> {
+    fn give_new_name(&self, file: &File, from: &Path, to: &Path) -> Result<bool> {
         let Err(error) = self.beneath.link_file(from, to) else { return Ok(true) };
         if error.kind() == io::ErrorKind::AlreadyExists {
             // A server may have been asked twice, since its first answer was lost.

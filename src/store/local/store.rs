@@ -5,7 +5,6 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +17,8 @@ use super::publish::beside;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
-    Depth, Destination, Entry, Key, Log, Node, ObjectReader, ObjectWriter, Put, Room, Store, StoreError, Tree,
+    Depth, Destination, Key, Log, Node, ObjectReader, ObjectWriter, Put, Result, Room, Store, StoreError,
+    Tree, Visit,
 };
 
 /// A store in a local folder, which need not be there yet. Links are followed where it is read; nothing is created or removed
@@ -53,11 +53,7 @@ pub(in crate::store) fn io_error(action: &'static str, path: &Path) -> impl FnOn
 }
 
 /// What came of a call; `None` where nothing stands at the path.
-pub(super) fn present<T>(
-    outcome: io::Result<T>,
-    action: &'static str,
-    path: &Path,
-) -> Result<Option<T>, StoreError> {
+pub(super) fn present<T>(outcome: io::Result<T>, action: &'static str, path: &Path) -> Result<Option<T>> {
     match outcome {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)
@@ -67,7 +63,7 @@ pub(super) fn present<T>(
 }
 
 /// Opens a regular file for reading, with what is known of it; `None` where nothing is.
-fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
+fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>> {
     // Not blocking: opening a FIFO would wait for a writer for ever.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let opened = OpenOptions::new().read(true).custom_flags(nonblock).open(path);
@@ -104,7 +100,7 @@ impl LocalStore {
     /// Creates a file, and its folder where that is missing.
     ///
     /// Where each object has a folder of its own, making the folder first saves an attempt for each.
-    pub(super) fn create_file(&self, path: &Path, mode: u32) -> Result<File, StoreError> {
+    pub(super) fn create_file(&self, path: &Path, mode: u32) -> Result<File> {
         let folder = path.parent().unwrap_or(&self.root);
         if self.folders_missing.load(Ordering::Relaxed) > 1
             && let Err(error) = self.beneath.create_folder(folder, self.modes.folder)
@@ -140,7 +136,7 @@ impl LocalStore {
     }
 
     /// What stands at a key, or where a link there leads; `None` where that is nowhere.
-    pub(in crate::store) fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+    pub(in crate::store) fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         let path = self.path(key);
         Ok(present(std::fs::metadata(&path), "read", &path)?.map(|found| EntryKind::of(found.file_type())))
     }
@@ -159,18 +155,18 @@ impl Store for LocalStore {
         &self.name
     }
 
-    fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>> {
         let path = self.path(key);
         let Some((file, metadata)) = open_regular(&path)? else { return Ok(None) };
         Ok(Some(Box::new(FileReader { file, length: metadata.len(), path })))
     }
 
-    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
         let path = self.path(key);
         Ok(present(std::fs::metadata(&path), "read", &path)?.map(|found| found.len()))
     }
 
-    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
         let path = self.path(folder);
         // For a few names, opening the folder costs more than their whole paths.
         let opened = (names.len() > 2).then(|| File::open(&path)).transpose();
@@ -191,25 +187,20 @@ impl Store for LocalStore {
         names.iter().map(size).collect()
     }
 
-    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         let path = self.path(key);
         let found = present(std::fs::symlink_metadata(&path), "read", &path)?;
         Ok(found.map(|found| EntryKind::of(found.file_type())))
     }
 
-    fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         match depth {
             Depth::Folder => tree::each_entry(&self.path(below), each).map(drop),
             Depth::All => tree::each_object(&self.path(below), each),
         }
     }
 
-    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter> {
         let path = self.path(key);
         let file = self.create_file(&path, self.modes.file)?;
         Ok(Box::new(FileWriter { file, path }))
@@ -220,7 +211,7 @@ impl Store for LocalStore {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<u64>, StoreError> {
+    ) -> Result<Option<u64>> {
         let Some(local) = source.as_local() else {
             return crate::store::copy_in_pieces(self, source, (from, to), most);
         };
@@ -238,7 +229,7 @@ impl Store for LocalStore {
         Ok(Some(copied))
     }
 
-    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
+    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool> {
         let path = self.path(key);
         match how {
             Put::Plain => write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)?,
@@ -252,7 +243,7 @@ impl Store for LocalStore {
         Ok(true)
     }
 
-    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
+    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool> {
         let path = self.path(key);
         let removed = match what {
             Tree::Object => self.beneath.remove_file(&path),
@@ -264,18 +255,18 @@ impl Store for LocalStore {
 
     /// Makes all that was written to the file system durable; where that cannot be asked for at once, each file below.
     #[cfg(target_os = "linux")]
-    fn sync(&self, below: &Key<'_>) -> Result<(), StoreError> {
+    fn sync(&self, below: &Key<'_>) -> Result<()> {
         let path = self.path(below);
         let folder = File::open(&path).map_err(io_error("open", &path))?;
         rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &path)(e.into()))
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn sync(&self, below: &Key<'_>) -> Result<(), StoreError> {
+    fn sync(&self, below: &Key<'_>) -> Result<()> {
         tree::sync_below(&self.path(below)).map(drop)
     }
 
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+    fn create_folder(&self, key: &Key<'_>) -> Result<()> {
         let path = self.path(key);
         if let Some(parent) = path.parent() {
             tree::create_folders(parent, Modes::default().folder).map_err(io_error("create", parent))?;
@@ -289,7 +280,7 @@ impl Store for LocalStore {
         tree::resolved(&path).unwrap_or(path).into_os_string().into_encoded_bytes()
     }
 
-    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>> {
         let path = self.path(key);
         let folder = path.parent().unwrap_or(&self.root);
         tree::create_private_folders(folder, &self.root)?;
@@ -297,7 +288,7 @@ impl Store for LocalStore {
         Ok(Box::new(LogFile::open(&path)?))
     }
 
-    fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination, StoreError> {
+    fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination> {
         let place = tree::resolved(&self.path(below))?;
         if !replaces {
             return Ok(Destination::InPlace(Node::confined(place)));
@@ -306,14 +297,14 @@ impl Store for LocalStore {
         Ok(Destination::Beside { run, data: Node::confined(data), place: Node::confined(place) })
     }
 
-    fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool, StoreError> {
+    fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool> {
         let from = self.path(from);
         let is_done = tree::rename(&from, to, exchanges)?;
         tree::sync_folder(to.parent().unwrap_or(to))?;
         Ok(is_done)
     }
 
-    fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {
+    fn room(&self, below: &Key<'_>) -> Result<Room> {
         let root = tree::resolved(&self.path(below))?;
         let existing = root.ancestors().find(|path| path.exists()).unwrap_or(&root);
         let free =

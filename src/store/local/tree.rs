@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::io_error;
 use super::object::sync_all;
 use crate::store::entry::EntryKind;
-use crate::store::{Entry, Key, Relation, StoreError};
+use crate::store::{Entry, Key, Relation, Result, StoreError, Visit};
 
 /// Creates a folder whose parent is there.
 pub(super) fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
@@ -23,7 +23,7 @@ pub(super) fn create_folders(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// Creates a folder that only its owner may look into, unless it is there.
-pub(super) fn create_private_folder(path: &Path) -> Result<(), StoreError> {
+pub(super) fn create_private_folder(path: &Path) -> Result<()> {
     match create_folder(path, 0o700) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(path) => Ok(()),
         other => other.map_err(io_error("create", path)),
@@ -31,7 +31,7 @@ pub(super) fn create_private_folder(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Creates a folder, and those between it and a folder that is there, so that only their owner may look into them.
-pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<(), StoreError> {
+pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<()> {
     let between = path.parent().filter(|parent| parent.starts_with(below) && *parent != below);
     match (create_private_folder(path), between) {
         (Err(StoreError::Io { source, .. }), Some(parent)) if source.kind() == io::ErrorKind::NotFound => {
@@ -49,7 +49,7 @@ pub(super) fn is_own(found: &std::fs::Metadata) -> bool {
 
 /// An error where a folder is another user's in one that all may write to, such as `/tmp`: it could have been put there, and
 /// changed while it is written to.
-pub(super) fn refuse_planted(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn refuse_planted(folder: &Path) -> Result<()> {
     const STICKY: u32 = 0o1000;
     let look = |path: &Path| std::fs::symlink_metadata(path).map_err(io_error("look at", path));
     let is_shared = folder.parent().map(look).transpose()?.is_some_and(|parent| parent.mode() & STICKY != 0);
@@ -62,13 +62,13 @@ pub(super) fn refuse_planted(folder: &Path) -> Result<(), StoreError> {
 }
 
 /// Gives a file the name of another, of which nothing is left.
-pub(in crate::store) fn replace_file(from: &Path, to: &Path) -> Result<(), StoreError> {
+pub(in crate::store) fn replace_file(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(io_error("rename", from))
 }
 
 /// Gives a file or a folder another name, which nothing may have or with which it is exchanged; false where the file system
 /// cannot exchange.
-pub(in crate::store) fn rename(from: &Path, to: &Path, exchanges: bool) -> Result<bool, StoreError> {
+pub(in crate::store) fn rename(from: &Path, to: &Path, exchanges: bool) -> Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     let flags = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
     match renameat_with(CWD, from, CWD, to, flags).map_err(io::Error::from) {
@@ -88,7 +88,7 @@ pub(in crate::store) fn rename(from: &Path, to: &Path, exchanges: bool) -> Resul
 
 /// Makes a folder of scratch data, which no others may look into. One that is there is taken if it is this user's alone: where
 /// all may write, such as in `/tmp`, another could have made it, or a link.
-pub(in crate::store) fn make_scratch(folder: &Path) -> Result<(), StoreError> {
+pub(in crate::store) fn make_scratch(folder: &Path) -> Result<()> {
     match create_folder(folder, 0o700) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made.map_err(io_error("create", folder)),
@@ -104,7 +104,7 @@ pub(in crate::store) fn make_scratch(folder: &Path) -> Result<(), StoreError> {
 }
 
 /// Makes the names in a folder durable, or what a file holds.
-pub(in crate::store) fn sync_folder(path: &Path) -> Result<(), StoreError> {
+pub(in crate::store) fn sync_folder(path: &Path) -> Result<()> {
     let folder = File::open(path).map_err(io_error("open", path))?;
     sync_all(&folder, path)
 }
@@ -112,7 +112,7 @@ pub(in crate::store) fn sync_folder(path: &Path) -> Result<(), StoreError> {
 /// Makes a folder durable with all below it, file by file; how many files and folders that were. Links are not followed, and
 /// what goes meanwhile need not be durable.
 #[cfg(any(test, not(target_os = "linux")))]
-pub(super) fn sync_below(path: &Path) -> Result<u64, StoreError> {
+pub(super) fn sync_below(path: &Path) -> Result<u64> {
     let entries = std::fs::read_dir(path).map_err(io_error("list", path))?;
     let mut synced = 1;
     for entry in entries {
@@ -133,7 +133,7 @@ pub(super) fn sync_below(path: &Path) -> Result<u64, StoreError> {
 }
 
 /// The path with every link resolved; what does not exist yet keeps its name below what does.
-pub(in crate::store) fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
+pub(in crate::store) fn resolved(path: &Path) -> Result<PathBuf> {
     let absolute = std::path::absolute(path).map_err(io_error("resolve", path))?;
     for existing in absolute.ancestors() {
         match existing.canonicalize() {
@@ -149,10 +149,7 @@ pub(in crate::store) fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// Gives what a folder holds to `each`, until that breaks off. A folder that is not there holds nothing.
-pub(super) fn each_entry(
-    path: &Path,
-    each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, StoreError> {
+pub(super) fn each_entry(path: &Path, each: &mut Visit<'_>) -> Result<ControlFlow<()>> {
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ControlFlow::Continue(())),
@@ -176,10 +173,7 @@ pub(super) fn each_entry(
 }
 
 /// Gives all that lies below a folder to `each`, but for folders. None behind a link is walked.
-pub(super) fn each_object(
-    path: &Path,
-    each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-) -> Result<(), StoreError> {
+pub(super) fn each_object(path: &Path, each: &mut Visit<'_>) -> Result<()> {
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
         let flow = each_entry(&path.join(&folder), &mut |Entry { name, kind, .. }| {
@@ -209,7 +203,7 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// How two paths lie, whatever names lead to them.
-pub(in crate::store) fn relation(place: &Path, other: &Path) -> Result<Relation, StoreError> {
+pub(in crate::store) fn relation(place: &Path, other: &Path) -> Result<Relation> {
     let (place, other) = (resolved(place)?, resolved(other)?);
     let lies_in = |inner: &Path, outer: &Path| {
         let folder = identity(outer);
@@ -227,7 +221,7 @@ pub(in crate::store) fn is_mount_point(path: &Path) -> bool {
 }
 
 /// A link somewhere below `folder` that leads into `target`, if there is one. Folders behind links are not walked.
-pub(in crate::store) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>, StoreError> {
+pub(in crate::store) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>> {
     let mut found = None;
     each_object(folder, &mut |Entry { name, kind, .. }| {
         let link = Some(folder.join(name)).filter(|_| kind == EntryKind::Link);

@@ -5,7 +5,6 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use once_cell::sync::OnceCell;
@@ -18,7 +17,9 @@ use super::memory::MemoryReader;
 use super::object::{PartReader, part as slice};
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
-use super::{Depth, Entry, Key, Node, ObjectReader, Part, PrefetchLimit, RemoteOptions, Store, StoreError};
+use super::{
+    Depth, Key, Node, ObjectReader, Part, PrefetchLimit, RemoteOptions, Result, Store, StoreError, Visit,
+};
 
 /// Bytes that a reference file holds at most: about ten million references.
 const MOST_BYTES: u64 = 1 << 30;
@@ -70,7 +71,7 @@ impl ReferenceStore {
     }
 
     /// What the file says; `None` where it is not there, or something else.
-    fn opened(&self) -> Result<Option<&References>, StoreError> {
+    fn opened(&self) -> Result<Option<&References>> {
         let opened = get_or_open(&self.opened, || {
             let mut bytes = Vec::new();
             if !self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)? {
@@ -87,7 +88,7 @@ impl ReferenceStore {
     }
 
     /// The reference of a key, and what opens targets.
-    fn find(&self, key: &Key<'_>) -> Result<Option<(&Reference, &Targets)>, StoreError> {
+    fn find(&self, key: &Key<'_>) -> Result<Option<(&Reference, &Targets)>> {
         let Some(opened) = self.opened()? else { return Ok(None) };
         match opened.find(key.as_str()) {
             Some(reference) => Ok(Some((reference, &opened.targets))),
@@ -115,7 +116,7 @@ impl Store for ReferenceStore {
         &self.name
     }
 
-    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         into.clear();
         let name = || self.shown(key);
         let Some((reference, targets)) = self.find(key)? else { return Ok(false) };
@@ -148,7 +149,7 @@ impl Store for ReferenceStore {
         }
     }
 
-    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         if key.is_root() {
             // The file itself, so that it can be named for what it is.
             return self.file.store.open(&self.file.prefix, most);
@@ -173,7 +174,7 @@ impl Store for ReferenceStore {
     }
 
     /// Of a part as the file has it: its target is not looked at.
-    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
         let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
         Ok(Some(match reference {
             Reference::Inline(bytes) => bytes.len() as u64,
@@ -185,7 +186,7 @@ impl Store for ReferenceStore {
         }))
     }
 
-    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         match self.opened()? {
             Some(_) if key.is_root() => Ok(Some(EntryKind::Folder)),
             Some(opened) => Ok(opened.kind(key)),
@@ -194,12 +195,7 @@ impl Store for ReferenceStore {
         }
     }
 
-    fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         if let Some(opened) = self.opened()? {
             opened.list(below, depth, each);
         }
@@ -227,7 +223,7 @@ impl Store for ReferenceStore {
         [&self.file.identity()[..], b"|reference:", below.as_str().as_bytes()].concat()
     }
 
-    fn targets(&self) -> Result<Vec<Node>, StoreError> {
+    fn targets(&self) -> Result<Vec<Node>> {
         Ok(self.opened()?.map(|opened| opened.targets.all()).unwrap_or_default())
     }
 

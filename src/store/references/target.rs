@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::store::location::without_secrets;
-use crate::store::{Key, Location, Node, RemoteOptions, StoreError, file};
+use crate::store::{Key, Location, Node, RemoteOptions, Result, StoreError, file};
 
 /// What the references of a file point at, each opened once.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Targets {
     }
 
     /// The object of a target; `name` is what points at it.
-    pub(super) fn get(&self, place: u32, name: impl Fn() -> String) -> Result<&Node, StoreError> {
+    pub(super) fn get(&self, place: u32, name: impl Fn() -> String) -> Result<&Node> {
         let target = usize::try_from(place).ok().and_then(|place| self.list.get(place));
         let refused = |reason: &str| StoreError::Io {
             action: "read",

@@ -1,9 +1,11 @@
 #![expect(clippy::disallowed_methods, reason = "tests make and look at files")]
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::*;
+use crate::store::Entry;
 
 fn file(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> Node {
     let path = folder.join(name);

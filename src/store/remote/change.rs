@@ -13,7 +13,7 @@ use super::answer::Answer;
 use super::client::{Client, path};
 use super::errors::Failure;
 use super::service::Call;
-use crate::store::StoreError;
+use crate::store::Result;
 
 /// The most bytes of an answer that is a document.
 const MOST_ANSWER: u64 = 1 << 20;
@@ -35,13 +35,13 @@ impl Client {
         action: &'static str,
         key: &str,
         work: impl Future<Output = object_store::Result<T>>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let done = self.service.change(Call::of(Some(key), MOST_ANSWER), work).await;
         done.map(|(made, _)| made).map_err(|failure| self.failed(action, key, failure))
     }
 
     /// Writes a whole object.
-    pub(super) async fn put(&self, key: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
+    pub(super) async fn put(&self, key: &str, bytes: Vec<u8>) -> Result<()> {
         let work = async { self.stores.objects.put(&path(key)?, bytes.into()).await };
         self.change("write", key, work).await.map(drop)
     }
@@ -53,7 +53,7 @@ impl Client {
         key: &str,
         bytes: Vec<u8>,
         mode: PutMode,
-    ) -> Result<PutOutcome, StoreError> {
+    ) -> Result<PutOutcome> {
         let is_update = matches!(mode, PutMode::Update(_));
         let work = async { self.stores.objects.put_opts(&path(key)?, bytes.into(), mode.into()).await };
         let failure = match self.service.change(Call::of(Some(key), MOST_ANSWER), work).await {
@@ -69,12 +69,7 @@ impl Client {
     }
 
     /// Has the server copy an object of so many bytes; its answer where it does not.
-    pub(super) async fn copy(
-        &self,
-        from: &str,
-        to: &str,
-        bytes: u64,
-    ) -> Result<Option<Box<Answer>>, StoreError> {
+    pub(super) async fn copy(&self, from: &str, to: &str, bytes: u64) -> Result<Option<Box<Answer>>> {
         let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
         match self.service.change(Call::of(Some(to), MOST_ANSWER).moving(bytes), work).await {
             Ok(_) => Ok(None),
@@ -84,7 +79,7 @@ impl Client {
     }
 
     /// Removes an object, if there is one.
-    pub(super) async fn delete(&self, key: &str) -> Result<(), StoreError> {
+    pub(super) async fn delete(&self, key: &str) -> Result<()> {
         let work = async { self.stores.one_by_one.delete(&path(key)?).await };
         match self.service.change(Call::of(Some(key), MOST_ANSWER), work).await {
             Err(failure) if failure.status() != Some(404) => Err(self.failed("remove", key, failure)),
@@ -116,7 +111,7 @@ impl Client {
     }
 
     /// Begins an upload in parts; what names it.
-    pub(super) async fn begin_upload(&self, key: &str) -> Result<String, StoreError> {
+    pub(super) async fn begin_upload(&self, key: &str) -> Result<String> {
         let id =
             self.change("write", key, async { self.bucket()?.create_multipart(&path(key)?).await }).await?;
         self.service.open.begin(key, &id);
@@ -130,7 +125,7 @@ impl Client {
         id: &String,
         number: usize,
         bytes: Vec<u8>,
-    ) -> Result<PartId, StoreError> {
+    ) -> Result<PartId> {
         self.change("write", key, async {
             self.bucket()?.put_part(&path(key)?, id, number, bytes.into()).await
         })
@@ -138,12 +133,7 @@ impl Client {
     }
 
     /// Ends an upload: the object is there, whole.
-    pub(super) async fn end_upload(
-        &self,
-        key: &str,
-        id: &String,
-        parts: Vec<PartId>,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn end_upload(&self, key: &str, id: &String, parts: Vec<PartId>) -> Result<()> {
         self.change("write", key, async { self.bucket()?.complete_multipart(&path(key)?, id, parts).await })
             .await?;
         self.service.open.end(key, id);
@@ -151,7 +141,7 @@ impl Client {
     }
 
     /// Gives an upload up: its parts take no room any more.
-    pub(super) async fn abort_upload(&self, key: &str, id: &String) -> Result<(), StoreError> {
+    pub(super) async fn abort_upload(&self, key: &str, id: &String) -> Result<()> {
         self.change("remove", key, async { self.bucket()?.abort_multipart(&path(key)?, id).await }).await?;
         self.service.open.end(key, id);
         Ok(())

@@ -21,7 +21,7 @@ use super::runtime::runtime;
 use super::service::{Call, Service};
 use super::writes::InFlightWrites;
 use crate::store::held;
-use crate::store::{Part, RemoteOptions, StoreError};
+use crate::store::{Part, RemoteOptions, Result, StoreError};
 
 /// Encodings that change the bytes. Some stores keep names of others with their objects, such as `aws-chunked`.
 const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "compress", "br", "zstd"];
@@ -169,7 +169,7 @@ impl Client {
     }
 
     /// Reads a part of an object; `None` where it is absent.
-    pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<GetResult>, StoreError> {
+    pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<GetResult>> {
         let GetRequest { key, part, most, version, .. } = wanted;
         if let Part::Range { length, .. } = part {
             StoreError::check_size(length, most, || self.shown(key))?;
@@ -204,7 +204,7 @@ impl Client {
     }
 
     /// What it is that nothing was read by a request.
-    fn not_read(&self, wanted: GetRequest<'_>, failure: Failure) -> Result<Option<GetResult>, StoreError> {
+    fn not_read(&self, wanted: GetRequest<'_>, failure: Failure) -> Result<Option<GetResult>> {
         match (wanted.part, &failure) {
             // Nothing is a part of an empty object.
             (Part::Last(_), Failure::Answered(answer)) if answer.status.as_u16() == 416 => Ok(Some(empty(0))),
@@ -221,7 +221,7 @@ impl Client {
         &self,
         GetRequest { key, part, most, version, .. }: GetRequest<'_>,
         answer: Answer,
-    ) -> Result<GetResult, StoreError> {
+    ) -> Result<GetResult> {
         // Servers that know no conditions give what they have.
         let found = version_of(&answer);
         if version.zip(found.as_deref()).is_some_and(|(wanted, found)| wanted != found) {
@@ -249,7 +249,7 @@ impl Client {
 
     /// Reads the last bytes of an object at a server that counts none from the end: the first bytes tell its size, and are
     /// all of a small one.
-    async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<GetResult>, StoreError> {
+    async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<GetResult>> {
         let part = Part::Range { offset: 0, length: length.min(FIRST) };
         let range = GetRange::Bounded(0..length.min(FIRST));
         let answer = match self.get(wanted.key, wanted.of, of_version(Some(range), wanted.version)).await {
@@ -269,7 +269,7 @@ impl Client {
     }
 
     /// The size of an object in bytes; `None` where it is absent.
-    pub(super) async fn size(&self, key: &str) -> Result<Option<u64>, StoreError> {
+    pub(super) async fn size(&self, key: &str) -> Result<Option<u64>> {
         let answered = self.get(key, u64::MAX, GetOptions { head: true, ..GetOptions::default() }).await;
         let failure = match answered {
             Ok(Answer { object_bytes: Some(bytes), .. }) => return Ok(Some(bytes)),
@@ -287,7 +287,7 @@ impl Client {
     }
 
     /// `None` for what an answer says to be absent, or the error that it is.
-    fn absent<T>(&self, action: &'static str, key: &str, failure: Failure) -> Result<Option<T>, StoreError> {
+    fn absent<T>(&self, action: &'static str, key: &str, failure: Failure) -> Result<Option<T>> {
         if let Failure::Answered(answer) = &failure {
             if matches!(answer.status.as_u16(), 404 | 410) && !lacks_bucket(answer) {
                 return Ok(None);
@@ -310,7 +310,7 @@ impl Client {
     }
 
     /// The first of all keys that begin with `prefix`.
-    pub(super) async fn first_key(&self, prefix: &str) -> Result<Option<String>, StoreError> {
+    pub(super) async fn first_key(&self, prefix: &str) -> Result<Option<String>> {
         let listed = ListRequest { prefix, most: Some(1), ..ListRequest::default() };
         let mut first = None;
         // Some pages are empty, and not the last.
@@ -335,7 +335,7 @@ impl Client {
     }
 
     /// A page of a listing.
-    pub(super) async fn list(&self, listed: ListRequest<'_>, next: Option<&str>) -> Result<Page, StoreError> {
+    pub(super) async fn list(&self, listed: ListRequest<'_>, next: Option<&str>) -> Result<Page> {
         let below = listed.prefix.trim_end_matches('/');
         let Ok(bucket) = self.bucket() else {
             let help = "name a node; of a hierarchy, consolidated metadata tell what is in it";
@@ -377,7 +377,7 @@ impl Client {
         &self,
         listed: ListRequest<'_>,
         mut visit: impl FnMut(Page) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let mut next: Option<String> = None;
         loop {
             let mut page = self.list(listed, next.as_deref()).await?;

@@ -8,7 +8,7 @@ use super::RemoteStore;
 use super::address::Kind;
 use super::client::{Client, GetRequest, ListRequest};
 use crate::store::held;
-use crate::store::{Key, Part, Store, StoreError, copy_in_pieces};
+use crate::store::{Key, Part, Result, Store, StoreError, copy_in_pieces};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.
 const MOST_COPIED: u64 = 5_000_000_000;
@@ -56,7 +56,7 @@ impl RemoteStore {
         source: &RemoteStore,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<u64>, StoreError> {
+    ) -> Result<Option<u64>> {
         let client = source.client()?;
         client.writes.finish_of(from.as_str())?;
         let Some(bytes) = source.size_among_others(from)? else { return Ok(None) };
@@ -79,7 +79,7 @@ impl RemoteStore {
 
     /// Whether the server copies objects, and whether it has copied this one: the first that is asked for tells, and others
     /// wait for it.
-    fn server_copies(&self, copy: &Copy) -> Result<(bool, bool), StoreError> {
+    fn server_copies(&self, copy: &Copy) -> Result<(bool, bool)> {
         let mut known = held(&self.copies);
         if let Some(known) = *known {
             return Ok((known, false));
@@ -90,7 +90,7 @@ impl RemoteStore {
 
     /// The size of an object in bytes; `None` where it is absent. Objects are copied one after the other: a page of a listing
     /// tells of its neighbours as well, each of which would take a request of its own.
-    fn size_among_others(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+    fn size_among_others(&self, key: &Key<'_>) -> Result<Option<u64>> {
         let (client, whole) = (self.client()?, key.as_str());
         // Others wait for the page: it may tell what they ask.
         let mut known = held(&self.sizes);
@@ -146,7 +146,7 @@ impl Copy {
         self.client.error("copy", &self.from, why, help)
     }
 
-    async fn run(&self) -> Result<(), StoreError> {
+    async fn run(&self) -> Result<()> {
         for attempt in 1..=ATTEMPTS {
             match self.ask().await? {
                 CopyOutcome::Done => return Ok(()),
@@ -159,7 +159,7 @@ impl Copy {
     }
 
     /// Asks the server to copy it.
-    async fn ask(&self) -> Result<CopyOutcome, StoreError> {
+    async fn ask(&self) -> Result<CopyOutcome> {
         let Some(answer) = self.client.copy(&self.from, &self.to, self.bytes).await? else {
             return Ok(CopyOutcome::Done);
         };
@@ -176,7 +176,7 @@ impl Copy {
     }
 
     /// Reads and writes it.
-    async fn relay(&self) -> Result<(), StoreError> {
+    async fn relay(&self) -> Result<()> {
         if self.bytes > MOST_RELAYED {
             return Err(self.error("the server did not copy it as it did others", "run the command again"));
         }

@@ -16,7 +16,7 @@ use super::change::PutOutcome;
 use super::client::Client;
 use super::service::seconds;
 use crate::store::held;
-use crate::store::{Asker, Holding, Lock, StoreError, machine};
+use crate::store::{Asker, Holding, Lock, Result, machine};
 
 /// A lock whose holder gave no sign for so many seconds is anybody's.
 const EXPIRES_AFTER: u64 = 60;
@@ -94,7 +94,7 @@ impl RemoteLock {
         client: Arc<Client>,
         key: String,
         asker: &Asker<'_>,
-    ) -> Result<(Lock, Option<RemoteLock>), StoreError> {
+    ) -> Result<(Lock, Option<RemoteLock>)> {
         let (id, note) = (machine::unique_name(), asker.note.to_owned());
         let owner = LockOwner {
             client,
@@ -135,7 +135,7 @@ impl RemoteLock {
     }
 
     /// Finds out whether this process still has it.
-    pub(super) async fn confirm(&self) -> Result<(), StoreError> {
+    pub(super) async fn confirm(&self) -> Result<()> {
         if !self.is_lost() && !self.owner.renew().await? {
             self.owner.lose();
         }
@@ -143,7 +143,7 @@ impl RemoteLock {
     }
 
     /// The error of a lock that is lost.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
+    pub(super) fn check(&self) -> Result<()> {
         if !self.is_lost() {
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl LockOwner {
         mut self,
         mut version: Option<UpdateVersion>,
         now: Option<u64>,
-    ) -> Result<(Lock, Option<RemoteLock>), StoreError> {
+    ) -> Result<(Lock, Option<RemoteLock>)> {
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
         let (again, elsewhere) =
@@ -211,7 +211,7 @@ impl LockOwner {
     }
 
     /// Gives a sign; false where the lock is another's.
-    async fn renew(&self) -> Result<bool, StoreError> {
+    async fn renew(&self) -> Result<bool> {
         let renewed = (Instant::now(), SystemTime::now());
         let known = held(&self.known).version.clone().filter(|_| self.heeds_versions);
         let mut version = None;
@@ -242,7 +242,7 @@ impl LockOwner {
     }
 
     /// Removes the lock, unless it is another's. A task that renews it may hold it a while longer.
-    pub(super) async fn release(&self) -> Result<(), StoreError> {
+    pub(super) async fn release(&self) -> Result<()> {
         if self.is_lost() {
             return Ok(());
         }
@@ -258,12 +258,12 @@ impl LockOwner {
         serde_json::to_vec(&self.text).unwrap_or_default()
     }
 
-    async fn write(&self, mode: PutMode) -> Result<PutOutcome, StoreError> {
+    async fn write(&self, mode: PutMode) -> Result<PutOutcome> {
         self.client.put_if("lock", &self.key, self.bytes(), mode).await
     }
 
     /// The lock as it stands there; `None` where there is none.
-    async fn standing(&self) -> Result<Option<LockState>, StoreError> {
+    async fn standing(&self) -> Result<Option<LockState>> {
         let answer = match self.client.get(&self.key, MOST_BYTES, GetOptions::default()).await {
             Ok(answer) => answer,
             Err(failure) if failure.status() == Some(404) => return Ok(None),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::client::{Client, GetRequest, ListRequest};
 use super::lock::RemoteLock;
-use crate::store::{Asker, Lock, Log, Part, StoreError};
+use crate::store::{Asker, Lock, Log, Part, Result, StoreError};
 
 /// Lines are written after this time at the latest, and after a tenth of the time since the log was opened: so much of its
 /// work is done again where the process is killed.
@@ -34,7 +34,7 @@ impl RemoteLog {
     }
 
     /// Finds its objects.
-    fn find(&mut self) -> Result<(), StoreError> {
+    fn find(&mut self) -> Result<()> {
         let (prefix, mut parts) = (format!("{}/", self.key), Vec::new());
         let listed = ListRequest { prefix: &prefix, ..ListRequest::default() };
         self.client.wait(self.client.pages(listed, |page| {
@@ -46,12 +46,12 @@ impl RemoteLog {
         Ok(())
     }
 
-    fn check_lock(&self) -> Result<(), StoreError> {
+    fn check_lock(&self) -> Result<()> {
         self.lock.as_ref().map_or(Ok(()), RemoteLock::check)
     }
 
     /// Writes the lines that wait.
-    fn flush(&mut self) -> Result<(), StoreError> {
+    fn flush(&mut self) -> Result<()> {
         self.written = Instant::now();
         if self.lines.is_empty() {
             return Ok(());
@@ -70,7 +70,7 @@ impl RemoteLog {
 
 impl Log for RemoteLog {
     /// Where the store does not heed conditions, who holds it is noted in its lines alone.
-    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock, StoreError> {
+    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock> {
         let folder = self.key.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let asked = RemoteLock::ask(self.client.clone(), format!("{folder}lock"), asker);
         let (lock, own) = self.client.wait(asked)?;
@@ -85,14 +85,14 @@ impl Log for RemoteLog {
         self.lock.as_ref().is_some_and(RemoteLock::is_lost)
     }
 
-    fn confirm(&mut self) -> Result<bool, StoreError> {
+    fn confirm(&mut self) -> Result<bool> {
         if let Some(lock) = &self.lock {
             self.client.wait(lock.confirm())?;
         }
         Ok(true)
     }
 
-    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>> {
         let found = self.parts.iter().fold(0_u64, |total, (_, bytes)| total.saturating_add(*bytes));
         StoreError::check_size(found, max_bytes, || self.client.shown(&self.key))?;
         // Nothing where its first object is not there, which goes first where a log is removed: what was done since may be
@@ -109,7 +109,7 @@ impl Log for RemoteLog {
 
     /// What an object holds was acknowledged: lines are cut off where all are. They go from the end: a process that dies on the
     /// way loses lines, and believes no wrong ones.
-    fn cut(&mut self, length: u64) -> Result<(), StoreError> {
+    fn cut(&mut self, length: u64) -> Result<()> {
         self.lines.clear();
         self.check_lock()?;
         while length == 0
@@ -122,14 +122,14 @@ impl Log for RemoteLog {
 
     /// The first lines are written at once: without them nothing is known of what else lies there. An object for each unit
     /// would be as many requests as the units themselves.
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let is_first = self.parts.len() <= 1;
         self.lines.extend_from_slice(bytes);
         let wait = WRITTEN_AFTER.min(self.opened.elapsed() / 10);
         if is_first || self.written.elapsed() >= wait { self.flush() } else { Ok(()) }
     }
 
-    fn sync(&mut self) -> Result<(), StoreError> {
+    fn sync(&mut self) -> Result<()> {
         self.flush()?;
         self.check_lock()
     }

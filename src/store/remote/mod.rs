@@ -46,7 +46,7 @@ use super::entry::EntryKind;
 use super::node::object_name;
 use super::{
     Abilities, Depth, Destination, Entry, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put,
-    RemoteOptions, Store, StoreError, Tree, check_absent, held,
+    RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held,
 };
 
 /// How often an object is asked to be made that the store refuses and does not have.
@@ -95,7 +95,7 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
 }
 
 impl RemoteStore {
-    fn client(&self) -> Result<&Arc<Client>, StoreError> {
+    fn client(&self) -> Result<&Arc<Client>> {
         let made = self.client.get_or_init(|| Client::new(&self.address, &self.options).map(Arc::new));
         made.as_ref().map_err(|why| {
             let help = "check the options, the environment and the files of the cloud's own tools";
@@ -109,7 +109,7 @@ impl RemoteStore {
     }
 
     /// Web servers take nothing.
-    fn check_writable(&self, action: &'static str, key: &Key<'_>) -> Result<(), StoreError> {
+    fn check_writable(&self, action: &'static str, key: &Key<'_>) -> Result<()> {
         if self.address.kind != Kind::Http {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl RemoteStore {
     /// The client and the whole key of an object that is to be written or removed.
     ///
     /// Nobody reads what it was before. What changes it already ends first: a removal would come over what is written next.
-    fn changing(&self, action: &'static str, key: &Key<'_>) -> Result<(Arc<Client>, String), StoreError> {
+    fn changing(&self, action: &'static str, key: &Key<'_>) -> Result<(Arc<Client>, String)> {
         self.check_writable(action, key)?;
         let client = self.client()?;
         client.prefetch.forget(key.as_str());
@@ -129,12 +129,7 @@ impl RemoteStore {
     }
 
     /// A part that was asked for before, or is asked for now.
-    fn fetch(
-        &self,
-        key: &Key<'_>,
-        part: Part,
-        (most, of): (u64, u64),
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn fetch(&self, key: &Key<'_>, part: Part, (most, of): (u64, u64)) -> Result<Option<GetResult>> {
         let (key, client) = (key.as_str(), self.client()?);
         client.writes.finish_of(key)?;
         let Some(come) = client.take(key, Some(part)) else {
@@ -147,7 +142,7 @@ impl RemoteStore {
     }
 
     /// Writes an object where there is none.
-    fn put_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool, StoreError> {
+    fn put_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool> {
         let (client, whole) = self.changing("create", key)?;
         client.writes.finish()?;
         for _ in 0..ATTEMPTS {
@@ -166,7 +161,7 @@ impl RemoteStore {
     }
 
     /// The sizes of objects of one folder, from a listing of what lies between the first and the last of them.
-    fn listed_sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+    fn listed_sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
         let (least, greatest) = (names.iter().min().unwrap_or(&""), names.iter().max().unwrap_or(&""));
         let in_common = least.chars().zip(greatest.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a);
         let below = folder.prefix();
@@ -188,11 +183,7 @@ impl RemoteStore {
     }
 
     /// Gives each page of a listing to `visit`, until that breaks off.
-    fn pages(
-        &self,
-        listed: ListRequest<'_>,
-        visit: impl FnMut(Page) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn pages(&self, listed: ListRequest<'_>, visit: impl FnMut(Page) -> ControlFlow<()>) -> Result<()> {
         let client = self.client()?;
         client.writes.finish()?;
         client.wait(client.pages(listed, visit))
@@ -208,7 +199,7 @@ impl Store for RemoteStore {
         Abilities { lists: self.address.kind != Kind::Http, is_remote: true }
     }
 
-    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         into.clear();
         let Some(fetched) = self.fetch(key, part, (most, most))? else { return Ok(false) };
         *into = fetched.bytes;
@@ -216,7 +207,7 @@ impl Store for RemoteStore {
     }
 
     /// One request, which brings the end of the object as well: the index of a shard, or all of what is small.
-    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         let client = self.client()?;
         let fetched = match client.take(key.as_str(), None) {
             Some(come) => come?,
@@ -226,13 +217,13 @@ impl Store for RemoteStore {
         Ok(Some(Box::new(RemoteReader::new(client.clone(), key.as_str().to_owned(), fetched))))
     }
 
-    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
         let client = self.client()?;
         client.wait(client.size(key.as_str()))
     }
 
     /// What a listing says of them, where they are many: the names are of one folder, and near each other.
-    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
         const FEW: usize = 8;
         if self.tells_keys(folder) && names.len() > FEW {
             return self.listed_sizes(folder, names);
@@ -242,7 +233,7 @@ impl Store for RemoteStore {
         client.wait(try_join_all(keys.iter().map(|key| client.size(key.as_str()))))
     }
 
-    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         if !self.abilities().lists {
             return Ok(self.size(key)?.map(|_| EntryKind::File));
         }
@@ -262,12 +253,7 @@ impl Store for RemoteStore {
         Ok((first?.as_deref() == Some(key.as_str())).then_some(EntryKind::File))
     }
 
-    fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         let prefix = below.prefix();
         let listed =
             ListRequest { prefix: &prefix, by_folder: depth == Depth::Folder, ..ListRequest::default() };
@@ -299,7 +285,7 @@ impl Store for RemoteStore {
         }
     }
 
-    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter> {
         let (client, key) = self.changing("write", key)?;
         Ok(Box::new(RemoteWriter::new(client, key)))
     }
@@ -309,20 +295,20 @@ impl Store for RemoteStore {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<u64>, StoreError> {
+    ) -> Result<Option<u64>> {
         match source.network().map(Network::as_remote).filter(|source| self.may_copy_from(source)) {
             Some(source) => self.copy_inside(source, (from, to), most),
             None => super::copy_in_pieces(self, source, (from, to), most),
         }
     }
 
-    fn sync(&self, _below: &Key<'_>) -> Result<(), StoreError> {
+    fn sync(&self, _below: &Key<'_>) -> Result<()> {
         self.used().map_or(Ok(()), |client| client.writes.finish())
     }
 
     /// Objects are never seen in part. The request goes on while the next object is made; it is acknowledged when the store
     /// is synced.
-    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
+    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool> {
         if how == Put::New {
             return self.put_new(key, bytes);
         }
@@ -340,7 +326,7 @@ impl Store for RemoteStore {
     }
 
     /// One object is not waited for: object stores do not say whether there was one.
-    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
+    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool> {
         match what {
             Tree::All => self.remove_all(key, None)?,
             Tree::AllBut(kept) => self.remove_all(key, Some(kept))?,
@@ -353,19 +339,19 @@ impl Store for RemoteStore {
     }
 
     /// Folders are nothing but the beginning of keys.
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+    fn create_folder(&self, key: &Key<'_>) -> Result<()> {
         self.check_writable("write", key)?;
         check_absent(self, key)
     }
 
-    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>> {
         // What is there is found out once it is locked.
         let (client, key) = self.changing("write", key)?;
         Ok(Box::new(RemoteLog::new(client, key)))
     }
 
     /// Nothing takes the place of another at once.
-    fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination, StoreError> {
+    fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
         self.check_writable("write", below)?;
         let store = node(&self.address, &self.options);
         Ok(Destination::InPlace(store.below(&below.clone().into_owned())))

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::client::{Client, GetRequest, GetResult};
 use crate::store::held;
 use crate::store::object::ReadObject;
-use crate::store::{Part, StoreError};
+use crate::store::{Part, Result, StoreError};
 
 /// Bytes that may have come and not been taken before no more is asked for.
 pub(super) const MOST_BYTES: u64 = 32 << 20;
@@ -42,7 +42,7 @@ pub(super) struct Prefetch {
 struct Prefetched {
     key: String,
     part: Part,
-    task: JoinHandle<Result<Option<GetResult>, StoreError>>,
+    task: JoinHandle<Result<Option<GetResult>>>,
     /// Bytes that have come.
     bytes: Arc<AtomicU64>,
 }
@@ -95,7 +95,7 @@ impl Prefetch {
 
 impl Prefetched {
     /// Waits for it; `None` where it did not come and must be read when it is wanted, such as for being too large.
-    async fn come(mut self) -> Option<Result<Option<GetResult>, StoreError>> {
+    async fn come(mut self) -> Option<Result<Option<GetResult>>> {
         let fetched = (&mut self.task).await.ok();
         fetched.filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))
     }
@@ -103,11 +103,7 @@ impl Prefetched {
 
 impl Client {
     /// Waits for a part that was asked for, or for the first that was of the object, if any was.
-    pub(super) fn take(
-        &self,
-        key: &str,
-        part: Option<Part>,
-    ) -> Option<Result<Option<GetResult>, StoreError>> {
+    pub(super) fn take(&self, key: &str, part: Option<Part>) -> Option<Result<Option<GetResult>>> {
         self.wait(self.prefetch.take(key, part)?.come())
     }
 }
@@ -203,7 +199,7 @@ impl RemoteReader {
     }
 
     /// A stretch that holds a part: what was planned to come with it, or what is asked for now.
-    fn stretch(&self, offset: u64, length: u64) -> Result<Arc<Stretch>, StoreError> {
+    fn stretch(&self, offset: u64, length: u64) -> Result<Arc<Stretch>> {
         let mut state = held(&self.state);
         if let Some(stretch) = state.kept(offset, length) {
             return Ok(stretch);
@@ -229,7 +225,7 @@ impl RemoteReader {
         Ok(state.keep(stretch, Some(whole - length)))
     }
 
-    fn fetch(&self, offset: u64, length: u64) -> Result<Stretch, StoreError> {
+    fn fetch(&self, offset: u64, length: u64) -> Result<Stretch> {
         let (part, version) = (Part::Range { offset, length }, self.version.as_deref());
         let wanted = GetRequest { key: &self.key, part, most: length, of: self.length, version };
         let fetched = self.client.wait(self.client.fetch(wanted))?;
@@ -263,7 +259,7 @@ impl ReadObject for RemoteReader {
         self.length
     }
 
-    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         if offset.checked_add(length).is_none_or(|end| end > self.length) {
             return Err(StoreError::too_short(self.client.shown(&self.key), self.length, (offset, length)));
         }
@@ -306,7 +302,7 @@ impl ReadObject for RemoteReader {
         self.ask(&state);
     }
 
-    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {
+    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize> {
         let (mut filled, mut place) = (0, offset);
         while filled < piece.len() && place < self.length {
             let known = if self.first.from(place, 1).is_some() {

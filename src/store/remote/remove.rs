@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use super::RemoteStore;
 use super::address::Kind;
 use super::client::{Client, ListRequest};
-use crate::store::{Key, StoreError};
+use crate::store::{Key, Result};
 
 /// Objects that one request removes at the most (Amazon S3, `DeleteObjects`).
 const MOST_TOGETHER: usize = 1000;
@@ -19,7 +19,7 @@ const MOST_BLOBS: usize = 256;
 
 impl RemoteStore {
     /// Removes all that lies below a key but what lies below `kept`.
-    pub(super) fn remove_all(&self, key: &Key<'_>, kept: Option<&Key<'_>>) -> Result<(), StoreError> {
+    pub(super) fn remove_all(&self, key: &Key<'_>, kept: Option<&Key<'_>>) -> Result<()> {
         self.check_writable("remove", key)?;
         let (client, prefix) = (self.client()?, key.prefix());
         let kept = kept.map(Key::prefix);

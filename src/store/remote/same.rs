@@ -5,7 +5,7 @@ use object_store::{GetOptions, GetRange};
 use super::RemoteStore;
 use super::address::{Kind, percent_decoded};
 use super::errors::Failure;
-use crate::store::{Key, Node, Relation, StoreError};
+use crate::store::{Key, Node, Relation, Result};
 
 /// The documents by which two nodes are compared.
 const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
@@ -19,7 +19,7 @@ fn may_be_same(a: &Description, b: &Description) -> bool {
 }
 
 /// How a node or an object of a web server lies to a place in a bucket; `None` where both are of one kind.
-pub(in crate::store) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>, StoreError> {
+pub(in crate::store) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
     let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
     let (Some(bucket), Some(web)) = (place.store.network(), file.store.network()) else {
         return Ok(None);
@@ -63,7 +63,7 @@ fn pairs(web: &str, place: &str) -> Vec<(String, String)> {
     pairs
 }
 
-fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>, StoreError> {
+fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>> {
     let mut names = names.into_iter().filter(|name| !name.is_empty());
     names.try_fold(prefix.clone().into_owned(), |key, name| Ok(key.join(name)?.into_owned()))
 }
@@ -77,7 +77,7 @@ impl RemoteStore {
     }
 
     /// What the server says of an object; `None` where it gives none.
-    fn describe(&self, key: &Key<'_>) -> Result<Option<Description>, StoreError> {
+    fn describe(&self, key: &Key<'_>) -> Result<Option<Description>> {
         let client = self.client()?;
         // Some addresses are signed for this method alone.
         let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };

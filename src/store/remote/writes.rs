@@ -13,9 +13,9 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use super::client::Client;
-use crate::store::StoreError;
 use crate::store::held;
 use crate::store::object::WriteObject;
+use crate::store::{Result, StoreError};
 
 /// Bytes that may be under way.
 const MOST_BYTES: u64 = 32 << 20;
@@ -70,8 +70,8 @@ impl InFlightWrites {
         &self,
         key: &str,
         bytes: u64,
-        write: impl Future<Output = Result<(), StoreError>> + Send + 'static,
-    ) -> Result<(), StoreError> {
+        write: impl Future<Output = Result<()>> + Send + 'static,
+    ) -> Result<()> {
         let mut state = self.wait_until(|state| {
             let under_way = || state.writes.values().flatten().map(|(_, bytes)| *bytes);
             let sum: u64 = under_way().sum();
@@ -99,7 +99,7 @@ impl InFlightWrites {
     }
 
     /// Waits until all that has begun is done, whoever began it. What others begin meanwhile is not waited for.
-    pub(super) fn finish(&self) -> Result<(), StoreError> {
+    pub(super) fn finish(&self) -> Result<()> {
         let begun = self.next();
         self.wait_until(|state| state.writes.range(..begun).all(|(_, write)| write.is_none())).map(drop)
     }
@@ -120,11 +120,11 @@ impl InFlightWrites {
     }
 
     /// Waits until an object is not being written.
-    pub(super) fn finish_of(&self, key: &str) -> Result<(), StoreError> {
+    pub(super) fn finish_of(&self, key: &str) -> Result<()> {
         self.wait_until(|state| !state.holds(key)).map(drop)
     }
 
-    fn wait_until(&self, is_enough: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>, StoreError> {
+    fn wait_until(&self, is_enough: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>> {
         let mut state = held(&self.shared.state);
         loop {
             if let Some(error) = state.failed.take() {
@@ -154,7 +154,7 @@ pub(super) struct RemoteWriter {
     next: Vec<u8>,
     /// What names the upload in parts.
     upload: Option<String>,
-    under_way: VecDeque<JoinHandle<Result<PartId, StoreError>>>,
+    under_way: VecDeque<JoinHandle<Result<PartId>>>,
     /// What names the parts that are done, from the second on.
     done: Vec<PartId>,
 }
@@ -166,7 +166,7 @@ impl RemoteWriter {
     }
 
     /// Sends the next part on its way.
-    fn send(&mut self) -> Result<(), StoreError> {
+    fn send(&mut self) -> Result<()> {
         let upload = match self.upload.take() {
             Some(upload) => upload,
             None => self.client.wait(self.client.begin_upload(&self.key))?,
@@ -183,7 +183,7 @@ impl RemoteWriter {
         Ok(())
     }
 
-    fn end_oldest(&mut self) -> Result<(), StoreError> {
+    fn end_oldest(&mut self) -> Result<()> {
         let Some(part) = self.under_way.pop_front() else { return Ok(()) };
         let part =
             self.client.wait(part).map_err(|error| ended_early(self.client.shown(&self.key), error))?;
@@ -191,7 +191,7 @@ impl RemoteWriter {
         Ok(())
     }
 
-    fn end_upload(&mut self) -> Result<(), StoreError> {
+    fn end_upload(&mut self) -> Result<()> {
         if !self.next.is_empty() {
             self.send()?;
         }
@@ -209,7 +209,7 @@ impl RemoteWriter {
 }
 
 impl WriteObject for RemoteWriter {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let (first, mut rest) = bytes.split_at(bytes.len().min(PART.saturating_sub(self.first.len())));
         self.first.extend_from_slice(first);
         while !rest.is_empty() {
@@ -225,7 +225,7 @@ impl WriteObject for RemoteWriter {
         Ok(())
     }
 
-    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
         let Some(start) = self.first.get_mut(..bytes.len()) else {
             let why = format!("its first {} bytes cannot be written again, at most {PART}", bytes.len());
             let (object, source) = (self.client.shown(&self.key), std::io::Error::other(why));
@@ -235,7 +235,7 @@ impl WriteObject for RemoteWriter {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(mut self: Box<Self>) -> Result<()> {
         if self.upload.is_some() || !self.next.is_empty() {
             return self.end_upload();
         }

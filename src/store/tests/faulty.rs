@@ -5,7 +5,6 @@
 
 mod part;
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,8 +12,8 @@ use rustix::io::Errno;
 
 use crate::store::entry::EntryKind;
 use crate::store::{
-    Depth, Destination, Entry, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put,
-    Room, Store, StoreError, Tree,
+    Depth, Destination, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Result,
+    Room, Store, StoreError, Tree, Visit,
 };
 
 use part::FaultyPart;
@@ -153,9 +152,9 @@ impl Faults {
         &self,
         call: Call,
         name: &str,
-        whole: impl FnOnce() -> Result<T, StoreError>,
+        whole: impl FnOnce() -> Result<T>,
         half: impl FnOnce(),
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let source = match self.due(call) {
             None => return whole(),
             Some((Failure::Kill, is_now)) => {
@@ -191,12 +190,7 @@ fn first_half(bytes: &[u8]) -> &[u8] {
 }
 
 impl Faulty {
-    fn call<T>(
-        &self,
-        call: Call,
-        key: &Key<'_>,
-        whole: impl FnOnce() -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    fn call<T>(&self, call: Call, key: &Key<'_>, whole: impl FnOnce() -> Result<T>) -> Result<T> {
         self.faults.call(call, &self.inner.shown(key), whole, || ())
     }
 
@@ -221,36 +215,31 @@ impl Store for Faulty {
         Some(&*self.inner)
     }
 
-    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
+    fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         self.faults.hear(Heard::Read(self.inner.shown(key), part));
         self.call(Call::Read, key, || self.inner.read(key, part, most, into))
     }
 
-    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         let opened = self.call(Call::Open, key, || self.inner.open(key, most))?;
         let name = self.inner.shown(key);
         Ok(opened
             .map(|inner| Box::new(FaultyPart { inner, name, faults: self.faults.clone() }) as ObjectReader))
     }
 
-    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
         self.call(Call::Look, key, || self.inner.size(key))
     }
 
-    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
         self.call(Call::Look, folder, || self.inner.sizes(folder, names))
     }
 
-    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         self.call(Call::Look, key, || self.inner.kind(key))
     }
 
-    fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         self.call(Call::Read, below, || self.inner.list(below, depth, each))
     }
 
@@ -265,7 +254,7 @@ impl Store for Faulty {
         self.inner.prefetch(soon);
     }
 
-    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter, StoreError> {
+    fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter> {
         let inner = self.call(Call::Create, key, || self.inner.writer(key))?;
         let name = self.inner.shown(key);
         Ok(Box::new(FaultyPart { inner: Some(inner), name, faults: self.faults.clone() }))
@@ -276,7 +265,7 @@ impl Store for Faulty {
         source: &dyn Store,
         (from, to): (&Key<'_>, &Key<'_>),
         most: u64,
-    ) -> Result<Option<u64>, StoreError> {
+    ) -> Result<Option<u64>> {
         let half = || {
             let mut bytes = Vec::new();
             if let Ok(true) = source.read(from, Part::Whole, most, &mut bytes) {
@@ -287,7 +276,7 @@ impl Store for Faulty {
         self.faults.call(Call::Copy, &name, || self.inner.copy_from(source, (from, to), most), half)
     }
 
-    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool, StoreError> {
+    fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool> {
         let call = if how == Put::Plain { Call::Write } else { Call::Publish };
         let half = || match how {
             Put::Plain => drop(self.inner.put(key, first_half(bytes), how)),
@@ -298,25 +287,25 @@ impl Store for Faulty {
         self.faults.call(call, &name, || self.inner.put(key, bytes, how), half)
     }
 
-    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool, StoreError> {
+    fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool> {
         self.call(Call::Remove, key, || self.inner.remove(key, what))
     }
 
-    fn sync(&self, below: &Key<'_>) -> Result<(), StoreError> {
+    fn sync(&self, below: &Key<'_>) -> Result<()> {
         self.call(Call::Sync, below, || self.inner.sync(below))
     }
 
-    fn create_folder(&self, key: &Key<'_>) -> Result<(), StoreError> {
+    fn create_folder(&self, key: &Key<'_>) -> Result<()> {
         self.call(Call::Create, key, || self.inner.create_folder(key))
     }
 
-    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>, StoreError> {
+    fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>> {
         let inner = self.call(Call::Create, key, || self.inner.begin_log(key))?;
         let name = self.inner.shown(key);
         Ok(Box::new(FaultyPart { inner, name, faults: self.faults.clone() }))
     }
 
-    fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination, StoreError> {
+    fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination> {
         let wrap = |node: &Node| self.faults.wrap(node);
         Ok(match self.call(Call::Open, below, || self.inner.destination(below, replaces))? {
             Destination::InPlace(place) => Destination::InPlace(wrap(&place)),
@@ -326,7 +315,7 @@ impl Store for Faulty {
         })
     }
 
-    fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool, StoreError> {
+    fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool> {
         let call = if exchanges { Call::Exchange } else { Call::Rename };
         match self.call(call, from, || self.inner.rename(from, to, exchanges)) {
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::Unsupported => {
@@ -336,7 +325,7 @@ impl Store for Faulty {
         }
     }
 
-    fn room(&self, below: &Key<'_>) -> Result<Room, StoreError> {
+    fn room(&self, below: &Key<'_>) -> Result<Room> {
         self.faults.room.map_or_else(|| self.inner.room(below), Ok)
     }
 

@@ -10,7 +10,7 @@ use super::directory::{Directory, LOCAL_HEADER_BYTES, Member, Method};
 use crate::store::node::object_name;
 use crate::store::object::{copy_piece, part};
 use crate::store::sorted_keys::SortedKeys;
-use crate::store::{Key, Node, ObjectReader, Part, ReadObject, StoreError};
+use crate::store::{Key, Node, ObjectReader, Part, ReadObject, Result, StoreError};
 
 /// Members of at most so many bytes are read together with the header before them.
 const READ_WITH_HEADER: u64 = 1 << 20;
@@ -39,7 +39,7 @@ impl Archive {
     }
 
     /// The member of a key; `None` where there is none.
-    pub(super) fn member(&self, key: &Key<'_>) -> Result<Option<Member>, StoreError> {
+    pub(super) fn member(&self, key: &Key<'_>) -> Result<Option<Member>> {
         let key = self.directory.resolve(key);
         match self.directory.find(key.as_str()) {
             None if key.is_root() || self.directory.kind(&key).is_some() => {
@@ -55,7 +55,7 @@ impl Archive {
     }
 
     /// A member that can be read: one that is not encrypted, and of a name and a method that tell what it is.
-    pub(super) fn check(&self, member: &Member) -> Result<(), StoreError> {
+    pub(super) fn check(&self, member: &Member) -> Result<()> {
         if member.is_folder {
             return Err(StoreError::NotAFile { object: self.shown(member), found: "a folder" });
         }
@@ -89,14 +89,14 @@ impl Archive {
     }
 
     /// Where the bytes of a member begin, from its header, which is read into `bytes`.
-    fn find_start(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<u64, StoreError> {
+    fn find_start(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<u64> {
         let name = member.name.len() as u64;
         self.object.read_at(member.header, LOCAL_HEADER_BYTES + name, bytes)?;
         self.start_by(member, bytes)
     }
 
     /// The same, where the header is read already.
-    fn start_by(&self, member: &Member, header: &[u8]) -> Result<u64, StoreError> {
+    fn start_by(&self, member: &Member, header: &[u8]) -> Result<u64> {
         let no_header = || self.damaged(member, "there is no header before it");
         let field = |at: usize| header.get(at..at + 2).map(|field| u16::from_le_bytes([field[0], field[1]]));
         let (Some(name_bytes), Some(extra_bytes)) = (field(26), field(28)) else { return Err(no_header()) };
@@ -112,7 +112,7 @@ impl Archive {
     }
 
     /// Reads a whole member into `bytes` (replaced), and proves its checksum.
-    fn read_whole(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn read_whole(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<()> {
         match member.method() {
             Method::Stored => self.read_stored(member, bytes)?,
             _ => self.decode(member, bytes)?,
@@ -123,7 +123,7 @@ impl Archive {
     }
 
     /// Decodes a compressed member; a byte more than it is to have at most.
-    fn decode(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn decode(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<()> {
         let mut stored = Vec::new();
         self.read_stored(member, &mut stored)?;
         let most = member.bytes.saturating_add(1);
@@ -142,7 +142,7 @@ impl Archive {
         }
     }
 
-    fn check_crc(&self, member: &Member, found: u32) -> Result<(), StoreError> {
+    fn check_crc(&self, member: &Member, found: u32) -> Result<()> {
         if found == member.crc32 {
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl Archive {
     }
 
     /// Reads the bytes of a member as they are stored.
-    fn read_stored(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn read_stored(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<()> {
         let Some((offset, length)) = self.range(member) else {
             let start = self.find_start(member, bytes)?;
             return self.object.read_at(start, member.stored_bytes, bytes);
@@ -219,7 +219,7 @@ impl ReadObject for MemberReader {
         self.member.bytes
     }
 
-    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         let MemberReader { archive, member, .. } = self;
         if offset.checked_add(length).is_none_or(|end| end > member.bytes) {
             return Err(StoreError::too_short(archive.shown(member), member.bytes, (offset, length)));
@@ -241,7 +241,7 @@ impl ReadObject for MemberReader {
     }
 
     /// The last bytes come only if the checksum of all is right.
-    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {
+    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize> {
         let count = copy_piece(self, offset, piece)?;
         self.crc.update(&piece[..count]);
         if count > 0 && offset + count as u64 == self.member.bytes {

@@ -8,7 +8,7 @@ use std::io;
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
 
 use crate::store::sorted_keys::SortedKeys;
-use crate::store::{Key, ObjectReader, StoreError};
+use crate::store::{Key, ObjectReader, Result, StoreError};
 
 /// The bytes at the end of a file that are read at once: most directories lie in them.
 const TAIL_BYTES: u64 = 128 << 10;
@@ -93,7 +93,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(object: &'a ObjectReader, name: &'a str) -> Result<Self, StoreError> {
+    fn new(object: &'a ObjectReader, name: &'a str) -> Result<Self> {
         let tail_start = object.length().saturating_sub(TAIL_BYTES);
         let mut tail = Vec::new();
         object.read_at(tail_start, object.length() - tail_start, &mut tail)?;
@@ -138,7 +138,7 @@ impl ReaderAt for &Source<'_> {
 
 impl Directory {
     /// Reads the directory of a file, `name` being for messages; `None` where the file is no zip.
-    pub(super) fn read(object: &ObjectReader, name: &str) -> Result<Option<Self>, StoreError> {
+    pub(super) fn read(object: &ObjectReader, name: &str) -> Result<Option<Self>> {
         let source = Source::new(object, name)?;
         let (mut end, mut first) = (object.length(), None);
         for _ in 0..MOST_ENDS {
@@ -173,7 +173,7 @@ impl Directory {
         Self::read_entries(source, &archive).map_err(|fault| (fault, Some(record)))
     }
 
-    fn read_entries(source: &Source<'_>, archive: &ZipArchive<&Source<'_>>) -> Result<Self, StoreError> {
+    fn read_entries(source: &Source<'_>, archive: &ZipArchive<&Source<'_>>) -> Result<Self> {
         let mut directory = Directory { start: archive.directory_offset(), ..Directory::default() };
         let mut buffer = vec![0; PIECE_BYTES];
         let mut entries = archive.entries(&mut buffer);
@@ -310,7 +310,7 @@ impl SortedKeys for Directory {
 }
 
 /// Whether a file begins as a zip does.
-fn is_beginning(source: &Source<'_>) -> Result<bool, StoreError> {
+fn is_beginning(source: &Source<'_>) -> Result<bool> {
     let mut first = [0; 4];
     let length = source.read_at(&mut first, 0).map_err(|error| source.unread(ErrorKind::IO(error).into()))?;
     Ok(matches!(&first[..length], b"PK\x03\x04" | b"PK\x05\x06"))

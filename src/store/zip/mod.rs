@@ -8,7 +8,6 @@ mod staged;
 mod tests;
 mod writer;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use once_cell::sync::OnceCell;
@@ -21,7 +20,8 @@ use super::node::object_name;
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
 use super::{
-    Abilities, Depth, Destination, Entry, Key, Node, ObjectReader, Part, PrefetchLimit, Store, StoreError,
+    Abilities, Depth, Destination, Key, Node, ObjectReader, Part, PrefetchLimit, Result, Store, StoreError,
+    Visit,
 };
 
 /// A zip file, which is an object of another store. Nothing is read before it is asked for.
@@ -48,7 +48,7 @@ impl ZipStore {
     }
 
     /// The file, once it is there; `Some(None)` where it is no zip.
-    fn opened(&self) -> Result<Option<&Option<Arc<Archive>>>, StoreError> {
+    fn opened(&self) -> Result<Option<&Option<Arc<Archive>>>> {
         get_or_open(&self.opened, || {
             let Some(object) = self.outer.store.open(&self.outer.prefix, u64::MAX)? else { return Ok(None) };
             let directory = Directory::read(&object, &self.name)?;
@@ -58,11 +58,11 @@ impl ZipStore {
         })
     }
 
-    fn archive(&self) -> Result<Option<&Arc<Archive>>, StoreError> {
+    fn archive(&self) -> Result<Option<&Arc<Archive>>> {
         Ok(self.opened()?.and_then(Option::as_ref))
     }
 
-    fn member(&self, key: &Key<'_>) -> Result<Option<(&Arc<Archive>, Member)>, StoreError> {
+    fn member(&self, key: &Key<'_>) -> Result<Option<(&Arc<Archive>, Member)>> {
         let Some(archive) = self.archive()? else { return Ok(None) };
         Ok(archive.member(key)?.map(|member| (archive, member)))
     }
@@ -77,7 +77,7 @@ impl Store for ZipStore {
         Abilities { lists: true, is_remote: self.outer.abilities().is_remote }
     }
 
-    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>, StoreError> {
+    fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         if key.is_root() && matches!(self.opened()?, Some(None)) {
             return self.outer.store.open(&self.outer.prefix, most);
         }
@@ -86,12 +86,12 @@ impl Store for ZipStore {
         Ok(Some(Box::new(MemberReader::new(archive.clone(), member))))
     }
 
-    fn size(&self, key: &Key<'_>) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
         // Also of one that cannot be read.
         Ok(self.member(key)?.map(|(_, member)| member.bytes))
     }
 
-    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>, StoreError> {
+    fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         match self.opened()? {
             Some(Some(_)) if key.is_root() => Ok(Some(EntryKind::Folder)),
             Some(Some(archive)) => Ok(archive.directory.kind(&archive.directory.resolve(key))),
@@ -102,12 +102,7 @@ impl Store for ZipStore {
         }
     }
 
-    fn list(
-        &self,
-        below: &Key<'_>,
-        depth: Depth,
-        each: &mut dyn FnMut(Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         if let Some(archive) = self.archive()? {
             archive.directory.list(&archive.directory.resolve(below), depth, each);
         }
@@ -138,7 +133,7 @@ impl Store for ZipStore {
     }
 
     /// The file is written anew; nothing is put into one that is there.
-    fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination, StoreError> {
+    fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
         let file = self.outer.is_local().then(|| self.outer.local_path()).flatten();
         match file.filter(|_| below.is_root()) {
             Some(file) => staged::destination(&file),

@@ -14,7 +14,7 @@ use once_cell::sync::OnceCell;
 
 use super::format::{local_header, write_directory};
 use crate::store::local::{FileReader, FileWriter, io_error};
-use crate::store::{Key, ObjectReader, StoreError, WriteObject, held, write_at_start};
+use crate::store::{Key, ObjectReader, Result, WriteObject, held, write_at_start};
 
 /// Objects of unknown size are kept in memory up to so many bytes, and beyond that in a file of their own.
 const MOST_HELD: usize = 1 << 20;
@@ -57,7 +57,7 @@ pub(super) struct MemberEntry {
 }
 
 /// Creates a file that is not there; a link of its name is an error.
-fn create_new(path: &Path, mode: u32) -> Result<File, StoreError> {
+fn create_new(path: &Path, mode: u32) -> Result<File> {
     let created = OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path);
     created.map_err(io_error("create", path))
 }
@@ -70,7 +70,7 @@ impl ZipWriter {
         ZipWriter { file, path, mode, state, is_broken, num_spools }
     }
 
-    fn file(&self) -> Result<&File, StoreError> {
+    fn file(&self) -> Result<&File> {
         self.file.get_or_try_init(|| create_new(&self.path, self.mode.load(Ordering::Relaxed)))
     }
 
@@ -79,7 +79,7 @@ impl ZipWriter {
         held(&self.state)
     }
 
-    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         self.file()?.write_all_at(bytes, offset).map_err(|error| {
             self.is_broken.store(true, Ordering::Relaxed);
             io_error("write", &self.path)(error)
@@ -100,7 +100,7 @@ impl ZipWriter {
     }
 
     /// Writes a whole member.
-    pub(super) fn put(&self, key: &Key<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(super) fn put(&self, key: &Key<'_>, bytes: &[u8]) -> Result<()> {
         let mut crc = Crc::new();
         crc.update(bytes);
         let place = MemberEntry { crc32: crc.sum(), ..self.place(key, bytes.len() as u64) };
@@ -116,7 +116,7 @@ impl ZipWriter {
     }
 
     /// Copies an object to a member; its size in bytes.
-    pub(super) fn copy(&self, key: &Key<'_>, mut reader: ObjectReader) -> Result<u64, StoreError> {
+    pub(super) fn copy(&self, key: &Key<'_>, mut reader: ObjectReader) -> Result<u64> {
         let bytes = reader.length();
         let mut piece = vec![0; usize::try_from(bytes).unwrap_or(PIECE).clamp(1, PIECE)];
         if bytes <= MOST_JOINED as u64 {
@@ -142,7 +142,7 @@ impl ZipWriter {
     }
 
     /// Ends the file, and makes it durable.
-    pub(super) fn finish(&self) -> Result<(), StoreError> {
+    pub(super) fn finish(&self) -> Result<()> {
         if self.is_broken.load(Ordering::Relaxed) {
             return Err(io_error("write", &self.path)(io::Error::other("an earlier write has failed")));
         }
@@ -174,7 +174,7 @@ impl MemberWriter {
     }
 
     /// Begins a file that holds what came so far.
-    fn begin_spool(&mut self) -> Result<FileWriter, StoreError> {
+    fn begin_spool(&mut self) -> Result<FileWriter> {
         let number = self.zip.num_spools.fetch_add(1, Ordering::Relaxed);
         let path = self.zip.path.with_file_name(format!("part-{number}"));
         let mut spool = FileWriter { file: create_new(&path, 0o600)?, path };
@@ -185,7 +185,7 @@ impl MemberWriter {
 }
 
 impl WriteObject for MemberWriter {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
         if self.spool.is_none() && self.held.len() + bytes.len() > MOST_HELD {
             self.spool = Some(self.begin_spool()?);
         }
@@ -196,7 +196,7 @@ impl WriteObject for MemberWriter {
         Ok(())
     }
 
-    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
         if let Some(spool) = &mut self.spool {
             return spool.write_at_start(bytes);
         }
@@ -204,7 +204,7 @@ impl WriteObject for MemberWriter {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(self: Box<Self>) -> Result<()> {
         let Some(FileWriter { file, path }) = self.spool else {
             return self.zip.put(&self.key, &self.held);
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Call, Faults, Heard, first_half};
 use crate::store::object::{ReadObject, WriteObject};
-use crate::store::{Asker, Lock, Log, ObjectReader, ObjectWriter, Part, StoreError};
+use crate::store::{Asker, Lock, Log, ObjectReader, ObjectWriter, Part, Result, StoreError};
 
 /// An object or a log of which calls fail.
 #[derive(Debug)]
@@ -19,12 +19,12 @@ impl ReadObject for FaultyPart<ObjectReader> {
         self.inner.length()
     }
 
-    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         self.faults.hear(Heard::Read(self.name.clone(), Part::Range { offset, length }));
         self.faults.call(Call::Read, &self.name, || self.inner.read_at(offset, length, bytes), || ())
     }
 
-    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize, StoreError> {
+    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize> {
         // From its beginning to its end.
         self.faults.hear(Heard::Read(self.name.clone(), Part::Whole));
         self.faults.call(Call::Read, &self.name, || self.inner.read_piece(offset, piece), || ())
@@ -33,11 +33,7 @@ impl ReadObject for FaultyPart<ObjectReader> {
 
 /// A writer is taken out when its object is whole. One that is cut short leaves what was appended, as a file would.
 impl FaultyPart<Option<ObjectWriter>> {
-    fn write(
-        &mut self,
-        bytes: &[u8],
-        write: impl Fn(&mut ObjectWriter, &[u8]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn write(&mut self, bytes: &[u8], write: impl Fn(&mut ObjectWriter, &[u8]) -> Result<()>) -> Result<()> {
         let inner = std::cell::RefCell::new(&mut self.inner);
         let part = |bytes: &[u8]| match &mut **inner.borrow_mut() {
             Some(writer) => write(writer, bytes),
@@ -48,15 +44,15 @@ impl FaultyPart<Option<ObjectWriter>> {
 }
 
 impl WriteObject for FaultyPart<Option<ObjectWriter>> {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.write(bytes, |writer, bytes| writer.append(bytes))
     }
 
-    fn write_at_start(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
         self.write(bytes, |writer, bytes| writer.write_at_start(bytes))
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(mut self: Box<Self>) -> Result<()> {
         let inner = self.inner.take();
         let name = std::mem::take(&mut self.name);
         let whole = || inner.map_or(Ok(()), WriteObject::finish);
@@ -65,7 +61,7 @@ impl WriteObject for FaultyPart<Option<ObjectWriter>> {
 }
 
 impl Log for FaultyPart<Box<dyn Log>> {
-    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock, StoreError> {
+    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock> {
         let is_unsupported = |error: &StoreError| matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::Unsupported);
         match self.faults.call(Call::Lock, &self.name, || self.inner.lock(asker), || ()) {
             Err(error) if is_unsupported(&error) => Ok(Lock::Unsupported),
@@ -77,21 +73,21 @@ impl Log for FaultyPart<Box<dyn Log>> {
         self.inner.is_lost()
     }
 
-    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>, StoreError> {
+    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>> {
         self.faults.call(Call::Read, &self.name, || self.inner.read(max_bytes), || ())
     }
 
-    fn cut(&mut self, length: u64) -> Result<(), StoreError> {
+    fn cut(&mut self, length: u64) -> Result<()> {
         self.faults.call(Call::Write, &self.name, || self.inner.cut(length), || ())
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let inner = std::cell::RefCell::new(&mut self.inner);
         let part = |bytes: &[u8]| inner.borrow_mut().append(bytes);
         self.faults.call(Call::Write, &self.name, || part(bytes), || drop(part(first_half(bytes))))
     }
 
-    fn sync(&mut self) -> Result<(), StoreError> {
+    fn sync(&mut self) -> Result<()> {
         self.faults.call(Call::Sync, &self.name, || self.inner.sync(), || ())
     }
 }
