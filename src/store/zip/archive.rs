@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use flate2::Crc;
 use once_cell::sync::OnceCell;
+use rawzip::CompressionMethod as Method;
 
-use super::directory::{Directory, LOCAL_HEADER_BYTES, Member, Method};
+use super::directory::{Directory, LOCAL_HEADER_BYTES, Member};
 use crate::store::node::object_name;
 use crate::store::object::{copy_piece, part};
 use crate::store::sorted_keys::SortedKeys;
 use crate::store::{Key, Node, ObjectReader, Part, ReadObject, Result, StoreError};
 
+/// Methods of compression that are read.
+const READ: [Method; 4] = [Method::STORE, Method::DEFLATE, Method::ZSTD, Method::ZSTD_DEPRECATED];
 /// Members of at most so many bytes are read together with the header before them.
 const READ_WITH_HEADER: u64 = 1 << 20;
 /// The bytes of extra fields that headers are expected to have: those of times, and of zip64.
@@ -60,21 +63,22 @@ impl Archive {
             return Err(StoreError::NotAFile { object: self.shown(member), found: "a folder" });
         }
         let most_stored = member.bytes.saturating_add(member.bytes / 8).saturating_add(MOST_OVERHEAD);
-        let reason = match member.method() {
+        let reason = match member.method {
             _ if member.is_double => {
                 "there are two members of this name: unpack the file (`unzip -o` keeps the last of them) and read the folder"
                     .to_owned()
             }
             _ if member.is_encrypted => "it is encrypted".to_owned(),
-            Method::Other(method) => {
+            method if !READ.contains(&method) => {
+                let method = method.as_u16();
                 format!(
                     "its compression method {method} is not read: store it as it is, or by deflate or zstd"
                 )
             }
-            Method::Stored if member.stored_bytes != member.bytes => {
+            Method::STORE if member.stored_bytes != member.bytes => {
                 format!("it holds {} bytes, {} expected", member.stored_bytes, member.bytes)
             }
-            Method::Deflate | Method::Zstd if member.bytes > MOST_DECODED => {
+            method if method != Method::STORE && member.bytes > MOST_DECODED => {
                 format!(
                     "it is compressed, and holds {} bytes: more than 1 GiB must be stored as it is (`zip -0`)",
                     member.bytes
@@ -113,8 +117,8 @@ impl Archive {
 
     /// Reads a whole member into `bytes` (replaced), and proves its checksum.
     fn read_whole(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<()> {
-        match member.method() {
-            Method::Stored => self.read_stored(member, bytes)?,
+        match member.method {
+            Method::STORE => self.read_stored(member, bytes)?,
             _ => self.decode(member, bytes)?,
         }
         let mut crc = Crc::new();
@@ -128,8 +132,8 @@ impl Archive {
         self.read_stored(member, &mut stored)?;
         let most = member.bytes.saturating_add(1);
         bytes.clear();
-        let decoded = match member.method() {
-            Method::Zstd => zstd::stream::read::Decoder::with_buffer(&*stored)
+        let decoded = match member.method {
+            Method::ZSTD | Method::ZSTD_DEPRECATED => zstd::stream::read::Decoder::with_buffer(&*stored)
                 .and_then(|decoder| decoder.take(most).read_to_end(bytes)),
             _ => flate2::bufread::DeflateDecoder::new(&*stored).take(most).read_to_end(bytes),
         };
@@ -227,7 +231,7 @@ impl ReadObject for MemberReader {
         if length == member.bytes {
             return archive.read_whole(member, bytes);
         }
-        if member.method() == Method::Stored {
+        if member.method == Method::STORE {
             let start = self.start.get_or_try_init(|| archive.find_start(member, &mut Vec::new()))?;
             return archive.object.read_at(start + offset, length, bytes);
         }

@@ -26,16 +26,6 @@ const NO_END: &str = "it has no end: the file is cut short, or was not copied wh
 /// What the Finder of macOS puts beside a folder that it packs.
 const BESIDE_A_FOLDER: &str = "__MACOSX";
 
-/// How the bytes of a member are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
-    Stored,
-    Deflate,
-    Zstd,
-    /// By the number that it has in the format; nothing decodes it here.
-    Other(u16),
-}
-
 /// A member.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
@@ -47,7 +37,7 @@ pub(super) struct Member {
     /// Bytes of the object.
     pub bytes: u64,
     pub crc32: u32,
-    method: u16,
+    pub method: CompressionMethod,
     pub is_encrypted: bool,
     pub is_folder: bool,
     /// Another has the same name.
@@ -55,15 +45,6 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn method(&self) -> Method {
-        match CompressionMethod::new(self.method) {
-            CompressionMethod::STORE => Method::Stored,
-            CompressionMethod::DEFLATE => Method::Deflate,
-            CompressionMethod::ZSTD | CompressionMethod::ZSTD_DEPRECATED => Method::Zstd,
-            _ => Method::Other(self.method),
-        }
-    }
-
     /// Where its bytes end if its local header has no extra fields: at this byte, or behind it.
     fn least_end(&self) -> Option<u64> {
         let header = LOCAL_HEADER_BYTES + self.name.len() as u64;
@@ -220,7 +201,7 @@ impl Directory {
             stored_bytes: entry.compressed_size_hint(),
             bytes: entry.uncompressed_size_hint(),
             crc32: entry.crc32(),
-            method: entry.compression_method().as_u16(),
+            method: entry.compression_method(),
             is_encrypted: entry.flags().is_encrypted(),
             is_folder,
             is_double: false,
