@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::operation::error::OperationError;
-use crate::store::{Location, file};
+use crate::store::{Location, StoreError, file};
 
 /// The option of the commands that have a report.
 #[derive(Debug, Clone, Args)]
@@ -52,7 +52,7 @@ impl ReportFile {
     }
 }
 
-fn cannot_write(path: &Path, error: file::FileError) -> OperationError {
+fn cannot_write(path: &Path, error: StoreError) -> OperationError {
     OperationError::environment(format!("the file of --report, `{}`, cannot be written", path.display()))
         .because(error)
         .with_help("check the path and its permissions")

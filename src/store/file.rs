@@ -6,7 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::local;
+use super::local::{self, io_error};
+use super::{Result, StoreError};
 
 /// A file or a standard stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,48 +28,19 @@ impl Stream {
     }
 }
 
-/// A file could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    /// The operating system refused.
-    #[error("cannot {action} {}", .path.display())]
-    Io {
-        /// What was attempted: `read`, `write`.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// It holds more than it may.
-    #[error("{} holds more than {limit} bytes", .path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// Bytes that it may hold.
-        limit: u64,
-    },
-}
-
-fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
-    let path = path.to_owned();
-    move |source| FileError::Io { action, path, source }
-}
-
 /// Whether there is a folder at a path.
 pub fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }
 
 /// The whole of a file that holds at most `limit` bytes. Memory grows with what is read, not with what is claimed.
-pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = File::open(path).map_err(io_error("read", path))?;
     read_stream(file, path, limit)
 }
 
 /// The first `length` bytes of a file, or all where there are fewer.
-pub fn first_bytes(path: &Path, length: usize) -> Result<Vec<u8>, FileError> {
+pub fn first_bytes(path: &Path, length: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(io_error("read", path))?;
     file.take(length as u64).read_to_end(&mut bytes).map_err(io_error("read", path))?;
@@ -76,16 +48,14 @@ pub fn first_bytes(path: &Path, length: usize) -> Result<Vec<u8>, FileError> {
 }
 
 /// The same of stdin.
-pub fn read_standard_input(limit: u64) -> Result<Vec<u8>, FileError> {
+pub fn read_standard_input(limit: u64) -> Result<Vec<u8>> {
     read_stream(io::stdin().lock(), Path::new("stdin"), limit)
 }
 
-fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(io_error("read", path))?;
-    if bytes.len() as u64 > limit {
-        return Err(FileError::TooLarge { path: path.to_owned(), limit });
-    }
+    StoreError::check_size(bytes.len() as u64, limit, || path.display().to_string())?;
     Ok(bytes)
 }
 
@@ -116,7 +86,7 @@ fn begin(path: &Path) -> io::Result<Output> {
 
 /// Writes a file under another name beside it and moves it into place, replacing what was there. After an error
 /// there is neither, and what was there still is.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = begin(path).and_then(|begun| match begun {
         Output::InPlace(mut file) => file.write_all(bytes),
         Output::Beside { mut file, temporary, target } => {
@@ -129,7 +99,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 }
 
 /// An error where [`write`] would not succeed, as far as that can be known before. Nothing is left.
-pub fn check_writable(path: &Path) -> Result<(), FileError> {
+pub fn check_writable(path: &Path) -> Result<()> {
     let begun = begin(path).and_then(|begun| match begun {
         Output::InPlace(_) => Ok(()),
         Output::Beside { temporary, .. } => fs::remove_file(&temporary),
@@ -155,7 +125,7 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Creates a folder and those above it, if need be.
-pub fn create_directory(path: &Path) -> Result<(), FileError> {
+pub fn create_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(io_error("create", path))
 }
 
@@ -209,7 +179,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         write(&path, b"seven b").unwrap();
-        assert!(matches!(read(&path, 6), Err(FileError::TooLarge { limit: 6, .. })));
+        assert!(matches!(read(&path, 6), Err(StoreError::TooLarge { bound: 6, .. })));
         assert_eq!(read(&path, 7).unwrap().len(), 7);
     }
 }

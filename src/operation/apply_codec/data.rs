@@ -10,7 +10,7 @@ use crate::operation::error::OperationError;
 use crate::operation::npy::{self, NpyArray};
 use crate::operation::options::{ApplyCodecOptions, Stream};
 use crate::pipeline::{ArrayRepresentation, BytesSize, Representation};
-use crate::store::file::{self, FileError};
+use crate::store::{StoreError, file};
 
 /// What runs through the chain.
 pub(super) struct Input {
@@ -205,8 +205,8 @@ fn read(
     contents.map_err(|error| {
         let name = stream_name(stream);
         match error {
-            FileError::TooLarge { limit, .. } => too_large(&name, limit),
-            FileError::Io { .. } => {
+            StoreError::TooLarge { bound, .. } => too_large(&name, bound),
+            error => {
                 let message = format!("INPUT `{name}` cannot be read");
                 OperationError::environment(message).because(error).with_help("check the path")
             }
