@@ -190,6 +190,25 @@ fn chunk_of_text_is_fetched_once_for_all_chunks_that_are_made_of_it() {
     assert_eq!((asked(&server), test.all_files("b").len()), ((1, 1), 51));
 }
 
+/// Blocks that take a quarter each of one chunk, which is stored as its elements.
+#[test]
+fn parts_of_a_chunk_that_blocks_need_are_asked_for_once() {
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[1024,1024],"data_type":"float32","fill_value":0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1024,1024]}},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
+    let objects = [("zarr.json", document.as_bytes().to_vec()), ("c/0/0", vec![1; 4 << 20])]
+        .map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes));
+    let (test, (server, _)) = (CliTest::new(), slow(objects.into_iter().collect()));
+    let arguments =
+        ["transcode", "-c", "256,1024", "--threads", "1", "--max-memory", "4MiB", "s3://bucket/a", "b"];
+    run(&test, &server, &arguments).succeeds();
+    let is_read = |request: &super::server::Request| request.method == "GET" && request.path.contains("/c/");
+    let requests = server.requests().into_iter().filter(is_read);
+    let ranges: Vec<_> = requests.map(|request| request.headers.get("range").cloned()).collect();
+    let different: std::collections::BTreeSet<_> = ranges.iter().collect();
+    assert!(ranges.len() == different.len() && ranges.len() > 4, "{ranges:?}");
+}
+
 /// An answer with a part of an object that a request asks for.
 fn part_of(
     object: &[u8],

@@ -198,31 +198,33 @@ impl RemoteReader {
         }
     }
 
-    /// A stretch that holds a part: what was planned to come with it, or what is asked for now.
+    /// A stretch that holds a part: what was planned to come with it, or was told of before, or is asked for now.
     fn stretch(&self, offset: u64, length: u64) -> Result<Arc<Stretch>> {
         let mut state = held(&self.state);
         if let Some(stretch) = state.kept(offset, length) {
             return Ok(stretch);
         }
         let piece = state.plan.range(..=offset).next_back().map(|(first, length)| (*first, *length));
-        let Some((first, whole)) = piece.filter(|(first, whole)| first + whole >= offset + length) else {
-            let wanted = if state.is_planned { length } else { self.wanted(&mut state, offset, length) };
-            drop(state);
-            let stretch = self.fetch(offset, wanted)?;
-            return Ok(held(&self.state).keep(stretch, None));
-        };
-        state.plan.remove(&first);
-        let part = Part::Range { offset: first, length: whole };
-        let coming = self.client.prefetch.take(&self.key, Some(part));
-        self.ask(&state);
-        let come = coming.and_then(|coming| self.client.wait(coming.come())).transpose()?.flatten();
-        // What was asked for before may be of another version than is being read.
+        if let Some((first, whole)) = piece.filter(|(first, whole)| first + whole >= offset + length) {
+            state.plan.remove(&first);
+            self.ask(&state);
+            let stretch = self.come(first, whole)?.map_or_else(|| self.fetch(first, whole), Ok)?;
+            return Ok(state.keep(stretch, Some(whole - length)));
+        }
+        if let Some(stretch) = self.come(offset, length)? {
+            return Ok(state.keep(stretch, Some(0)));
+        }
+        let wanted = if state.is_planned { length } else { self.wanted(&mut state, offset, length) };
+        drop(state);
+        let stretch = self.fetch(offset, wanted)?;
+        Ok(held(&self.state).keep(stretch, None))
+    }
+
+    /// What was asked for before, unless it is of another version than is being read.
+    fn come(&self, offset: u64, length: u64) -> Result<Option<Stretch>> {
+        let come = self.client.take(&self.key, Some(Part::Range { offset, length })).transpose()?.flatten();
         let come = come.filter(|come| self.version.is_none() || come.version == self.version);
-        let stretch = match come {
-            Some(come) => Stretch { offset: come.offset, bytes: come.bytes },
-            None => self.fetch(first, whole)?,
-        };
-        Ok(state.keep(stretch, Some(whole - length)))
+        Ok(come.map(|come| Stretch { offset: come.offset, bytes: come.bytes }))
     }
 
     fn fetch(&self, offset: u64, length: u64) -> Result<Stretch> {
