@@ -1,7 +1,9 @@
 //! A request to stop, from a signal or a program that uses the library; the driver heeds it before each unit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::store::held;
 
 /// A request to stop that all its clones share. By default nobody has made it.
 #[derive(Debug, Clone, Default)]
@@ -47,14 +49,14 @@ impl Interrupt {
     /// Asks the work to stop; what it would leave unfinished if it were stopped at once, which is worth waiting for.
     pub fn raise(&self) -> Option<String> {
         // Under the lock: whoever begins something from now on sees the request.
-        let unfinished = self.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        let unfinished = held(&self.shared.unfinished);
         self.shared.raised.store(true, Ordering::SeqCst);
         unfinished.as_ref().map(|left| left.what.clone())
     }
 
     /// Removes what the work has made, where that is of no use unfinished: before the process ends without it.
     pub fn clear(&self) {
-        let unfinished = self.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        let unfinished = held(&self.shared.unfinished);
         if let Some(clearing) = unfinished.as_ref().and_then(|left| left.clearing.as_ref()) {
             clearing();
         }
@@ -72,7 +74,7 @@ impl Interrupt {
         what: impl Into<String>,
         clearing: Option<Clearing>,
     ) -> Result<Unfinished, Interrupted> {
-        let mut unfinished = self.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unfinished = held(&self.shared.unfinished);
         self.check()?;
         *unfinished = Some(Left { what: what.into(), clearing });
         Ok(Unfinished { interrupt: self.clone() })
@@ -82,7 +84,7 @@ impl Interrupt {
 impl Unfinished {
     /// From now on this is done where the work is stopped at once.
     pub fn cleared_by(&self, clearing: Clearing) {
-        let mut unfinished = self.interrupt.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unfinished = held(&self.interrupt.shared.unfinished);
         if let Some(left) = unfinished.as_mut() {
             left.clearing = Some(clearing);
         }
@@ -91,7 +93,7 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        *self.interrupt.shared.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *held(&self.interrupt.shared.unfinished) = None;
     }
 }
 

@@ -1,6 +1,6 @@
 //! An array as it is stored: where, in which grid, behind which chain, and which of its chunks are there.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::buffers::PIECE;
 use super::chunk_cache::ArrayCache;
@@ -12,7 +12,7 @@ use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault};
 use crate::grid::{Region, ravel, zip_with};
 use crate::metadata::array::ArrayMetadata;
-use crate::store::Node;
+use crate::store::{Node, held};
 
 /// Shards that are kept open, with their indexes, at most.
 pub const MOST_OPEN_SHARDS: usize = 16;
@@ -49,7 +49,7 @@ impl Missing {
         present: Option<&ChunkSet>,
     ) -> Result<(), Fault> {
         if present.is_none() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(object);
+            held(&self.0).insert(object);
         } else if !node.refused_is_absent() {
             return Err(node.vanished(key).into());
         }
@@ -58,7 +58,7 @@ impl Missing {
 
     /// Objects that were noted.
     pub fn count(&self) -> u64 {
-        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = held(&self.0);
         let all = std::mem::take(&mut *found).finish();
         let count = all.len();
         found.insert_all(&all);

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::buffers::ReadBuffers;
 use super::fault::Fault;
@@ -12,7 +12,7 @@ use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::OfShape;
 use crate::codec::sharding::IndexEntry;
 use crate::grid::Region;
-use crate::store::{ObjectReader, StoreError};
+use crate::store::{ObjectReader, StoreError, held};
 
 impl StoredArray {
     /// Whether an earlier pass has kept the first subchunk of an object, or the last: what is kept is taken in their order.
@@ -251,7 +251,7 @@ impl<'a> SubchunkSource<'a> {
         if self.side.layout.is_none() {
             return Ok(None);
         }
-        let kept = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = || held(&self.opened);
         if let Some((_, shard)) = kept().iter().find(|(index, _)| *index == object) {
             return Ok(Some(shard.clone()));
         }

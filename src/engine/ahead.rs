@@ -4,7 +4,7 @@
 //! is done. A wrong hint makes a run slower, never wrong.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::stored::{MOST_OPEN_SHARDS, StoredArray};
@@ -12,7 +12,7 @@ use crate::codec::BoundSharding;
 use crate::engine::transfer::Transfer;
 use crate::grid::{Region, volume};
 use crate::pipeline::IndexLocation;
-use crate::store::{Node, Part, PrefetchLimit};
+use crate::store::{Node, Part, PrefetchLimit, held};
 
 /// What a unit of work (an object of the destination, a block) will read, known before it is run.
 pub trait Reads: Sync {
@@ -79,7 +79,7 @@ impl<'a> ReadAhead<'a> {
     /// The unit at a place in the set begins: what it reads is told, and what those after it read as far as that is wanted.
     pub fn begin(&self, place: u64) {
         // Held while it is told: another thread's unit does not begin before the store has heard of it.
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = held(&self.told);
         told.waiting.retain(|(waiting, ..)| *waiting > place);
         let ((source, object_bytes), mut soon) = (self.reads.source(), Vec::new());
         while let Some(unit) = self.units.nth(told.next)

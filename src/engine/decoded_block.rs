@@ -1,12 +1,13 @@
 //! A block of the destination in memory: the elements of its subchunks, each subchunk by itself, so that threads fill
 //! different subchunks at once and each can be encoded as it lies.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::subchunk_encoder::Filling;
 use crate::array::fault::Fault;
 use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end};
 use crate::grid::Region;
+use crate::store::held;
 
 /// The subchunks of a block. The buffers are used again for the next.
 #[derive(Debug, Default)]
@@ -62,7 +63,7 @@ impl DecodedBlock {
 
     /// A subchunk.
     pub(super) fn lock(&self, item: usize) -> MutexGuard<'_, DecodedSubchunk> {
-        self.decoded[item].lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.decoded[item])
     }
 
     /// The part of a subchunk that lies inside the array.

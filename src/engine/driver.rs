@@ -1,13 +1,14 @@
 //! Work over chunks by a pool of threads; the result is the same for any number of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::ahead::{ReadAhead, Reads};
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::interrupt::Interrupt;
+use crate::store::held;
 
 /// Chunks whose results are gathered before they are folded in order, at least, and for each thread: all wait for the
 /// last of them.
@@ -88,7 +89,7 @@ impl Driver {
         // Each turn is a stretch of numbers, with the place for their results.
         let turns = Mutex::new((0..count).step_by(at_once).zip(results.chunks_mut(at_once)));
         let take_turns = || {
-            let next = || turns.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let next = || held(&turns).next();
             while let Some((first, places)) = next() {
                 for (number, place) in (first..).zip(places) {
                     *place = Some(work(number));

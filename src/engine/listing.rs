@@ -14,7 +14,7 @@ use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use crate::array::listing::{DOCUMENT_KEYS, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind};
 use crate::grid::{unravel, volume};
 use crate::metadata::array::ArrayMetadata;
-use crate::store::{EntryKind, Node, RemoteError, StoreError};
+use crate::store::{EntryKind, Node, RemoteError, StoreError, held};
 
 /// Strays that are gathered before those that are not kept are left out.
 const MOST_GATHERED: usize = 1 << 12;
@@ -181,7 +181,7 @@ impl Scanner<'_> {
         };
         found.error = outcome.err().map(|error| (folder, error));
         let sets = [&mut found.present, &mut found.unreadable].map(|set| std::mem::take(set).finish());
-        let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = held(&self.found);
         all.add(found, sets);
         if all.strays.len() > MOST_GATHERED {
             self.purpose.leave_out(&mut all.strays);
@@ -374,7 +374,7 @@ impl Scanner<'_> {
         } else {
             found.present.insert_run(0..num_chunks);
         }
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        *held(&self.found) = found;
         Ok(())
     }
 

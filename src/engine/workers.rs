@@ -1,12 +1,13 @@
 //! Who does the parts of a piece of work: the thread that has it, or all threads.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::decoded_block::DecodedBlock;
 use super::driver::Driver;
 use crate::array::fault::Fault;
 use crate::array::reader::ReadBuffers;
 use crate::codec::conversion::ConversionBuffers;
+use crate::store::held;
 
 /// What a thread keeps from object to object, so that nothing is allocated for each.
 #[derive(Debug, Default)]
@@ -33,7 +34,7 @@ impl<'a> Workers<'a> {
     /// What a thread keeps that works alone.
     pub(super) fn alone(&self) -> Option<MutexGuard<'a, ObjectBuffers>> {
         match self.buffers {
-            [own] => Some(own.lock().unwrap_or_else(PoisonError::into_inner)),
+            [own] => Some(held(own)),
             _ => None,
         }
     }

@@ -5,13 +5,13 @@ mod text;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::file;
 #[cfg(feature = "remote")]
 use super::remote::{self, Address};
 use super::zip::node_of_file;
-use super::{Key, Node, ReferenceStore, RemoteOptions, Result, Store};
+use super::{Key, Node, ReferenceStore, RemoteOptions, Result, Store, held};
 #[cfg(feature = "remote")]
 use text::remote_address;
 pub(crate) use text::without_secrets;
@@ -141,7 +141,7 @@ impl Location {
 
     /// The node that it names. Of a zip file, and behind a network, nothing is read yet.
     pub fn node(&self) -> Node {
-        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = held(&self.opened.0);
         if let Some((store, prefix)) = &*opened
             && let Some(store) = store.upgrade()
         {

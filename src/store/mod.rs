@@ -378,7 +378,7 @@ impl Room {
 }
 
 /// What a mutex guards, also after a thread has panicked that had it.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

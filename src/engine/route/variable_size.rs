@@ -8,7 +8,7 @@ mod elements;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
@@ -26,7 +26,7 @@ use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::{SubchunkWriter, all_in_order};
 use crate::engine::transfer::Transfer;
 use crate::grid::{Region, lcm};
-use crate::store::{self, Node};
+use crate::store::{self, Node, held};
 
 use crate::engine::groups::Groups;
 pub use buffers::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
@@ -140,10 +140,6 @@ impl MemoryShare {
             ChunkFault { index: object.unwrap_or(index), fault }
         })
     }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes every object of the destination.

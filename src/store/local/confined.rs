@@ -9,12 +9,13 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::tree;
+use crate::store::held;
 
 /// A folder below which files are created and removed.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Confinement {
     /// Creates a folder whose parent is there.
     pub(super) fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
         let mode = Mode::from_raw_mode(mode);
-        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = || held(&self.last);
         let beside = last().as_ref().filter(|(above, _)| Some(above.as_path()) == path.parent()).cloned();
         if let (Some((_, folder)), Some(name)) = (beside, path.file_name()) {
             match rustix::fs::mkdirat(&*folder, name, mode) {
