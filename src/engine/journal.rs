@@ -13,20 +13,20 @@ mod pass;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 pub use fingerprint::{Fingerprint, digest};
-use lines::{Known, Left, Line, Run, last_run, to_line};
+use lines::{Left, Line, Noted, Run, last_owner, to_line};
 use owner::OwnLock;
 pub use pass::{PassProgress, name_of_pass};
 
-use crate::array::chunk_set::ChunkSet;
+use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::engine::report::ObjectReport;
-use crate::store::{JOURNAL, Log, Node, StoreError};
+use crate::store::{JOURNAL, Log, Node, StoreError, held};
 
-const SCHEMA: &str = "zarrcast.journal/4";
+const SCHEMA: &str = "zarrcast.journal/5";
 
 /// Units wait at most this long for their line.
 const LINE_AFTER: Duration = Duration::from_secs(1);
@@ -66,7 +66,7 @@ pub type Assignment = BTreeMap<String, ChunkSet>;
 #[derive(Debug)]
 struct Finished {
     pass: Arc<str>,
-    units: Vec<Range<u64>>,
+    units: ChunkSetBuilder,
     report: ObjectReport,
     writes: Range<u64>,
 }
@@ -84,12 +84,11 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(known: &BTreeMap<String, Known>) -> Self {
+    fn of(known: &BTreeMap<String, Noted>) -> Self {
         let mut counts = Counts::default();
-        for (pass, Known { units, report }) in known {
+        for (pass, (units, report)) in known {
             counts.noted.insert(pass.clone(), *report);
-            let units = units.iter().map(|range| range.end.saturating_sub(range.start));
-            counts.num_units = units.fold(counts.num_units, u64::saturating_add);
+            counts.num_units = counts.num_units.saturating_add(units.len());
             counts.bytes_written = counts.bytes_written.saturating_add(report.bytes_written);
         }
         counts
@@ -98,16 +97,14 @@ impl Counts {
     fn add(&mut self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, writes: Range<u64>) {
         self.num_units += units.end - units.start;
         self.bytes_written += report.bytes_written;
-        let last = self.waiting.last_mut().filter(|last| last.pass == *pass && last.writes == writes);
-        let Some(last) = last else {
-            let (pass, units) = (pass.clone(), vec![units]);
-            return self.waiting.push(Finished { pass, units, report: *report, writes });
-        };
-        last.report.add(report);
-        match last.units.last_mut() {
-            Some(range) if range.end == units.start => range.end = units.end,
-            _ => last.units.push(units),
+        let is_same = |last: &&mut Finished| last.pass == *pass && last.writes == writes;
+        if let Some(last) = self.waiting.last_mut().filter(is_same) {
+            last.units.insert_run(units);
+            return last.report.add(report);
         }
+        let mut builder = ChunkSetBuilder::default();
+        builder.insert_run(units);
+        self.waiting.push(Finished { pass: pass.clone(), units: builder, report: *report, writes });
     }
 }
 
@@ -156,7 +153,7 @@ impl Journal {
     /// An error where another process has the journal in the folder of a run.
     pub fn check_free(run: &Node) -> Result<(), JournalError> {
         match run.kind_of(JOURNAL.as_str())? {
-            Some(_) => lock(&mut *run.begin_log(&JOURNAL)?).map(drop),
+            Some(_) => OwnLock::take(&mut *run.begin_log(&JOURNAL)?, last_owner).map(drop),
             None => Ok(()),
         }
     }
@@ -172,7 +169,7 @@ impl Journal {
         resumes: bool,
     ) -> Result<Self, JournalError> {
         let mut log = run.begin_log(&JOURNAL)?;
-        let lock = lock(&mut *log)?;
+        let lock = OwnLock::take(&mut *log, last_owner)?;
         let left = if resumes { Left::read(&log.read(MOST_BYTES)?, fingerprint)? } else { Left::default() };
         let (now, counts) = (Instant::now(), Counts::of(&left.known));
         let (length, bytes_at_checkpoint) = (Some(left.length), counts.bytes_written);
@@ -243,17 +240,9 @@ impl Journal {
 
     /// The units of a pass over an array, by its name.
     pub fn pass(&self, name: &str) -> PassProgress<'_> {
-        let known = self.left.known.get(name).cloned().unwrap_or_default();
-        let done = ChunkSet::from_ranges(known.units);
+        let (done, before) = self.left.known.get(name).cloned().unwrap_or_default();
         let assigned = self.assigned.as_ref().map(|assigned| assigned.get(name).cloned().unwrap_or_default());
-        PassProgress {
-            journal: self,
-            name: name.into(),
-            done,
-            before: known.report,
-            assigned,
-            is_again: false,
-        }
+        PassProgress { journal: self, name: name.into(), done, before, assigned, is_again: false }
     }
 
     /// What this run and those before have counted over the units of a pass, by its name.
@@ -331,19 +320,19 @@ impl Journal {
 
     /// The lines of what waits for them.
     fn lines(&self, writer: &mut Writer) -> String {
-        let mut passes: BTreeMap<Arc<str>, (Vec<Range<u64>>, ObjectReport)> = BTreeMap::new();
+        let mut passes: BTreeMap<Arc<str>, (ChunkSetBuilder, ObjectReport)> = BTreeMap::new();
         let mut counts = held(&self.counts);
         let is_written = |units: &mut Finished| self.data.are_written(units.writes.clone());
         for Finished { pass, units, report, .. } in counts.waiting.extract_if(.., is_written) {
             let all = passes.entry(pass).or_default();
-            all.0.extend(units);
+            all.0.insert_all(&units.finish());
             all.1.add(&report);
         }
         let mut lines = String::new();
         for (pass, (units, counted)) in passes {
             let pass = pass.to_string();
             counts.noted.entry(pass.clone()).or_default().add(&counted);
-            lines += &to_line(&Line::Done { pass, units: joined(units), counted, anew: false });
+            lines += &to_line(&Line::Done { pass, units: units.finish(), counted, anew: false });
         }
         writer.last_line = Instant::now();
         if self.data.abilities().is_remote && !lines.is_empty() {
@@ -381,28 +370,6 @@ impl Journal {
         }
         Ok(())
     }
-}
-
-fn lock(log: &mut dyn Log) -> Result<OwnLock, JournalError> {
-    OwnLock::take(log, |text| last_run(text).map(|run| run.owner))
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Ranges in order, those that touch as one, without the empty.
-fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.retain(|range| !range.is_empty());
-    ranges.sort_unstable_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => joined.push(range),
-        }
-    }
-    joined
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The lines of a journal: runs, finished units with what was counted over them, checkpoints.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::fingerprint::Fingerprint;
 use super::owner::LockOwner;
 use super::{JournalError, SCHEMA};
+use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::engine::report::ObjectReport;
 use crate::store::machine;
 
@@ -19,7 +19,7 @@ pub(super) enum Line {
     /// Finished units of a pass over an array.
     Done {
         pass: String,
-        units: Vec<Range<u64>>,
+        units: ChunkSet,
         counted: ObjectReport,
         /// Nothing that was noted of the pass before counts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -37,18 +37,14 @@ pub(super) struct Run {
     pub(super) owner: LockOwner,
 }
 
-/// What was done of a pass.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Known {
-    pub(super) units: Vec<Range<u64>>,
-    pub(super) report: ObjectReport,
-}
+/// The units of a pass that are done, and what was counted over them.
+pub(super) type Noted = (ChunkSet, ObjectReport);
 
 /// What the runs of a plan have left.
 #[derive(Debug, Default)]
 pub(super) struct Left {
     /// What is done, by the names of the passes.
-    pub(super) known: BTreeMap<String, Known>,
+    pub(super) known: BTreeMap<String, Noted>,
     /// The length of the lines that are believed.
     pub(super) length: u64,
     /// Whether a run has noted itself, and whether one had made its destination ready.
@@ -77,6 +73,7 @@ impl Left {
         }
         let now = machine::boot_id();
         let mut left = Left { is_noted: true, ..Left::default() };
+        let mut passes: BTreeMap<String, (ChunkSetBuilder, ObjectReport)> = BTreeMap::new();
         let (mut pending, mut is_same_boot) = (Vec::new(), false);
         for (line, end) in lines(text) {
             if let Line::Run(run) = &line {
@@ -84,27 +81,26 @@ impl Left {
             }
             let is_durable = matches!(line, Line::Checkpoint);
             pending.push(line);
-            if is_same_boot || is_durable {
-                left.length = end;
-                pending.drain(..).for_each(|line| left.take(line));
+            if !is_same_boot && !is_durable {
+                continue;
             }
-        }
-        Ok(left)
-    }
-
-    fn take(&mut self, line: Line) {
-        match line {
-            Line::Run(_) => {}
-            Line::Done { pass, units, counted, anew } => {
-                let known = self.known.entry(pass).or_default();
-                if anew {
-                    *known = Known::default();
+            left.length = end;
+            for line in pending.drain(..) {
+                match line {
+                    Line::Run(_) => {}
+                    Line::Checkpoint => left.is_begun = true,
+                    Line::Done { pass, anew: true, .. } => drop(passes.remove(&pass)),
+                    Line::Done { pass, units, counted, .. } => {
+                        let (all, report) = passes.entry(pass).or_default();
+                        all.insert_all(&units);
+                        report.add(&counted);
+                    }
                 }
-                known.units.extend(units);
-                known.report.add(&counted);
             }
-            Line::Checkpoint => self.is_begun = true,
         }
+        let noted = passes.into_iter().map(|(pass, (units, report))| (pass, (units.finish(), report)));
+        left.known = noted.collect();
+        Ok(left)
     }
 }
 
@@ -114,10 +110,10 @@ pub(super) fn to_line(line: &Line) -> String {
     text
 }
 
-/// The last run that the lines of a journal name.
-pub(super) fn last_run(text: &[u8]) -> Option<Run> {
-    let runs = lines(text).filter_map(|(line, _)| if let Line::Run(run) = line { Some(run) } else { None });
-    runs.last()
+/// Whose the last run is that the lines of a journal name.
+pub(super) fn last_owner(text: &[u8]) -> Option<LockOwner> {
+    let owner = |(line, _)| if let Line::Run(run) = line { Some(run.owner) } else { None };
+    lines(text).filter_map(owner).last()
 }
 
 /// Whole lines, each with the length of the text up to its end; none after one that is torn or no line of a journal.

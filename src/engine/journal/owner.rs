@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::{JournalError, held};
-use crate::store::{Asker, Holding, Lock, Log, machine};
+use super::{JournalError, MOST_BYTES};
+use crate::store::{Asker, Holding, Lock, Log, held, machine};
 
 /// A run, by the process that it is a part of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ impl OwnLock {
             Lock::Held => Ok(own),
             Lock::Elsewhere(None) => Err(JournalError::Locked),
             Lock::Elsewhere(Some(holding)) => Err(JournalError::Held(held_by(&holding))),
-            Lock::Unsupported => match last_owner(&log.read(super::MOST_BYTES)?) {
+            Lock::Unsupported => match last_owner(&log.read(MOST_BYTES)?) {
                 Some(owner) if owner.is_alive() => Err(JournalError::Held(owner.to_string())),
                 before => {
                     (own.is_held, own.before) = (false, before);

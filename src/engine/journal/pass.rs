@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::lines::{Line, to_line};
-use super::{Journal, JournalError, held};
+use super::{Journal, JournalError};
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::Fault;
 use crate::engine::report::ObjectReport;
-use crate::store::StoreError;
+use crate::store::{StoreError, held};
 
 /// What of a pass over an array is done, and what is to be done.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl<'a> PassProgress<'a> {
     /// The same pass, of which nothing is done: what earlier runs noted of it does not count, now and later.
     pub fn anew(self) -> Result<PassProgress<'a>, Fault> {
         let (pass, counted) = (self.name.to_string(), ObjectReport::default());
-        let line = Line::Done { pass, units: Vec::new(), counted, anew: true };
+        let line = Line::Done { pass, units: ChunkSet::default(), counted, anew: true };
         self.journal.writer().append(&to_line(&line))?;
         let mut counts = held(&self.journal.counts);
         counts.noted.remove(&*self.name);

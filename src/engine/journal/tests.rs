@@ -259,7 +259,7 @@ fn journal_of_an_older_form_is_refused() {
     }
     rewrite(&node, |_| String::new());
     drop(begin(&node, "x").unwrap());
-    rewrite(&node, |text| text.replace(SCHEMA, "zarrcast.journal/5"));
+    rewrite(&node, |text| text.replace(SCHEMA, "zarrcast.journal/6"));
     assert!(resume(&node, "x").is_err());
 }
 
