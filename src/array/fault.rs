@@ -5,6 +5,9 @@ use crate::codec::ChainFault;
 use crate::diagnostic::quantity::bytes;
 use crate::store::StoreError;
 
+/// What the work on a chunk gives, or why it ended.
+pub type Result<T, E = Fault> = std::result::Result<T, E>;
+
 /// Why the work on a chunk ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::chunk_set::position;
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::shard::ShardLayout;
 use super::stored::StoredArray;
 use crate::codec::chain::OfShape;
@@ -31,7 +31,7 @@ impl StoredArray {
     }
 
     /// The chain of an object of the grid.
-    pub fn chain_of(&self, index: u64) -> Result<OfShape<'_, BoundChain>, Fault> {
+    pub fn chain_of(&self, index: u64) -> Result<OfShape<'_, BoundChain>> {
         if self.is_regular() {
             return Ok(OfShape::Same(&self.chain));
         }
@@ -39,7 +39,7 @@ impl StoredArray {
     }
 
     /// How an object of the grid is streamed, where shards are.
-    pub fn layout_of(&self, index: u64) -> Result<Option<OfShape<'_, ShardLayout>>, Fault> {
+    pub fn layout_of(&self, index: u64) -> Result<Option<OfShape<'_, ShardLayout>>> {
         let Some(layout) = &self.layout else { return Ok(None) };
         if self.is_regular() {
             return Ok(Some(OfShape::Same(layout)));
@@ -50,7 +50,7 @@ impl StoredArray {
     }
 
     /// The chain of a subchunk.
-    pub fn chain_of_subchunk(&self, subchunk: &[u64]) -> Result<OfShape<'_, BoundChain>, Fault> {
+    pub fn chain_of_subchunk(&self, subchunk: &[u64]) -> Result<OfShape<'_, BoundChain>> {
         match &self.layout {
             Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
             None => self.chain.for_chunk(&self.metadata.grid, subchunk).map_err(|error| unbound(&error)),

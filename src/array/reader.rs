@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::buffers::PIECE;
 pub use super::buffers::ReadBuffers;
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::stored::StoredArray;
 use super::subchunks::{OpenedObject, SubchunkSource};
 use crate::codec::chain::OfShape;
@@ -34,7 +34,7 @@ impl ReadBuffers {
         subchunks: &SubchunkSource<'_>,
         position: &[u64],
         subchunk: &Region,
-    ) -> Result<Option<&[u8]>, Fault> {
+    ) -> Result<Option<&[u8]>> {
         if !subchunks.read(position, self)? {
             return Ok(None);
         }
@@ -45,7 +45,7 @@ impl ReadBuffers {
     }
 
     /// Whether the subchunk at a position is stored, as far as the index of its shard tells.
-    pub fn holds(&mut self, subchunks: &SubchunkSource<'_>, position: &[u64]) -> Result<bool, Fault> {
+    pub fn holds(&mut self, subchunks: &SubchunkSource<'_>, position: &[u64]) -> Result<bool> {
         subchunks.holds(position, self)
     }
 
@@ -71,8 +71,8 @@ pub fn each_piece_of(
     reader: &mut ObjectReader,
     expected: u64,
     buffer: &mut Vec<u8>,
-    mut visit: impl FnMut(u64, &[u8]) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+    mut visit: impl FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<()> {
     buffer.resize(PIECE.min(as_index(expected)), 0);
     let mut offset = 0;
     while offset < expected {
@@ -110,7 +110,7 @@ pub fn element_fault(
 
 impl StoredArray {
     /// Opens an object; one that is not there is absent whole.
-    pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>, Fault> {
+    pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>> {
         let object = self.open_subchunks(index, false, buffers)?;
         buffers.bytes_read += object.index_bytes();
         Ok(object)
@@ -122,8 +122,8 @@ impl StoredArray {
         &self,
         index: u64,
         buffers: &mut ReadBuffers,
-        mut visit: impl FnMut(&[u8]) -> Result<(), Fault>,
-    ) -> Result<InPieces, Fault> {
+        mut visit: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<InPieces> {
         let object = self.region_of(index);
         if self.layout.is_some() || self.inside(&object) != object {
             return Ok(InPieces::NotGiven);
@@ -145,7 +145,7 @@ impl StoredArray {
 
 impl OpenedObject<'_> {
     /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
-    pub fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
+    pub fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let mut places = Region::whole(&self.subchunks.shape).cells();
         places.try_for_each(|place| match self.subchunk(&place).num_elements() {
             0 => Ok(()),
@@ -175,7 +175,7 @@ impl OpenedObject<'_> {
         place: &[u64],
         subchunk: &Region,
         buffers: &'b mut ReadBuffers,
-    ) -> Result<Option<&'b [u8]>, Fault> {
+    ) -> Result<Option<&'b [u8]>> {
         if !self.read_encoded(place, buffers)? {
             return Ok(None);
         }
@@ -190,7 +190,7 @@ impl OpenedObject<'_> {
         place: &[u64],
         subchunk: &Region,
         buffers: &'b mut ReadBuffers,
-    ) -> Result<Option<&'b [u8]>, Fault> {
+    ) -> Result<Option<&'b [u8]>> {
         let (chain, cache) = (&*self.chain()?, &self.side.cache);
         let position = self.position(place);
         let first = subchunk.offset_in(&self.whole(place).start);
@@ -215,14 +215,14 @@ impl OpenedObject<'_> {
     }
 
     /// Reads a unit as it is stored; false where it is absent.
-    fn read_encoded(&self, place: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
+    fn read_encoded(&self, place: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
         let is_there = self.fetch(place, buffers)?.is_some();
         buffers.bytes_read += if is_there { buffers.bytes.len() as u64 } else { 0 };
         Ok(is_there)
     }
 
     /// The chain of its units.
-    fn chain(&self) -> Result<OfShape<'_, BoundChain>, Fault> {
+    fn chain(&self) -> Result<OfShape<'_, BoundChain>> {
         self.side.chain_of_subchunk(&self.subchunks.start)
     }
 

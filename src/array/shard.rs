@@ -10,7 +10,7 @@ use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
 use super::buffers::ReadBuffers;
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 
 /// A chain whose shards can be streamed: array->array codecs, then `sharding_indexed`, then nothing.
 #[derive(Debug, Clone)]
@@ -71,11 +71,7 @@ impl ShardLayout {
     }
 
     /// Reads and decodes the index of an opened shard.
-    pub fn read_index(
-        &self,
-        reader: &ObjectReader,
-        buffers: &mut ReadBuffers,
-    ) -> Result<Vec<IndexEntry>, Fault> {
+    pub fn read_index(&self, reader: &ObjectReader, buffers: &mut ReadBuffers) -> Result<Vec<IndexEntry>> {
         let fault = |kind| self.fault(kind);
         let (offset, length) = self.sharding.index_range(reader.length()).map_err(fault)?;
         reader.read_at(offset, length, &mut buffers.bytes)?;
@@ -88,7 +84,7 @@ impl ShardLayout {
         reader: &ObjectReader,
         entry: usize,
         buffers: &mut ReadBuffers,
-    ) -> Result<IndexEntry, Fault> {
+    ) -> Result<IndexEntry> {
         let Some((offset, length)) = self.sharding.entry_range(entry, reader.length()) else {
             let index = self.read_index(reader, buffers)?;
             return Ok(index.get(entry).copied().flatten());
@@ -152,7 +148,7 @@ impl ShardWriter {
     }
 
     /// Writes the index; the size of the shard in bytes.
-    pub fn finish(mut self, sharding: &BoundSharding, workspace: &mut Workspace) -> Result<u64, Fault> {
+    pub fn finish(mut self, sharding: &BoundSharding, workspace: &mut Workspace) -> Result<u64> {
         let mut index = Vec::new();
         sharding.encode_index(&self.entries, &mut index, workspace).map_err(|kind| {
             Fault::Chain(ChainFault { place: "-".into(), codec: "sharding_indexed".to_owned(), kind })

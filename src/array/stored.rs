@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::buffers::PIECE;
 use super::chunk_cache::ArrayCache;
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::shard::ShardLayout;
 use crate::codec::region::as_index;
 use crate::codec::sharding::IndexEntry;
@@ -42,12 +42,7 @@ pub struct Missing(Arc<Mutex<ChunkSetBuilder>>);
 
 impl Missing {
     /// Notes an object that is absent, by its key; an error where it is known to be there.
-    pub fn absent(
-        &self,
-        object: u64,
-        (node, key): (&Node, &str),
-        present: Option<&ChunkSet>,
-    ) -> Result<(), Fault> {
+    pub fn absent(&self, object: u64, (node, key): (&Node, &str), present: Option<&ChunkSet>) -> Result<()> {
         if present.is_none() {
             held(&self.0).insert(object);
         } else if !node.refused_is_absent() {

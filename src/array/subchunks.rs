@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::buffers::ReadBuffers;
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::shard::ShardLayout;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::OfShape;
@@ -29,7 +29,7 @@ impl StoredArray {
     }
 
     /// Opens an object that is read in parts; `None` where it is absent.
-    pub fn open_object(&self, object: u64) -> Result<Option<ObjectReader>, Fault> {
+    pub fn open_object(&self, object: u64) -> Result<Option<ObjectReader>> {
         if !self.may_hold(object) {
             return Ok(None);
         }
@@ -43,7 +43,7 @@ impl StoredArray {
 
     /// Reads an object into the buffers; false where it is absent. More than the workspace has room for, or else than the
     /// chain can make, is a fault.
-    pub fn read_object(&self, object: u64, buffers: &mut ReadBuffers) -> Result<bool, Fault> {
+    pub fn read_object(&self, object: u64, buffers: &mut ReadBuffers) -> Result<bool> {
         if !self.may_hold(object) {
             return Ok(false);
         }
@@ -68,7 +68,7 @@ impl StoredArray {
         object: u64,
         reads_entries: bool,
         buffers: &mut ReadBuffers,
-    ) -> Result<OpenedObject<'_>, Fault> {
+    ) -> Result<OpenedObject<'_>> {
         let (layout, subchunks) = (self.layout_of(object)?, self.subchunks_of(object));
         let reader = if layout.is_some() { self.open_object(object)? } else { None };
         let index = match (&layout, &reader) {
@@ -97,7 +97,7 @@ pub struct OpenedObject<'a> {
 impl OpenedObject<'_> {
     /// Where the inner chunk at a position in the shard lies: its first byte, and how many it has; `None` where it is
     /// absent.
-    pub fn entry(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<IndexEntry, Fault> {
+    pub fn entry(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<IndexEntry> {
         let (Some(layout), Some(reader)) = (&self.layout, &self.reader) else { return Ok(None) };
         let number = layout.entry_of(inside);
         match &self.index {
@@ -108,7 +108,7 @@ impl OpenedObject<'_> {
 
     /// Reads the encoded subchunk at a position in the object; where it lies in the object, or `None` where it is
     /// absent. More than the workspace has room for, or else than its chain can make, is a fault.
-    pub fn fetch(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<Option<u64>, Fault> {
+    pub fn fetch(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<Option<u64>> {
         let Some(layout) = &self.layout else {
             return Ok(self.side.read_object(self.object, buffers)?.then_some(0));
         };
@@ -204,7 +204,7 @@ impl<'a> SubchunkSource<'a> {
     }
 
     /// Tells the store that a box of subchunks in one shard will be read, where it wants to know.
-    pub fn expect(&self, subchunks: &Region, buffers: &mut ReadBuffers) -> Result<(), Fault> {
+    pub fn expect(&self, subchunks: &Region, buffers: &mut ReadBuffers) -> Result<()> {
         if self.side.node.prefetch_limit().is_none() || subchunks.is_empty() {
             return Ok(());
         }
@@ -218,7 +218,7 @@ impl<'a> SubchunkSource<'a> {
 
     /// Reads an encoded subchunk; false where it is absent. More than the workspace has room for, or else
     /// than the chain can make, is a fault.
-    pub fn read(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
+    pub fn read(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
         self.look_up(subchunk, |object, inside| match self.shard(object, buffers)? {
             Some(shard) => Ok(shard.fetch(inside, buffers)?.is_some()),
             None => self.side.read_object(object, buffers),
@@ -226,7 +226,7 @@ impl<'a> SubchunkSource<'a> {
     }
 
     /// Whether a subchunk is stored, by the index of its shard, for which there are buffers; else whether it may be.
-    pub fn holds(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool, Fault> {
+    pub fn holds(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
         self.look_up(subchunk, |object, inside| match self.shard(object, buffers)? {
             Some(shard) => Ok(shard.entry(inside, buffers)?.is_some()),
             None => Ok(true),
@@ -234,11 +234,7 @@ impl<'a> SubchunkSource<'a> {
     }
 
     /// Looks for a subchunk in its object, if that may be there.
-    fn look_up(
-        &self,
-        subchunk: &[u64],
-        look: impl FnOnce(u64, &[u64]) -> Result<bool, Fault>,
-    ) -> Result<bool, Fault> {
+    fn look_up(&self, subchunk: &[u64], look: impl FnOnce(u64, &[u64]) -> Result<bool>) -> Result<bool> {
         let (object, inside) = self.side.object_of(subchunk);
         if !self.side.may_hold(object) {
             return Ok(false);
@@ -247,7 +243,7 @@ impl<'a> SubchunkSource<'a> {
     }
 
     /// An opened shard, from those that are kept or from the store; `None` where the array has none.
-    fn shard(&self, object: u64, buffers: &mut ReadBuffers) -> Result<Option<Arc<OpenedObject<'a>>>, Fault> {
+    fn shard(&self, object: u64, buffers: &mut ReadBuffers) -> Result<Option<Arc<OpenedObject<'a>>>> {
         if self.side.layout.is_none() {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ use super::decoded_block::DecodedBlock;
 use super::driver::guarded;
 use super::subchunk_encoder::Filling;
 use super::workers::{ObjectBuffers, Workers};
-use crate::array::fault::Fault;
+use crate::array::fault::{Fault, Result};
 use crate::array::reader::{ReadBuffers, crop};
 use crate::array::stored::{StoredArray, at};
 use crate::array::subchunks::SubchunkSource;
@@ -66,7 +66,7 @@ impl BlockReader<'_, '_> {
         subchunk_shape: &[u64],
         decoded: &mut DecodedBlock,
         workers: &mut Workers<'_>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64> {
         let skipped = &self.source.side().metadata.skipped;
         decoded.begin(block, subchunk_shape, skipped);
         let shared: &DecodedBlock = decoded;
@@ -110,12 +110,7 @@ impl BlockReader<'_, '_> {
         }
     }
 
-    fn read_all(
-        &self,
-        block: &Region,
-        decoded: &DecodedBlock,
-        workers: &mut Workers<'_>,
-    ) -> Result<u64, Fault> {
+    fn read_all(&self, block: &Region, decoded: &DecodedBlock, workers: &mut Workers<'_>) -> Result<u64> {
         let side = self.source.side();
         let subchunks = side.subchunks_in(block);
         self.progress.start("", Some(subchunks.num_elements()));
@@ -156,7 +151,7 @@ impl BlockReader<'_, '_> {
         subchunks: &Region,
         decoded: &DecodedBlock,
         workers: &mut Workers<'_>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64> {
         let bytes = workers.each(as_index(subchunks.num_elements()), |buffers, item| {
             let subchunk = subchunks.position(item as u64);
             let read = guarded(|| self.read_subchunk(&subchunk, decoded, buffers))
@@ -172,7 +167,7 @@ impl BlockReader<'_, '_> {
         subchunk: &[u64],
         decoded: &DecodedBlock,
         buffers: &mut ObjectBuffers,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64> {
         let side = self.source.side();
         let chain = side.chain_of_subchunk(subchunk)?;
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
@@ -202,7 +197,7 @@ impl BlockReader<'_, '_> {
         chain: &BoundChain,
         decoded: &DecodedBlock,
         buffer: &mut Vec<u8>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64> {
         let side = self.source.side();
         let object = side.object_of(subchunk).0;
         let in_source = |fault: Fault| fault.of_source(object);
@@ -235,7 +230,7 @@ fn pieces(shape: &[u64], needed: Region, element_size: u64) -> Pieces {
 }
 
 /// Refuses elements of a box that lie inside the array, not in what a part of it skips, and are no values of its type.
-fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<(), Fault> {
+fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<()> {
     let chain = side.subchunk_chain();
     if !chain.checks_values() {
         return Ok(());
@@ -252,7 +247,7 @@ fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<
 }
 
 /// Whether a subchunk that overlaps a part of the array is stored.
-fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ObjectBuffers) -> Result<bool, Fault> {
+fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ObjectBuffers) -> Result<bool> {
     let part = part.moved_by(&source.side().metadata.skipped);
     for subchunk in source.side().subchunks_in(&part).cells() {
         if source.holds(&subchunk, &mut buffers.source)? {

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::subchunk_encoder::Filling;
-use crate::array::fault::Fault;
+use crate::array::fault::Result;
 use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end};
 use crate::grid::Region;
 use crate::store::held;
@@ -91,8 +91,8 @@ impl DecodedBlock {
         &self,
         item: usize,
         filling: &Filling,
-        is_stored: impl FnOnce(&Region) -> Result<bool, Fault>,
-    ) -> Result<(), Fault> {
+        is_stored: impl FnOnce(&Region) -> Result<bool>,
+    ) -> Result<()> {
         let part = self.inside(item);
         let mut subchunk = self.lock(item);
         if subchunk.is_stored && filling.is_absent(&subchunk.elements, &self.subchunk_shape, &part.shape) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ahead::{ReadAhead, Reads};
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault};
+use crate::array::fault::{ChunkFault, Fault, Result};
 use crate::array::interrupt::Interrupt;
 use crate::store::held;
 
@@ -121,7 +121,7 @@ impl Driver {
     }
 
     /// Does `work`, unless it was asked to stop; a panic becomes a fault.
-    fn checked<R>(&self, work: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
+    fn checked<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         guarded(|| {
             self.interrupt.check()?;
             work()
@@ -132,7 +132,7 @@ impl Driver {
     pub fn run<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
-        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
+        work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
         self.run_ahead(chunks, &[], work, fold)
@@ -145,7 +145,7 @@ impl Driver {
         &self,
         chunks: &ChunkSet,
         reads: &[&dyn Reads],
-        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
+        work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
         let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
@@ -160,8 +160,8 @@ impl Driver {
         chunks: &ChunkSet,
         reads: &[&dyn Reads],
         batch: u64,
-        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
-        fold: impl FnMut(u64, Result<R, Fault>),
+        work: impl Fn(&mut W, u64) -> Result<R> + Sync,
+        fold: impl FnMut(u64, Result<R>),
     ) {
         let work = |workspace: &mut W, index| Ok(self.checked(|| work(workspace, index)));
         // No unit fails.
@@ -173,7 +173,7 @@ impl Driver {
         chunks: &ChunkSet,
         reads: &[&dyn Reads],
         batch: u64,
-        work: impl Fn(&mut W, u64) -> Result<R, Fault> + Sync,
+        work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         mut fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
         let ahead = ReadAhead::of(reads, chunks);
@@ -210,8 +210,8 @@ impl Driver {
         &self,
         workspaces: &[Mutex<W>],
         count: usize,
-        work: impl Fn(&mut W, usize) -> Result<R, Fault> + Sync,
-    ) -> Vec<Result<R, Fault>> {
+        work: impl Fn(&mut W, usize) -> Result<R> + Sync,
+    ) -> Vec<Result<R>> {
         self.each(count, |item| self.with_own(workspaces, |workspace| self.checked(|| work(workspace, item))))
     }
 }
@@ -265,7 +265,7 @@ fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(
 }
 
 /// Runs work; a panic becomes a fault.
-pub(super) fn guarded<R>(work: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
+pub(super) fn guarded<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

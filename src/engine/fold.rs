@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use super::driver::Driver;
 use super::progress::Progress;
 use crate::array::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault};
+use crate::array::fault::{ChunkFault, Result};
 use crate::array::reader::{InPieces, ReadBuffers};
 use crate::array::stored::StoredArray;
 use crate::array::subchunks::OpenedObject;
@@ -32,7 +32,7 @@ pub trait Accumulator: Sync {
     fn start(&self, region: &Region) -> Self::Part;
 
     /// Adds a chunk, or a piece of one.
-    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<(), Fault>;
+    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<()>;
 
     /// Adds what was found elsewhere. Parts come in the order of the grid.
     fn merge(&self, all: &mut Self::Part, part: &Self::Part);
@@ -57,7 +57,7 @@ impl<A: Accumulator, B: Accumulator> Accumulator for (A, B) {
         (self.0.start(region), self.1.start(region))
     }
 
-    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<(), Fault> {
+    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<()> {
         self.0.add(&mut part.0, chunk, &mut buffers.0)?;
         self.1.add(&mut part.1, chunk, &mut buffers.1)
     }
@@ -81,7 +81,7 @@ impl<A: Accumulator> Accumulator for Option<A> {
         self.as_ref().map(|accumulator| accumulator.start(region))
     }
 
-    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<(), Fault> {
+    fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<()> {
         match (self, part) {
             (Some(accumulator), Some(part)) => accumulator.add(part, chunk, buffers),
             _ => Ok(()),
@@ -172,7 +172,7 @@ impl Fold<'_> {
         accumulator: &A,
         buffers: &mut Buffers<A>,
         index: u64,
-    ) -> Result<Folded<A::Part>, Fault> {
+    ) -> Result<Folded<A::Part>> {
         let region = self.array.inside(&self.array.region_of(index));
         let mut found = Folded::new(accumulator, &region);
         let Buffers(read, own) = buffers;
@@ -201,7 +201,7 @@ impl Fold<'_> {
     }
 
     /// All threads read the inner chunks of a shard, a few at a time.
-    fn shared<A: Accumulator>(&self, accumulator: &A, index: u64) -> Result<Folded<A::Part>, Fault> {
+    fn shared<A: Accumulator>(&self, accumulator: &A, index: u64) -> Result<Folded<A::Part>> {
         let threads = self.driver.num_threads();
         let workspaces: Vec<Mutex<Buffers<A>>> = (0..threads).map(|_| Mutex::default()).collect();
         let mut first = ReadBuffers::default();
@@ -230,8 +230,8 @@ impl Fold<'_> {
 fn needed<A: Accumulator>(
     accumulator: &A,
     object: &OpenedObject<'_>,
-    mut visit: impl FnMut(&[u64]) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+    mut visit: impl FnMut(&[u64]) -> Result<()>,
+) -> Result<()> {
     if let Some(places) = accumulator.places(object) {
         return places.iter().try_for_each(|place| visit(place));
     }
@@ -245,7 +245,7 @@ fn chunk<A: Accumulator>(
     object: &OpenedObject<'_>,
     place: &[u64],
     Buffers(read, own): &mut Buffers<A>,
-) -> Result<Folded<A::Part>, Fault> {
+) -> Result<Folded<A::Part>> {
     let region = object.subchunk(place);
     let mut found = Folded::new(accumulator, &region);
     let elements = object.read_or_keep(place, &region, read)?;
@@ -264,7 +264,7 @@ impl<P> Folded<P> {
         accumulator: &A,
         chunk: Chunk<'_>,
         buffers: &mut A::Buffers,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.elements += chunk.elements.map_or(0, |_| chunk.region.num_elements());
         self.lacks_chunks |= chunk.elements.is_none();
         accumulator.add(&mut self.part, chunk, buffers)

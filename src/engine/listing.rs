@@ -14,7 +14,7 @@ use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use crate::array::listing::{DOCUMENT_KEYS, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind};
 use crate::grid::{unravel, volume};
 use crate::metadata::array::ArrayMetadata;
-use crate::store::{EntryKind, Node, RemoteError, StoreError, held};
+use crate::store::{EntryKind, Node, RemoteError, Result, StoreError, held};
 
 /// Strays that are gathered before those that are not kept are left out.
 const MOST_GATHERED: usize = 1 << 12;
@@ -36,16 +36,12 @@ const LISTED_WHOLE: u64 = 10_000;
 const LISTINGS_AT_ONCE: usize = 32;
 
 /// Lists the chunks of an array, to read them. Of a store that tells no keys all are presumed to be there.
-pub fn list(node: &Node, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing, StoreError> {
+pub fn list(node: &Node, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing> {
     scan(node, metadata, Purpose::Reading { with_sizes: false }, driver)
 }
 
 /// Lists them with their bytes.
-pub fn list_with_sizes(
-    node: &Node,
-    metadata: &ArrayMetadata,
-    driver: &Driver,
-) -> Result<Listing, StoreError> {
+pub fn list_with_sizes(node: &Node, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing> {
     scan(node, metadata, Purpose::Reading { with_sizes: true }, driver)
 }
 
@@ -54,7 +50,7 @@ pub type Stored = (ChunkSet, u64);
 
 /// Lists the objects of several arrays below a node, each in its own folder of it, by one listing: as many requests as it
 /// has pages. The store tells the sizes of what it lists.
-pub fn list_together(node: &Node, arrays: &[(&str, &ArrayMetadata)]) -> Result<Vec<Stored>, StoreError> {
+pub fn list_together(node: &Node, arrays: &[(&str, &ArrayMetadata)]) -> Result<Vec<Stored>> {
     let grids: Vec<_> = arrays.iter().map(|(_, metadata)| metadata.chunk_grid_shape()).collect();
     let places: HashMap<&str, usize> = arrays.iter().map(|(folder, _)| *folder).zip(0..).collect();
     let mut found: Vec<(ChunkSetBuilder, u64)> = arrays.iter().map(|_| Default::default()).collect();
@@ -73,12 +69,7 @@ pub fn list_together(node: &Node, arrays: &[(&str, &ArrayMetadata)]) -> Result<V
 }
 
 /// Looks at every folder of an array, many at a time.
-pub fn scan(
-    node: &Node,
-    metadata: &ArrayMetadata,
-    purpose: Purpose<'_>,
-    driver: &Driver,
-) -> Result<Listing, StoreError> {
+pub fn scan(node: &Node, metadata: &ArrayMetadata, purpose: Purpose<'_>, driver: &Driver) -> Result<Listing> {
     scan_as(node, metadata, purpose, driver, node.abilities().is_remote)
 }
 
@@ -89,7 +80,7 @@ fn scan_as(
     purpose: Purpose<'_>,
     driver: &Driver,
     is_far: bool,
-) -> Result<Listing, StoreError> {
+) -> Result<Listing> {
     let grid_shape = metadata.chunk_grid_shape();
     let waiting = AtomicUsize::new(0);
     let scanner = Scanner { node, metadata, grid_shape, purpose, is_far, waiting, found: Mutex::default() };
@@ -207,7 +198,7 @@ impl Scanner<'_> {
         is_whole: bool,
         found: &mut Found,
         visit: &mut dyn FnMut(Task),
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let (mut objects, mut outcome, mut seen) = (Vec::new(), Ok(()), 0);
         let mut each = |key: &str, kind, bytes| {
@@ -336,7 +327,7 @@ impl Scanner<'_> {
         objects: Vec<Object>,
         found: &mut Found,
         visit: &mut dyn FnMut(Task),
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         if objects.len() >= SIZES_AT_ONCE && self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
             self.waiting.fetch_add(1, Ordering::Relaxed);
             visit(Task::Sizes { folder: folder.to_owned(), objects });
@@ -347,7 +338,7 @@ impl Scanner<'_> {
 
     /// Asks for each key of the grid, where the store does not tell which there are; where no sizes are wanted, all are presumed to
     /// be there. Of other keys nothing is known.
-    fn ask_for_each(&self) -> Result<(), StoreError> {
+    fn ask_for_each(&self) -> Result<()> {
         let num_chunks = self.metadata.num_chunks();
         if num_chunks > MOST_ASKED_FOR {
             return Err(StoreError::Remote(Box::new(RemoteError {
@@ -379,7 +370,7 @@ impl Scanner<'_> {
     }
 
     /// Holds the sizes of some objects of a folder against what they may be.
-    fn measure(&self, folder: &str, objects: &[Object], found: &mut Found) -> Result<(), StoreError> {
+    fn measure(&self, folder: &str, objects: &[Object], found: &mut Found) -> Result<()> {
         let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
         let sizes = self.node.sizes(folder, &names)?;
         for (Object { index, name, is_link }, size) in objects.iter().zip(sizes) {

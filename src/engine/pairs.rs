@@ -18,7 +18,7 @@ use super::transfer::Transfer;
 use super::workers::{ObjectBuffers, Workers};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::ChunkSetBuilder;
-use crate::array::fault::{ChunkFault, Fault, ObjectOf};
+use crate::array::fault::{ChunkFault, Fault, ObjectOf, Result};
 use crate::array::reader::{ReadBuffers, crop};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::as_index;
@@ -165,7 +165,7 @@ impl<'a> Pairs<'a> {
         &self,
         driver: &Driver,
         (units, objects): (&ChunkSet, Option<&ChunkSet>),
-        visit: impl Fn(&mut W, &Pair<'_>) -> Result<R, Fault> + Sync,
+        visit: impl Fn(&mut W, &Pair<'_>) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
         let Transfer { source, destination, .. } = self.transfer;
@@ -198,8 +198,8 @@ impl<'a> Pairs<'a> {
         unit: u64,
         reading: &Reading<'_, '_>,
         (blocks, pieces): (&mut [DecodedBlock; 2], &mut PieceBuffers<W>),
-        visit: &(impl Fn(&mut W, &Pair<'_>) -> Result<R, Fault> + Sync),
-    ) -> Result<R, Fault> {
+        visit: &(impl Fn(&mut W, &Pair<'_>) -> Result<R> + Sync),
+    ) -> Result<R> {
         let Some(plan) = &self.blocks else {
             let subchunks = self.transfer.destination.subchunks_of(unit);
             return reading.each(subchunks.num_elements(), pieces, |buffers, item| {
@@ -233,8 +233,8 @@ impl<'a> Pairs<'a> {
         position: &[u64],
         reading: &Reading<'_, '_>,
         held: [Option<&DecodedBlock>; 2],
-        (buffers, visit): (&mut PieceBuffers<W>, &impl Fn(&mut W, &Pair<'_>) -> Result<R, Fault>),
-    ) -> Result<R, Fault> {
+        (buffers, visit): (&mut PieceBuffers<W>, &impl Fn(&mut W, &Pair<'_>) -> Result<R>),
+    ) -> Result<R> {
         let Transfer { source, destination, .. } = self.transfer;
         if reading.objects.is_some_and(|some| !some.contains(destination.object_of(position).0)) {
             return Ok(R::default());
@@ -318,8 +318,8 @@ impl Reading<'_, '_> {
         &self,
         count: u64,
         own: &mut PieceBuffers<W>,
-        work: impl Fn(&mut PieceBuffers<W>, u64) -> Result<R, Fault> + Sync,
-    ) -> Result<R, Fault> {
+        work: impl Fn(&mut PieceBuffers<W>, u64) -> Result<R> + Sync,
+    ) -> Result<R> {
         let run = |buffers: &mut PieceBuffers<W>, items: Range<u64>| {
             let mut all = R::default();
             for item in items {

@@ -11,7 +11,7 @@ use super::report::ObjectReport;
 use super::transfer::Transfer;
 use super::workers::{ObjectBuffers, Workers};
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault};
+use crate::array::fault::{ChunkFault, Result};
 use crate::array::subchunks::SubchunkSource;
 
 /// What passes from one array to another have in common.
@@ -59,7 +59,7 @@ pub(super) trait Pass: Reads {
     }
 
     /// Does a unit, as far as it is not done, and notes it.
-    fn unit(&self, unit: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault>;
+    fn unit(&self, unit: u64, workers: &mut Workers<'_>) -> Result<ObjectReport>;
 
     /// The object that a fault of a unit is of which tells of no object.
     fn object_of(&self, unit: u64) -> u64 {

@@ -1,6 +1,6 @@
 //! Decoded elements of the source, in the shape of a subchunk of the destination, on their way into it.
 
-use crate::array::fault::Fault;
+use crate::array::fault::Result;
 use crate::array::stored::{StoredArray, at};
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, ValueChange};
 use crate::codec::region::{as_index, fill_box, repeat};
@@ -149,7 +149,7 @@ impl SubchunkEncoder {
         valid: Option<&[u64]>,
         (written, work): (&'b mut Vec<u8>, &mut ConversionBuffers),
         figures: &mut QuantizeFigures,
-    ) -> Result<Option<Encoded<'b>>, Fault> {
+    ) -> Result<Option<Encoded<'b>>> {
         if self.left_out.as_ref().is_some_and(|fill| is_filled_with(elements, fill)) {
             return Ok(None);
         }

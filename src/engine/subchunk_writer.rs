@@ -3,7 +3,7 @@
 use super::subchunk_encoder::Encoded;
 use super::workers::{ObjectBuffers, Workers};
 use crate::array::chunk_set::position;
-use crate::array::fault::Fault;
+use crate::array::fault::Result;
 use crate::array::shard::ShardWriter;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
@@ -29,7 +29,7 @@ pub(super) fn all_in_order(side: &StoredArray, object: u64) -> impl Iterator<Ite
 }
 
 /// Takes an encoded subchunk, to write it or to keep it until its turn.
-pub(super) type Put<'p> = dyn FnMut(Encoded<'_>) -> Result<(), Fault> + 'p;
+pub(super) type Put<'p> = dyn FnMut(Encoded<'_>) -> Result<()> + 'p;
 
 /// An object being written: a chunk at once, a shard subchunk by subchunk. Nothing is made before the first subchunk.
 #[derive(Debug)]
@@ -60,8 +60,8 @@ impl<'a> SubchunkWriter<'a> {
         mut subchunks: impl Iterator<Item = Vec<u64>>,
         workers: &mut Workers<'_>,
         report: &mut ObjectReport,
-        make: &(impl Fn(&[u64], &mut ObjectBuffers, &mut ObjectReport, &mut Put<'_>) -> Result<(), Fault> + Sync),
-    ) -> Result<(), Fault> {
+        make: &(impl Fn(&[u64], &mut ObjectBuffers, &mut ObjectReport, &mut Put<'_>) -> Result<()> + Sync),
+    ) -> Result<()> {
         if let Some(mut own) = workers.alone() {
             return subchunks.try_for_each(|subchunk| {
                 workers.driver.interrupt().check()?;
@@ -91,11 +91,11 @@ impl<'a> SubchunkWriter<'a> {
     }
 
     /// Writes a subchunk, by its position in the array; those of a shard come in its own order.
-    pub(super) fn write(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<(), Fault> {
+    pub(super) fn write(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<()> {
         self.put(subchunk, encoded).map_err(|fault| fault.of_destination(self.object))
     }
 
-    fn put(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<(), Fault> {
+    fn put(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<()> {
         let key = || self.side.key(self.object);
         let Some(layout) = self.side.layout_of(self.object)? else {
             if let Some(bytes) = encoded.as_slice() {
@@ -124,7 +124,7 @@ impl<'a> SubchunkWriter<'a> {
     }
 
     /// Writes the index of a shard that has subchunks; what was written of the object.
-    pub(super) fn finish(mut self) -> Result<ObjectReport, Fault> {
+    pub(super) fn finish(mut self) -> Result<ObjectReport> {
         if let (Some((shard, _)), Some(layout)) = (self.shard, self.side.layout_of(self.object)?) {
             let bytes = shard
                 .finish(&layout.sharding, &mut Workspace::default())

@@ -5,7 +5,7 @@ use super::journal::PassProgress;
 use super::listing::list_with_sizes;
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::metadata::array::ArrayMetadata;
-use crate::store::{Node, StoreError};
+use crate::store::{Node, Result};
 
 /// Objects that a thread does at a time.
 const AT_ONCE: usize = 256;
@@ -17,7 +17,7 @@ pub fn remove_unfinished(
     metadata: &ArrayMetadata,
     part: &PassProgress<'_>,
     driver: &Driver,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let unfinished = match part.assigned() {
         Some(assigned) => assigned.without(part.done()),
         // Objects come whole there, or not at all: those that have no line are written again, without being removed.
@@ -33,17 +33,12 @@ pub fn remove_objects(
     metadata: &ArrayMetadata,
     objects: &ChunkSet,
     driver: &Driver,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     each(objects, driver, |index| node.remove(&key(index, metadata)).map(|_| 0)).map(drop)
 }
 
 /// Bytes that some objects of an array have, one by one: no others are looked at.
-pub fn bytes_of(
-    node: &Node,
-    metadata: &ArrayMetadata,
-    objects: &ChunkSet,
-    driver: &Driver,
-) -> Result<u64, StoreError> {
+pub fn bytes_of(node: &Node, metadata: &ArrayMetadata, objects: &ChunkSet, driver: &Driver) -> Result<u64> {
     each(objects, driver, |index| Ok(node.size(&key(index, metadata))?.unwrap_or(0)))
 }
 
@@ -52,12 +47,8 @@ fn key(index: u64, metadata: &ArrayMetadata) -> String {
 }
 
 /// The sum of what each object comes to, many at a time.
-fn each(
-    objects: &ChunkSet,
-    driver: &Driver,
-    work: impl Fn(u64) -> Result<u64, StoreError> + Send + Sync,
-) -> Result<u64, StoreError> {
-    let add = |sum: u64, more: Result<u64, StoreError>| more.map(|more| sum.saturating_add(more));
+fn each(objects: &ChunkSet, driver: &Driver, work: impl Fn(u64) -> Result<u64> + Send + Sync) -> Result<u64> {
+    let add = |sum: u64, more: Result<u64>| more.map(|more| sum.saturating_add(more));
     let pieces: Vec<u64> = (0..objects.len()).step_by(AT_ONCE).collect();
     let sums = driver.map_plain(&pieces, |first| {
         (*first..).take(AT_ONCE).map_while(|place| objects.nth(place)).map(&work).try_fold(0, add)

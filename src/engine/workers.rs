@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::decoded_block::DecodedBlock;
 use super::driver::Driver;
-use crate::array::fault::Fault;
+use crate::array::fault::Result;
 use crate::array::reader::ReadBuffers;
 use crate::codec::conversion::ConversionBuffers;
 use crate::store::held;
@@ -43,8 +43,8 @@ impl<'a> Workers<'a> {
     pub(super) fn each<R: Send>(
         &self,
         count: usize,
-        work: impl Fn(&mut ObjectBuffers, usize) -> Result<R, Fault> + Sync,
-    ) -> Result<Vec<R>, Fault> {
+        work: impl Fn(&mut ObjectBuffers, usize) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
         let Some(mut own) = self.alone() else {
             return self.driver.map(self.buffers, count, work).into_iter().collect();
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::lines::{Line, to_line};
 use super::{Journal, JournalError};
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::Fault;
+use crate::array::fault::{Fault, Result};
 use crate::engine::report::ObjectReport;
 use crate::store::{StoreError, held};
 
@@ -31,7 +31,7 @@ impl<'a> PassProgress<'a> {
     }
 
     /// The same pass, of which nothing is done: what earlier runs noted of it does not count, now and later.
-    pub fn anew(self) -> Result<PassProgress<'a>, Fault> {
+    pub fn anew(self) -> Result<PassProgress<'a>> {
         let (pass, counted) = (self.name.to_string(), ObjectReport::default());
         let line = Line::Done { pass, units: ChunkSet::default(), counted, anew: true };
         self.journal.writer().append(&to_line(&line))?;
@@ -79,11 +79,7 @@ impl<'a> PassProgress<'a> {
     }
 
     /// Does a unit, unless it is done already, and notes it.
-    pub fn do_once(
-        &self,
-        unit: u64,
-        work: impl FnOnce() -> Result<ObjectReport, Fault>,
-    ) -> Result<ObjectReport, Fault> {
+    pub fn do_once(&self, unit: u64, work: impl FnOnce() -> Result<ObjectReport>) -> Result<ObjectReport> {
         if self.is_done(unit) {
             return Ok(ObjectReport::default());
         }
@@ -95,12 +91,12 @@ impl<'a> PassProgress<'a> {
     }
 
     /// Notes units whose objects are written, and what was counted over them.
-    pub fn finished(&self, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
+    pub fn finished(&self, units: Range<u64>, report: &ObjectReport) -> Result<()> {
         self.finished_since(0, units, report)
     }
 
     /// The same of units whose objects were written since the store's write of a number.
-    fn finished_since(&self, write: u64, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
+    fn finished_since(&self, write: u64, units: Range<u64>, report: &ObjectReport) -> Result<()> {
         if self.is_again {
             return Ok(());
         }

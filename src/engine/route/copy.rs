@@ -1,7 +1,7 @@
 //! Objects (chunks or shards) that are copied byte for byte: nothing needs to be known of the codecs that wrote them.
 
 use crate::array::chunk_set::{ChunkSet, position};
-use crate::array::fault::Fault;
+use crate::array::fault::Result;
 use crate::array::stored::Missing;
 use crate::engine::ahead::Reads;
 use crate::engine::journal::PassProgress;
@@ -77,7 +77,7 @@ impl Pass for CopyPass<'_> {
         self.progress.left(self.job.objects())
     }
 
-    fn unit(&self, index: u64, _workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
+    fn unit(&self, index: u64, _workers: &mut Workers<'_>) -> Result<ObjectReport> {
         self.progress.do_once(index, || {
             let job = self.job;
             let [source, destination] = &job.nodes;

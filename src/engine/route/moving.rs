@@ -2,7 +2,7 @@
 //! converted by itself, into objects that may be others than those of the source.
 
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault};
+use crate::array::fault::{ChunkFault, Fault, Result};
 use crate::array::geometry::unbound;
 use crate::array::reader::{ReadBuffers, each_piece_of};
 use crate::array::stored::{at, filled};
@@ -66,7 +66,7 @@ impl Pass for MovePass<'_> {
         self.transfer.destination.layout.is_some() && units.len() < 2 * threads as u64
     }
 
-    fn unit(&self, object: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
+    fn unit(&self, object: u64, workers: &mut Workers<'_>) -> Result<ObjectReport> {
         self.work.progress.do_once(object, || {
             let destination = &self.transfer.destination;
             let mut report = ObjectReport::default();
@@ -100,7 +100,7 @@ impl MovePass<'_> {
         buffers: &mut ObjectBuffers,
         report: &mut ObjectReport,
         put: &mut Put<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let source = &self.transfer.source;
         let subchunk = &*self.transfer.source_subchunk(place);
         let conversion = &*self.conversion_of(subchunk)?;
@@ -147,7 +147,7 @@ impl MovePass<'_> {
     }
 
     /// The conversion of a subchunk, in its shape.
-    fn conversion_of(&self, subchunk: &[u64]) -> Result<OfShape<'_, Conversion>, Fault> {
+    fn conversion_of(&self, subchunk: &[u64]) -> Result<OfShape<'_, Conversion>> {
         let source = &self.transfer.source;
         if source.layout.is_some() || source.is_regular() {
             return Ok(OfShape::Same(self.conversion));
@@ -162,7 +162,7 @@ impl MovePass<'_> {
         (conversion, place, object): (&Conversion, &[u64], u64),
         buffers: &mut ObjectBuffers,
         put: &mut Put<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let Some(absent) = &self.transfer.absent_element else { return Ok(()) };
         let elements = filled(absent, conversion.destination());
         let encoded = conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion);
@@ -181,7 +181,7 @@ impl MovePass<'_> {
         buffers: &mut ObjectBuffers,
         (index, start): (u64, &[u64]),
         report: &mut ObjectReport,
-    ) -> Result<Option<Converted>, Fault> {
+    ) -> Result<Option<Converted>> {
         let Some(mut reader) = self.transfer.source.open_object(index)? else { return Ok(None) };
         let (expected, found) = (conversion.streamed_bytes(), reader.length());
         if expected != found {

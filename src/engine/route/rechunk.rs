@@ -2,7 +2,7 @@
 //! decoded, and written subchunk by subchunk.
 
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault};
+use crate::array::fault::{ChunkFault, Result};
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::region::as_index;
 use crate::engine::ahead::Reads;
@@ -121,7 +121,7 @@ impl Pass for RechunkPass<'_> {
     }
 
     /// Writes the objects of a group.
-    fn unit(&self, number: u64, workers: &mut Workers<'_>) -> Result<ObjectReport, Fault> {
+    fn unit(&self, number: u64, workers: &mut Workers<'_>) -> Result<ObjectReport> {
         let plan = &self.rechunk.plan;
         let left = self.objects_left(number);
         if left.is_empty() {
@@ -184,7 +184,7 @@ impl<'a> RechunkPass<'a> {
         decoded: &DecodedBlock,
         workers: &mut Workers<'_>,
         report: &mut ObjectReport,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let reports = workers.each(decoded.num_subchunks(), |buffers, item| {
             let mut report = ObjectReport::default();
             let object = self.transfer.destination.object_of(&decoded.position(item)).0;
@@ -212,7 +212,7 @@ impl<'a> RechunkPass<'a> {
         workers: &mut Workers<'_>,
         open: &mut Option<SubchunkWriter<'a>>,
         report: &mut ObjectReport,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let destination = &self.transfer.destination;
         for object in destination.objects_in(block) {
             if self.work.progress.is_done(object) {
@@ -240,7 +240,7 @@ impl<'a> RechunkPass<'a> {
         buffers: &mut ObjectBuffers,
         report: &mut ObjectReport,
         put: &mut Put<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let destination = &self.transfer.destination;
         let region = destination.region_of_subchunk(&decoded.position(item));
         let valid = destination.cropped(&region);
@@ -259,7 +259,7 @@ impl<'a> RechunkPass<'a> {
     }
 }
 
-fn finish(open: Option<SubchunkWriter<'_>>, report: &mut ObjectReport) -> Result<(), Fault> {
+fn finish(open: Option<SubchunkWriter<'_>>, report: &mut ObjectReport) -> Result<()> {
     if let Some(writer) = open {
         report.add(&writer.finish()?);
     }

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rechunk::{self, Rechunk};
-use crate::array::fault::{ChunkFault, Fault, ObjectOf};
+use crate::array::fault::{ChunkFault, Fault, ObjectOf, Result};
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
 use crate::engine::journal::{PassProgress, digest};
@@ -124,7 +124,7 @@ impl Staged {
         transfer: &Transfer,
         between: Option<Intermediate>,
         driver: &Driver,
-    ) -> Result<Transfer, Fault> {
+    ) -> Result<Transfer> {
         let source = self.staging.clone();
         let listing = list_with_sizes(&source.node, &source.metadata, driver)?;
         let found = Intermediate { objects: listing.present.len(), bytes: listing.present_bytes };
@@ -208,7 +208,7 @@ impl Staged {
     /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
     /// an earlier run has not finished. Where what it has finished is not all there, as on another machine, the pass begins
     /// anew, as far as it is this run's.
-    fn begin<'p>(&self, part: PassProgress<'p>, driver: &Driver) -> Result<PassProgress<'p>, Fault> {
+    fn begin<'p>(&self, part: PassProgress<'p>, driver: &Driver) -> Result<PassProgress<'p>> {
         let StoredArray { node, metadata, .. } = &self.staging;
         if self.is_outside {
             node.make_scratch()?;

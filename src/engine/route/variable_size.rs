@@ -11,7 +11,7 @@ use std::ops::AddAssign;
 use std::sync::Mutex;
 
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault};
+use crate::array::fault::{ChunkFault, Fault, Result};
 use crate::array::interrupt::Interrupt;
 use crate::array::stored::StoredArray;
 use crate::codec::Recoding;
@@ -105,7 +105,7 @@ impl MemoryShare {
         self,
         driver: &Driver,
         (groups, objects, reads): (&Groups, &ChunkSet, &[&dyn Reads]),
-        work: impl Fn(&mut VariableSizeBuffers, u64) -> Result<R, Fault> + Sync,
+        work: impl Fn(&mut VariableSizeBuffers, u64) -> Result<R> + Sync,
         mut fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
         let (too_large, failed) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
@@ -201,7 +201,7 @@ impl VariableSizeRun<'_> {
     }
 
     /// Writes an object.
-    fn object(&self, object: u64, buffers: &mut VariableSizeBuffers) -> Result<ObjectReport, Fault> {
+    fn object(&self, object: u64, buffers: &mut VariableSizeBuffers) -> Result<ObjectReport> {
         let destination = &self.transfer.destination;
         let counted = &self.groups.start_beside(object);
         let mut report = ObjectReport::default();
@@ -222,7 +222,7 @@ impl VariableSizeRun<'_> {
     }
 
     /// What puts a subchunk of the destination together.
-    fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>, Fault> {
+    fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>> {
         let chain = self.variable_size.destination.as_ref().ok_or_else(not_taken_apart)?;
         vlen_chain_of(&self.transfer.destination, subchunk, chain)
     }
@@ -234,7 +234,7 @@ impl VariableSizeRun<'_> {
         subchunk: &[u64],
         buffers: &'b mut VariableSizeBuffers,
         report: &mut ObjectReport,
-    ) -> Result<Option<&'b [u8]>, Fault> {
+    ) -> Result<Option<&'b [u8]>> {
         let source = &self.transfer.source;
         let located = |fault: Fault| fault.of_source(source.object_of(subchunk).0);
         if !buffers.read(&self.work.source, subchunk)? {
@@ -263,7 +263,7 @@ impl VariableSizeRun<'_> {
         (subchunk, counted): (&[u64], &[u64]),
         buffers: &'b mut VariableSizeBuffers,
         report: &mut ObjectReport,
-    ) -> Result<Option<&'b [u8]>, Fault> {
+    ) -> Result<Option<&'b [u8]>> {
         let chain = &*self.destination_chain(subchunk)?;
         let block = block_of(&self.transfer.destination, subchunk);
         let reader = self.reader.as_ref().ok_or_else(not_taken_apart)?;
@@ -283,7 +283,7 @@ pub fn fold_subchunks<R: Default + AddAssign + Send>(
     transfer: &Transfer,
     objects: &ChunkSet,
     (memory_share, driver): (MemoryShare, &Driver),
-    visit: impl Fn(&mut VariableSizeBuffers, &[u64], &Region) -> Result<R, Fault> + Sync,
+    visit: impl Fn(&mut VariableSizeBuffers, &[u64], &Region) -> Result<R> + Sync,
     fold: impl FnMut(R),
 ) -> Result<(), ChunkFault> {
     let Transfer { source, destination, .. } = transfer;
@@ -300,7 +300,7 @@ pub fn fold_subchunks<R: Default + AddAssign + Send>(
 }
 
 /// The recoding of a subchunk, where these are of several shapes.
-pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<Recoding>, Fault> {
+pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<Recoding>> {
     if sides.iter().all(|side| side.layout.is_some() || side.is_regular()) {
         return Ok(None);
     }

@@ -2,7 +2,7 @@
 
 use lru::LruCache;
 
-use crate::array::fault::Fault;
+use crate::array::fault::{Fault, Result};
 use crate::array::reader::ReadBuffers;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::Workspace;
@@ -132,7 +132,7 @@ impl VariableSizeBuffers {
     }
 
     /// Takes so many bytes, if they are free, or would be without subchunks that are only kept: all but the last few.
-    pub(super) fn take(&mut self, bytes: u64, last: usize) -> Result<(), Fault> {
+    pub(super) fn take(&mut self, bytes: u64, last: usize) -> Result<()> {
         while bytes > self.left() && self.subchunks.drop_first(last) {}
         if bytes > self.left() {
             return Err(Fault::Memory { needed: self.with_held(bytes) });
@@ -149,7 +149,7 @@ impl VariableSizeBuffers {
     }
 
     /// Reads an encoded subchunk; false where it is absent.
-    pub fn read(&mut self, source: &SubchunkSource<'_>, subchunk: &[u64]) -> Result<bool, Fault> {
+    pub fn read(&mut self, source: &SubchunkSource<'_>, subchunk: &[u64]) -> Result<bool> {
         loop {
             self.source.workspace.room = Some(self.left());
             match source.read(subchunk, &mut self.source) {
@@ -163,7 +163,7 @@ impl VariableSizeBuffers {
 
     /// Undoes the codecs of the encoded subchunk that turn bytes into bytes. Of what it takes only that is held which
     /// comes of it.
-    pub(super) fn decode(&mut self, chain: &VlenChain) -> Result<Vec<u8>, Fault> {
+    pub(super) fn decode(&mut self, chain: &VlenChain) -> Result<Vec<u8>> {
         let before = self.held.saturating_sub(self.source.bytes.len() as u64);
         let undo = |encoded: &[u8], kept: &mut _, work: &mut _| chain.undo(encoded, kept, work);
         self.undo_with(chain.num_buffers(), |bytes| chain.context_bytes(bytes), undo)?;
@@ -178,7 +178,7 @@ impl VariableSizeBuffers {
     }
 
     /// Undoes the codecs of the encoded subchunk that differ, those of the source or those of the destination.
-    pub fn undo(&mut self, recoding: &Recoding, is_source: bool) -> Result<(), Fault> {
+    pub fn undo(&mut self, recoding: &Recoding, is_source: bool) -> Result<()> {
         let undo = |encoded: &[u8], kept: &mut _, work: &mut _| recoding.undo(is_source, encoded, kept, work);
         self.undo_with(recoding.num_buffers(), |bytes| recoding.context_bytes(bytes), undo)
     }
@@ -189,7 +189,7 @@ impl VariableSizeBuffers {
         buffers: u64,
         context_bytes: impl Fn(u64) -> u64,
         undo: impl Fn(&[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         loop {
             self.source.workspace.room = Some(self.left() / buffers);
             let Err(fault) = undo(&self.source.bytes, &mut self.kept, &mut self.source.workspace) else {
@@ -207,7 +207,7 @@ impl VariableSizeBuffers {
     }
 
     /// Does what the destination has in their place.
-    pub fn redo(&mut self, recoding: &Recoding) -> Result<(), Fault> {
+    pub fn redo(&mut self, recoding: &Recoding) -> Result<()> {
         Ok(recoding.redo(&self.kept, &mut self.written, &mut self.source.workspace)?)
     }
 
@@ -218,7 +218,7 @@ impl VariableSizeBuffers {
         elements: &VlenElements,
         valid: &[u64],
         fill: &[u8],
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         // What comes of it is no longer than what went in by much.
         let bytes = chain.framed_bytes(elements, fill);
         let cost = self.cost(bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::buffers::{DecodedSubchunk, VariableSizeBuffers};
 use crate::array::chunk_set::position;
-use crate::array::fault::Fault;
+use crate::array::fault::{Fault, Result};
 use crate::array::stored::StoredArray;
 use crate::array::subchunks::SubchunkSource;
 use crate::codec::chain::OfShape;
@@ -18,7 +18,7 @@ pub(super) fn vlen_chain_of<'c>(
     side: &StoredArray,
     subchunk: &[u64],
     chain: &'c VlenChain,
-) -> Result<Cow<'c, VlenChain>, Fault> {
+) -> Result<Cow<'c, VlenChain>> {
     match side.chain_of_subchunk(subchunk)? {
         OfShape::Same(_) => Ok(Cow::Borrowed(chain)),
         OfShape::Made(own) => VlenChain::of(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
@@ -53,7 +53,7 @@ impl<'a> ElementReader<'a> {
         block: &Region,
         counted: &[u64],
         buffers: &mut VariableSizeBuffers,
-    ) -> Result<(VlenElements, u64), Fault> {
+    ) -> Result<(VlenElements, u64)> {
         let (side, skipped) = (self.source.side(), &self.source.side().metadata.skipped);
         let block = &block.moved_by(skipped);
         let counts_it = |subchunk: &[u64]| {
@@ -88,11 +88,7 @@ impl<'a> ElementReader<'a> {
 
     /// Visits the subchunks of a box that may be there. A box may claim far more of them than are stored: then these are
     /// walked.
-    fn each_within(
-        &self,
-        subchunks: &Region,
-        mut visit: impl FnMut(&[u64]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+    fn each_within(&self, subchunks: &Region, mut visit: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let side = self.source.side();
         let count = volume(&subchunks.shape);
         if let Some(present) = side.present.as_ref().filter(|_| side.layout.is_none())
@@ -107,7 +103,7 @@ impl<'a> ElementReader<'a> {
     }
 
     /// Makes a subchunk the last of those that are kept; its encoded bytes, or `None` where it is absent.
-    fn load(&self, subchunk: &[u64], buffers: &mut VariableSizeBuffers) -> Result<Option<u64>, Fault> {
+    fn load(&self, subchunk: &[u64], buffers: &mut VariableSizeBuffers) -> Result<Option<u64>> {
         let key = (self.number, subchunk.to_vec());
         if let Some(kept) = buffers.subchunks.recall(&key) {
             return Ok(Some(kept.encoded));
@@ -138,7 +134,7 @@ impl<'a> ElementReader<'a> {
         block: &Region,
         buffers: &mut VariableSizeBuffers,
         elements: &mut VlenElements,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let side = self.source.side();
         let region = side.region_of_subchunk(subchunk);
         let strides = vlen_chain_of(side, subchunk, &self.chain)?.strides();
