@@ -1,8 +1,8 @@
 //! Work over chunks by a pool of threads; the result is the same for any number of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::ahead::{ReadAhead, Reads};
 use crate::array::chunk_set::ChunkSet;
@@ -21,10 +21,10 @@ const TURNS: usize = 64;
 const MOST_AT_ONCE: usize = 16;
 
 /// A pool of threads, and what each keeps from chunk to chunk.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Driver {
     /// `None`: the thread that calls does all by itself.
-    pool: Option<rayon::ThreadPool>,
+    pool: Option<Arc<rayon::ThreadPool>>,
     interrupt: Interrupt,
 }
 
@@ -36,7 +36,8 @@ impl Driver {
             match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
                 Err(_) if threads > 1 => threads /= 2,
                 built => {
-                    return built.map(|pool| Driver { pool: Some(pool), interrupt: Interrupt::default() });
+                    return built
+                        .map(|pool| Driver { pool: Some(Arc::new(pool)), interrupt: Interrupt::default() });
                 }
             }
         }
@@ -62,7 +63,7 @@ impl Driver {
 
     /// Its threads.
     pub fn num_threads(&self) -> usize {
-        self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
     /// Does `work` for each of `0..count`; the results in order.

@@ -12,6 +12,18 @@ use crate::kernel::missing::MissingFilter;
 use crate::kernel::unpack::Unpack;
 use crate::metadata::json::{Json, Number, Object};
 
+/// Attributes that tell how numbers are packed, and which of them are no data.
+pub(super) const PACKING_ATTRIBUTES: [&str; 8] = [
+    "scale_factor",
+    "add_offset",
+    "_FillValue",
+    "missing_value",
+    "valid_min",
+    "valid_max",
+    "valid_range",
+    "_Unsigned",
+];
+
 /// What the attributes of an array make of its stored numbers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CfView {

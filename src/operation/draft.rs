@@ -30,19 +30,6 @@ pub(super) struct Draft {
     pub new_chain: bool,
 }
 
-/// DEST's metadata.
-#[derive(Debug, Clone)]
-pub(super) struct Planned {
-    /// 2 or 3.
-    pub zarr_format: u64,
-    /// The document, in the form of v3.
-    pub document: Json,
-    /// Its members.
-    pub metadata: ArrayMetadata,
-    /// The way of a stored object through the chain.
-    pub pipeline: Pipeline,
-}
-
 /// What is taken of SOURCE, in its document.
 fn described(source: &OpenedArray) -> Json {
     let mut document = source.document.clone();

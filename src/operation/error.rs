@@ -7,6 +7,7 @@ use std::error::Error;
 use std::fmt;
 
 use crate::array::interrupt::Interrupted;
+use crate::metadata::json::Json;
 use crate::store::StoreError;
 
 /// Who is at fault. One class is one exit status.
@@ -71,6 +72,17 @@ impl OperationError {
     /// Something, by its name, whose keys a store does not tell.
     pub fn cannot_list(name: impl fmt::Display, error: StoreError) -> Self {
         Self::environment(format!("`{name}` cannot be listed")).because(error)
+    }
+
+    /// What an option gives, `json`, is not of the type that it is to be of.
+    pub fn not_a_value(
+        option: &str,
+        json: &Json,
+        data_type: impl fmt::Display,
+        error: impl Error + Send + Sync + 'static,
+    ) -> Self {
+        let json = json.to_string_compact();
+        Self::data(format!("{option} {json} is not a value of {data_type}")).because(error)
     }
 
     /// Interrupted before anything was written that is left.

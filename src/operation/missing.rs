@@ -20,14 +20,9 @@ pub(super) fn values(
         Some(Missing::Auto) => Ok(declared(source, number_type)),
         Some(Missing::Values(values)) => values
             .iter()
-            .map(|json| {
-                value_from_json(number_type, json).map(|read| read.value).map_err(|error| {
-                    OperationError::data(format!(
-                        "--missing {} is not a value of {number_type}",
-                        json.to_string_compact()
-                    ))
-                    .because(error)
-                })
+            .map(|json| match value_from_json(number_type, json) {
+                Ok(read) => Ok(read.value),
+                Err(error) => Err(OperationError::not_a_value("--missing", json, number_type, error)),
             })
             .collect(),
     }

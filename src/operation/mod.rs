@@ -47,6 +47,11 @@ mod xarray;
 use crate::engine::driver::Driver;
 use error::OperationError;
 
+/// A driver of no more than so many threads: the same, where it has no more.
+fn narrowed(driver: &Driver, threads: usize) -> Result<Driver, OperationError> {
+    if threads < driver.num_threads() { new_driver(threads, driver.interrupt()) } else { Ok(driver.clone()) }
+}
+
 /// A pool of threads that stops between its units when it is interrupted.
 fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
     Driver::new(threads).map(|driver| driver.heeding(interrupt)).map_err(|error| {

@@ -2,7 +2,7 @@
 
 use super::grid::Grid;
 use super::quantization::Quantization;
-use super::range::{Codes, RangeFault, RangeFinder, Scaling};
+use super::range::{Codes, Fitted, RangeFault, RangeFinder, Scaling};
 use super::request::Request;
 use crate::element::NumberType;
 use crate::operation::error::{FaultClass, OperationError};
@@ -20,17 +20,7 @@ pub(in crate::operation) enum Fit {
     Grid(f64),
 }
 
-/// A scaling that was found, and the codes that it takes.
-pub(in crate::operation) struct Fitted {
-    /// The scaling.
-    pub scaling: Scaling,
-    /// Those that values get.
-    pub codes: Codes,
-    /// Whether `--max-error` was proved for every value of the range.
-    pub is_proved: bool,
-}
-
-/// The same with the codes that the values of a range get, of all that the type has.
+/// A scaling with the codes that the values of a range get, of all that the type has.
 fn in_use(fitted: Fitted, finder: &RangeFinder, range: Option<(f64, f64)>) -> Fitted {
     let code = |value| finder.encode(fitted.scaling, value);
     match range.and_then(|(lo, hi)| code(lo).zip(code(hi))) {
@@ -92,31 +82,19 @@ impl Request<'_> {
     ) -> Result<Fitted, OperationError> {
         let codes = finder.codes;
         let plain = |scaling| Fitted { scaling, codes, is_proved: false };
-        match (fit, range) {
-            (Fit::AllCodes, _) => self.scaling(finder, range).map(plain),
+        let on_grid = |scaling| in_use(plain(scaling), finder, range);
+        let ends = range.unwrap_or_default();
+        let fitted = match (fit, range) {
+            (Fit::AllCodes, _) => return self.scaling(finder, range).map(plain),
             // No value is finite: nothing can be changed.
             (Fit::Within(_), None) => {
-                Ok(Fitted { scaling: Scaling::default(), codes, is_proved: self.needs_first_pass() })
+                Ok(Fitted { is_proved: self.needs_first_pass(), ..plain(Scaling::default()) })
             }
-            (Fit::Within(allowed), Some(ends)) => {
-                let widest = finder.widest(ends, allowed);
-                let widest = widest.map_err(|fault| self.too_narrow(fault, finder, ends))?;
-                let (first, last) = widest.codes;
-                let codes = Codes { first, last, ..codes };
-                Ok(Fitted { scaling: widest.scaling, codes, is_proved: widest.is_proved })
-            }
-            (Fit::GridFromZero(step), _) => finder
-                .on_grid_from_zero(Grid::new(step), range)
-                .map(|scaling| in_use(plain(scaling), finder, range))
-                .map_err(|fault| self.too_narrow(fault, finder, range.unwrap_or_default())),
-            (Fit::Grid(step), range) => {
-                let ends = range.unwrap_or_default();
-                let scaling = finder.on_grid(Grid::new(step), ends);
-                scaling
-                    .map(|scaling| in_use(plain(scaling), finder, range))
-                    .map_err(|fault| self.too_narrow(fault, finder, ends))
-            }
-        }
+            (Fit::Within(allowed), Some(ends)) => finder.widest(ends, allowed),
+            (Fit::GridFromZero(step), _) => finder.on_grid_from_zero(Grid::new(step), range).map(on_grid),
+            (Fit::Grid(step), _) => finder.on_grid(Grid::new(step), ends).map(on_grid),
+        };
+        fitted.map_err(|fault| self.too_narrow(fault, finder, ends))
     }
 
     /// A step, asked for or following from `--max-error`, for which a type of codes has no room.

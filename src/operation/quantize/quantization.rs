@@ -15,6 +15,7 @@ use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
+use crate::operation::cf::PACKING_ATTRIBUTES;
 use crate::operation::draft::{Draft, follow_data_type};
 use crate::operation::error::OperationError;
 use crate::operation::options::QuantizeForm;
@@ -359,7 +360,7 @@ impl Quantization {
     /// The CF attributes (CF conventions, section 8.1).
     fn describe_as_cf(&self, draft: &mut Draft) {
         let mut attributes = draft.attributes();
-        for name in ["missing_value", "valid_min", "valid_max", "valid_range", "_FillValue", "_Unsigned"] {
+        for name in PACKING_ATTRIBUTES {
             attributes.remove(name);
         }
         let float64 = |value: f64| Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);

@@ -65,6 +65,17 @@ impl Codes {
     }
 }
 
+/// A scaling that was found, and the codes that it takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::operation) struct Fitted {
+    /// The scaling.
+    pub scaling: Scaling,
+    /// The codes that values get.
+    pub codes: Codes,
+    /// True if the greatest error was proved for every value of the range; else the data must be measured.
+    pub is_proved: bool,
+}
+
 /// A float type's arithmetic, on values held as `f64`.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::operation) struct FloatType(pub NumberType);

@@ -154,9 +154,12 @@ pub(in crate::operation) fn refuse_packed(
     Err(OperationError::data(message).with_help(help))
 }
 
+/// The codecs that quantise.
+pub(in crate::operation) const PACKING_CODECS: [&str; 2] = ["scale_offset", "cast_value"];
+
 /// Whether a chain has codecs that quantise.
 pub(in crate::operation) fn is_packed(codecs: &[CodecMetadata]) -> bool {
-    codec_names(codecs).iter().any(|name| name == "scale_offset" || name == "cast_value")
+    codec_names(codecs).iter().any(|name| PACKING_CODECS.contains(&name.as_str()))
 }
 
 /// What CF attributes can express.

@@ -1,8 +1,8 @@
 //! What the data make of a quantisation that was asked for: codes, range, NaN, fill value (CLI.md, "Quantising").
 
-use super::fit::{Fit, Fitted};
+use super::fit::Fit;
 use super::quantization::{Quantization, surviving_fill};
-use super::range::{Codes, FloatType, RangeFinder};
+use super::range::{Codes, Fitted, FloatType, RangeFinder};
 use super::request::Request;
 use super::survey::Survey;
 use crate::array::ChunkSet;

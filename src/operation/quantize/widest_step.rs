@@ -4,7 +4,7 @@
 //! one; the arithmetic of the array's type adds to it. So the scale begins at that of exact arithmetic and grows, an
 //! ulp at a time where that is enough, until the error is kept at every code.
 
-use super::range::{Codes, FloatType, RangeFault, RangeFinder, Scaling, exponent_of};
+use super::range::{Codes, Fitted, FloatType, RangeFault, RangeFinder, Scaling, exponent_of};
 use super::worst_error::WorstError;
 use crate::kernel::Rounding;
 
@@ -14,20 +14,9 @@ const FEW: i64 = 1 << 10;
 /// Boundaries that are looked at in the end: all of a type of up to 16 bits.
 const ALL: i64 = 1 << 16;
 
-/// A scaling for an error.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::operation) struct WidestStep {
-    /// The scaling: the least value gets the first code.
-    pub scaling: Scaling,
-    /// The codes of the least and the greatest value.
-    pub codes: (i64, i64),
-    /// Whether the error was proved for every value of the range; else the data must be measured.
-    pub is_proved: bool,
-}
-
 /// What a scale comes to.
 enum Attempt {
-    Kept(WidestStep),
+    Kept(Fitted),
     /// The error is greater at some code.
     Exceeded,
     /// The greatest value gets no code: the step would have to be wider.
@@ -40,11 +29,12 @@ impl RangeFinder {
         &self,
         (lo, hi): (f64, f64),
         allowed: f64,
-    ) -> Result<WidestStep, RangeFault> {
+    ) -> Result<Fitted, RangeFault> {
         if lo >= hi {
             let scaling = self.find(lo, hi)?;
             let code = self.encode(scaling, lo).ok_or(RangeFault::NotFound)?;
-            return Ok(WidestStep { scaling, codes: (code, code), is_proved: true });
+            let codes = Codes { first: code, last: code, ..self.codes };
+            return Ok(Fitted { scaling, codes, is_proved: true });
         }
         let share = if self.rounding.is_to_nearest() { 0.5 } else { 1.0 };
         let float = FloatType(self.source);
@@ -84,7 +74,7 @@ struct WidestSearch<'a> {
 
 impl WidestSearch<'_> {
     /// The least scale that keeps the error, as far as it does so from there on.
-    fn narrowed(&self) -> Result<WidestStep, Attempt> {
+    fn narrowed(&self) -> Result<Fitted, Attempt> {
         let few = self.first_kept(0, FEW)?;
         let all = self.first_kept(few, ALL)?;
         match self.attempt(all, ALL) {
@@ -95,7 +85,7 @@ impl WidestSearch<'_> {
 
     /// The least power of two below `scale` that keeps the error. A product with one is exact: where the error is not
     /// much more than a unit in the last place, one that is no power of two rounds by too much, or has to be far greater.
-    fn binary(&self, scale: f64) -> Option<WidestStep> {
+    fn binary(&self, scale: f64) -> Option<Fitted> {
         let mut power = 2_f64.powi(exponent_of(self.begin));
         if power < self.begin {
             power *= 2.0;
@@ -114,13 +104,13 @@ impl WidestSearch<'_> {
 
     /// All codes of the type, if their step is no wider than exact arithmetic allows. Where the error is not kept at every
     /// value, it may be at those of the data: they are often multiples of something.
-    fn finest(&self) -> Option<WidestStep> {
+    fn finest(&self) -> Option<Fitted> {
         let scaling = self.finder.find(self.ends.0, self.ends.1).ok()?;
         let codes = WorstError::new(self.finder, scaling, self.ends)?.codes();
         let is_fine = scaling.scale.unwrap_or(1.0) >= self.begin;
         match self.check(scaling, ALL) {
             Attempt::Kept(widest) => Some(widest),
-            Attempt::Exceeded if is_fine => Some(WidestStep { scaling, codes, is_proved: false }),
+            Attempt::Exceeded if is_fine => Some(Fitted { scaling, codes, is_proved: false }),
             Attempt::Exceeded | Attempt::TooFewCodes => None,
         }
     }
@@ -163,11 +153,12 @@ impl WidestSearch<'_> {
         };
         let codes = worst.codes();
         // Of more codes than can be proved the data are measured: fewer of them do.
-        let looked_at = if codes.1 - codes.0 > ALL { most.min(ALL / 8) } else { most };
+        let steps = codes.last - codes.first;
+        let looked_at = if steps > ALL { most.min(ALL / 8) } else { most };
         if !worst.keeps(self.allowed, looked_at) {
             return Attempt::Exceeded;
         }
-        Attempt::Kept(WidestStep { scaling, codes, is_proved: codes.1 - codes.0 <= most })
+        Attempt::Kept(Fitted { scaling, codes, is_proved: steps <= most })
     }
 
     /// The scaling with this scale that gives the least value the first code.
@@ -299,7 +290,7 @@ mod tests {
                     return Ok(());
                 }
             };
-            let (first, last) = widest.codes;
+            let Codes { first, last, .. } = widest.codes;
             // Only where no other step keeps the error, all codes are tried, whose offset may be too coarse for the first.
             let is_first = self.lo >= self.hi || first == finder.codes.first;
             prop_assert!(is_first || self.allowed < self.noise(), "{widest:?}");
@@ -366,7 +357,7 @@ mod tests {
         // Values up to 301.75 are 3.1e-5 apart: half of that on either side of a code.
         assert!(step < 0.1 && step > 0.1 - 3.2e-5 * 2.0, "{step}");
         assert!(widest.is_proved);
-        assert_eq!(widest.codes, (0, 578));
+        assert_eq!((widest.codes.first, widest.codes.last), (0, 578));
     }
 
     #[test]
@@ -382,7 +373,7 @@ mod tests {
                 allowed: 1e30,
             };
             let widest = case.finder().widest((case.lo, case.hi), case.allowed).unwrap();
-            assert_eq!(widest.codes.0, widest.codes.1);
+            assert_eq!(widest.codes.first, widest.codes.last);
             let none = case.finder().widest((case.lo, case.hi), 0.0);
             assert_eq!(none, Err(RangeFault::TooCoarse), "no error at all");
             let constant = case.finder().widest((case.lo, case.lo), 0.0).unwrap();

@@ -101,8 +101,9 @@ impl<'a> WorstError<'a> {
     }
 
     /// The codes of the least and the greatest value.
-    pub(in crate::operation) fn codes(&self) -> (i64, i64) {
-        self.codes
+    pub(in crate::operation) fn codes(&self) -> Codes {
+        let (first, last) = self.codes;
+        Codes { first, last, ..self.finder.codes }
     }
 
     /// Whether the error is at most `allowed` at the ends of the codes, as the codecs decode and as CF attributes do;

@@ -5,11 +5,9 @@ use std::collections::HashMap;
 
 use super::format::consolidate::{NodeDocument, NodeDocuments};
 use super::planning::PlannedArray;
-use super::selection::SourceArray;
+use super::selection::{CONTAINER, SourceArray};
+use crate::metadata::edit::set_member;
 use crate::metadata::json::{Json, Object};
-
-/// Its name, where nothing else has it.
-const NAME: &str = "quantization_info";
 
 const ALGORITHM: &str = "algorithm";
 const IMPLEMENTATION: &str = "implementation";
@@ -20,11 +18,6 @@ const BITROUND: &str = "bitround";
 /// Who does it, in the form that the conventions give: "software-name version version-string".
 fn implementation() -> String {
     format!("zarrcast version {}", env!("CARGO_PKG_VERSION"))
-}
-
-/// The name for an array that has no group.
-pub(super) fn default_name() -> String {
-    NAME.to_owned()
 }
 
 /// Gives each array that is rounded the name of the variable in its group: one that says the same, else a new one.
@@ -41,12 +34,11 @@ pub(super) fn name(arrays: &mut [SourceArray], groups: &[String]) {
         .collect();
     for array in arrays.iter_mut().filter(|array| array.change.keep_bits.is_some()) {
         let group = group_of(&array.path);
-        let names = (1_u64..).map(|number| match number {
-            1 => NAME.to_owned(),
-            _ => format!("{NAME}_{number}"),
-        });
-        let is_free = |name: &String| taken.get(&format!("{group}/{name}")).is_none_or(|same| *same);
-        array.container = names.into_iter().find(is_free).unwrap_or_else(default_name);
+        let is_free = |name: &str| taken.get(&format!("{group}/{name}")).is_none_or(|same| *same);
+        if !is_free(CONTAINER) {
+            let mut names = (2_u64..).map(|number| format!("{CONTAINER}_{number}"));
+            array.container = names.find(|name| is_free(name)).unwrap_or_default();
+        }
     }
 }
 
@@ -60,7 +52,7 @@ pub(super) fn documents(
         let Some(rounding) = &array.plan.rounding else { continue };
         let path = format!("{}/{}", group_of(&array.path), rounding.container);
         if !written.contains_key(path.as_str()) {
-            found.entry(path).or_insert_with(|| document(array.plan.destination.zarr_format));
+            found.entry(path).or_insert_with(|| document(array.plan.destination.draft.zarr_format));
         }
     }
     found
@@ -68,35 +60,21 @@ pub(super) fn documents(
 
 /// A variable without dimensions and without data.
 fn document(zarr_format: u64) -> NodeDocuments {
-    let empty = || Json::Array(Vec::new());
+    const V2: &str = r#"{"zarr_format":2,"shape":[],"chunks":[],"dtype":"|i1","compressor":null,"fill_value":0,
+        "order":"C","filters":null}"#;
+    const V3: &str = r#"{"zarr_format":3,"node_type":"array","shape":[],"data_type":"int8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},
+        "chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},
+        "fill_value":0,"codecs":[{"name":"bytes"}],"attributes":{},"dimension_names":[]}"#;
     let attributes = Object::new().with(ALGORITHM, BITROUND).with(IMPLEMENTATION, implementation().as_str());
-    let node = |key: &str, json: Object| (key.to_owned(), NodeDocument::new(json.into()));
+    let node = |key: &str, json: Json| (key.to_owned(), NodeDocument::new(json));
+    let array = |text: &str| Json::parse_str(text).unwrap_or(Json::Null);
     if zarr_format == 2 {
-        let array = Object::new()
-            .with("zarr_format", 2_u64)
-            .with("shape", empty())
-            .with("chunks", empty())
-            .with("dtype", "|i1")
-            .with("compressor", Json::Null)
-            .with("fill_value", 0_u64)
-            .with("order", "C")
-            .with("filters", Json::Null);
-        return vec![node(".zattrs", attributes.with("_ARRAY_DIMENSIONS", empty())), node(".zarray", array)];
+        let attributes = attributes.with("_ARRAY_DIMENSIONS", Json::Array(Vec::new()));
+        return vec![node(".zattrs", attributes.into()), node(".zarray", array(V2))];
     }
-    let named = |name: &str, configuration: Object| {
-        Json::Object(Object::new().with("name", name).with("configuration", configuration))
-    };
-    let array = Object::new()
-        .with("zarr_format", 3_u64)
-        .with("node_type", "array")
-        .with("shape", empty())
-        .with("data_type", "int8")
-        .with("chunk_grid", named("regular", Object::new().with("chunk_shape", empty())))
-        .with("chunk_key_encoding", named("default", Object::new().with("separator", "/")))
-        .with("fill_value", 0_u64)
-        .with("codecs", Json::Array(vec![Json::Object(Object::new().with("name", "bytes"))]))
-        .with("attributes", attributes)
-        .with("dimension_names", empty());
+    let mut array = array(V3);
+    set_member(&mut array, "attributes", attributes);
     vec![node("zarr.json", array)]
 }
 

@@ -94,7 +94,7 @@ pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<D
     let array = arrays.iter().max_by_key(|array| array.plan.job.num_written())?;
     Some(match advised_shard(array) {
         Some((shard, decoded, count)) => {
-            let format = if array.plan.destination.zarr_format == 2 { "--zarr-format 3 " } else { "" };
+            let format = if array.plan.destination.draft.zarr_format == 2 { "--zarr-format 3 " } else { "" };
             let option = format!("{format}--shard-shape {shard}");
             let option = match arrays {
                 [_] => format!("`{option}`"),

@@ -2,6 +2,7 @@
 
 use super::plan::Plan;
 use super::plan::keep_bits::BitRounding;
+use super::plan::metadata::DestinationMetadata;
 use super::plan::route::name_of;
 use super::planning::PlannedArray;
 use super::verify::Verification;
@@ -14,7 +15,7 @@ use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
-use crate::operation::draft::{Planned, edit_innermost};
+use crate::operation::draft::edit_innermost;
 use crate::operation::options::KeepBits;
 use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
@@ -74,8 +75,8 @@ pub(super) fn array_result(
     let present = plan.listing.present.len() - plan.job.num_missing();
     let input = &plan.destination.pipeline.input;
     let elements = num_elements(&plan.destination.metadata.shape);
-    let Planned { zarr_format, document, pipeline, metadata } = &plan.destination;
-    let mut destination = description(*zarr_format, document, pipeline, &metadata.grid);
+    let DestinationMetadata { draft, pipeline, metadata } = &plan.destination;
+    let mut destination = description(draft.zarr_format, &draft.document, pipeline, &metadata.grid);
     let (document, pipeline) = (&plan.source.document, &plan.source.pipeline);
     let source = description(plan.source.zarr_format, document, pipeline, &plan.source.metadata.grid);
     let mut counts = Counts {
@@ -110,7 +111,7 @@ pub(super) fn array_result(
     }
     if plan.compression.as_ref().is_some_and(|compression| compression.chosen.is_none()) {
         // The plan is made with one of those that will be tried.
-        destination.codecs = without_compressor(&plan.destination.metadata.codecs);
+        destination.codecs = without_compressor(&draft.codecs);
         counts.bytes_written = None;
     }
     NodeResult {

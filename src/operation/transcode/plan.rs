@@ -1,11 +1,9 @@
 //! What will be done, settled and proved before DEST is touched.
 
 mod change;
-mod check;
-mod described;
 pub(super) mod keep_bits;
 pub(super) mod lossy_filter;
-mod normalize;
+pub(super) mod metadata;
 pub(super) mod planner;
 mod reader_support;
 pub(super) mod regrid;
@@ -16,22 +14,24 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
-use self::described::Described;
 use self::keep_bits::BitRounding;
+use self::metadata::DestinationMetadata;
 use super::budget::{Memory, compared_in, least_bytes, of_chunks, transfers, unit_bytes};
 use super::format::consolidate::NodeDocuments;
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::listing::Listing;
+use crate::codec::Recoding;
 use crate::codec::conversion::ValueChange;
 use crate::diagnostic::Diagnostic;
 use crate::engine::driver::Driver;
-use crate::engine::job::Job;
+use crate::engine::job::{Job, ObjectJob};
 use crate::engine::plan::StagingShape;
 use crate::engine::route::Route;
 use crate::engine::route::rechunk::Rechunk;
+use crate::engine::route::variable_size::SubchunkChange;
+use crate::engine::transfer::Transfer;
 use crate::operation::budget::{BASE_BYTES, Budget};
-use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::open::OpenedArray;
@@ -39,6 +39,7 @@ use crate::operation::options::{ChangeOptions, RunOptions};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::survey::Survey;
 use crate::operation::sample_result::CompressionResult;
+use crate::operation::stored::{opaque_array, side};
 use crate::store::Node;
 
 /// A settled plan.
@@ -49,7 +50,7 @@ pub(super) struct Plan {
     /// Where it will be.
     pub target: Node,
     /// The array as it will be.
-    pub destination: Planned,
+    pub destination: DestinationMetadata,
     /// Its keys.
     pub listing: Listing,
     /// Bytes of its chunks, where they were listed with their sizes.
@@ -68,8 +69,6 @@ pub(super) struct Plan {
     pub compression: Option<CompressionResult>,
     /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
     pub documents: NodeDocuments,
-    /// DEST as these describe it; `None` where they and the objects are copied as they are.
-    pub described: Option<Described>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -159,6 +158,28 @@ impl Plan {
             bytes = bytes.max(compared_in(transfer, budget.narrowed(threads))?.schedule.bytes);
         }
         Ok(Memory { threads, bytes })
+    }
+
+    /// A job of the plan with DEST bound as any reader binds it.
+    pub(super) fn as_read(&self, job: &ObjectJob) -> Result<ObjectJob, OperationError> {
+        let (store, mut route) = (&self.source.store, job.route.clone());
+        let DestinationMetadata { metadata, pipeline, .. } = &self.destination;
+        let (node, metadata) = (job.transfer.destination.node.clone(), metadata.clone());
+        let destination = match &mut route {
+            Route::VariableSize(variable_size) => {
+                let destination = opaque_array(node, metadata, pipeline, store)?;
+                if let SubchunkChange::Recode(recoding) = &mut variable_size.way {
+                    let source = job.transfer.source.subchunk_chain();
+                    let anew = Recoding::new(source, destination.subchunk_chain());
+                    **recoding = anew.ok_or_else(|| {
+                        OperationError::data(format!("what is written of `{store}` cannot be read back"))
+                    })?;
+                }
+                destination
+            }
+            _ => side(node, metadata, pipeline, store, 0, false)?,
+        };
+        Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })
     }
 
     /// The error of the job, or of a comparison of what it has written, that ended at an object of either side.

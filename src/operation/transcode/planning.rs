@@ -1,7 +1,5 @@
 //! The plans of all arrays of SOURCE.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::budget::Memory;
 use super::compressor::placeholder;
 use super::destination::cannot_write;
@@ -61,37 +59,28 @@ impl Planning<'_> {
 
     /// Settles all arrays: what reads no chunk many at a time, first passes one after the other.
     pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<PlannedArray>, OperationError> {
-        let waiting: Vec<Mutex<Option<SourceArray>>> =
-            arrays.into_iter().map(|array| Mutex::new(Some(array))).collect();
-        let due = |slot: &Mutex<Option<SourceArray>>, is_due: &dyn Fn(&SourceArray) -> bool| {
-            let mut array = slot.lock().unwrap_or_else(PoisonError::into_inner);
-            if array.as_ref().is_some_and(is_due) { array.take() } else { None }
-        };
         let is_quick = |array: &SourceArray| {
             let finds_bits = matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
             let tries = matches!(array.change.compress, Some(Compression::Auto(_)));
             self.is_tree && array.change.quantize.is_none() && !finds_bits && !tries
         };
-        let quick = self.driver.map_plain(&waiting, |slot| {
-            let driver = self.driver.alone();
-            due(slot, &is_quick).map(|array| self.plan_array(array, &driver, &Silent))
+        let quick = self.driver.map_plain(&arrays, |array| {
+            is_quick(array).then(|| self.plan_array(array.clone(), &self.driver.alone(), &Silent))
         });
-        let of_passes = |slot: &Mutex<Option<SourceArray>>| {
-            let array = slot.lock().unwrap_or_else(PoisonError::into_inner);
-            array.as_ref().map(first_pass_bytes)
+        let of_passes = |(array, quick): (&SourceArray, &Option<_>)| match quick {
+            Some(_) => (0, 0),
+            None => first_pass_bytes(array),
         };
-        let passes: Vec<Option<(u64, u64)>> = waiting.iter().map(of_passes).collect();
-        let whole = passes.iter().flatten().fold(0_u64, |all, (bytes, _)| all.saturating_add(*bytes));
+        let passes: Vec<(u64, u64)> = arrays.iter().zip(&quick).map(of_passes).collect();
+        let whole = passes.iter().fold(0_u64, |all, (bytes, _)| all.saturating_add(*bytes));
         if self.is_tree && whole > 0 {
             self.progress.start("first pass", Some(whole));
         }
-        let mut all = Vec::with_capacity(waiting.len());
-        for ((slot, planned), passes) in waiting.iter().zip(quick).zip(passes) {
-            let (bytes, passes) = passes.unwrap_or_default();
+        let mut all = Vec::with_capacity(arrays.len());
+        for ((array, quick), (bytes, passes)) in arrays.into_iter().zip(quick).zip(passes) {
             let share = Share::new(self.progress, bytes, passes);
             let progress: &dyn Progress = if self.is_tree { &share } else { self.progress };
-            let rest = || due(slot, &|_| true).map(|array| self.plan_array(array, self.driver, progress));
-            all.extend(planned.or_else(rest));
+            all.push(quick.unwrap_or_else(|| self.plan_array(array, self.driver, progress)));
             if all.last().is_some_and(Result::is_err) {
                 break;
             }

@@ -8,12 +8,11 @@ mod ratio;
 mod spread;
 mod trial;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::format::as_source::as_source;
-use super::plan::Planner;
-use super::plan::{Blocks, Plan, Settled};
+use super::plan::metadata::{in_memory, read_back, unkept};
+use super::plan::{Blocks, Plan, Planner, Settled};
 use crate::array::ChunkSet;
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::chunk_set::position;
@@ -29,10 +28,9 @@ use crate::metadata::array::ArrayMetadata;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::new_driver;
-use crate::operation::open::{OpenedArray, open_documents, opened, read_array_of};
+use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, RunOptions, ShapeRequest, ShardRequest};
-use crate::operation::place::Place;
-use crate::store::{MemoryStore, Node, StoreError};
+use crate::store::Node;
 use spread::{Population, spread};
 pub(in crate::operation) use trial::{Estimate, Trial};
 
@@ -219,13 +217,7 @@ impl Sampler<'_> {
 
     /// The array that a plan has written some of.
     fn open(plan: &Plan) -> Result<OpenedArray, OperationError> {
-        let store = &plan.source.store;
-        for (key, document) in &plan.documents {
-            plan.target.write(key, &document.bytes).map_err(|error| unkept(error, store))?;
-        }
-        let place = Place { store: store.clone(), path: "/".to_owned() };
-        let documents = open_documents(&plan.target, store)?;
-        opened(read_array_of(place, plan.target.clone(), documents)).map(as_source)
+        read_back(&plan.documents, plan.target.clone(), &plan.source.store).map(as_source)
     }
 
     fn population(&self, plan: &Plan, units: u64) -> Population {
@@ -285,15 +277,6 @@ impl Drawing {
             keeps_shards: plan.job.objects().is_none(),
         }
     }
-}
-
-/// An empty place in memory.
-fn in_memory(name: &str) -> Node {
-    Node::of(Arc::new(MemoryStore::new(name)))
-}
-
-fn unkept(error: StoreError, store: &str) -> OperationError {
-    OperationError::environment(format!("a sample of `{store}` cannot be kept")).because(error)
 }
 
 /// The elements of SOURCE that are decoded for a box of DEST, at most.

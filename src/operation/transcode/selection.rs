@@ -16,8 +16,11 @@ use crate::operation::quantize::survey::Survey;
 const SPARED: &str = "coordinates and what CF attributes of others name are changed where `--include` or `--rule` \
                       names them without `*`";
 
+/// The name of the variable that tells of a rounding by `--keep-bits`, where nothing else has it.
+pub(super) const CONTAINER: &str = "quantization_info";
+
 /// An array of SOURCE.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct SourceArray {
     /// With its leading slash; `/` for SOURCE itself.
     pub path: String,
@@ -33,6 +36,14 @@ pub(super) struct SourceArray {
     pub container: String,
     /// Its chunks that are there, where they were listed before: they are not listed again.
     pub present: Option<ChunkSet>,
+}
+
+impl SourceArray {
+    /// An array to which options apply, of which nothing is settled.
+    pub(super) fn new(path: String, opened: OpenedArray, change: ChangeOptions) -> Self {
+        let container = CONTAINER.to_owned();
+        SourceArray { path, opened, change, container, settled: None, surveyed: None, present: None }
+    }
 }
 
 /// Every pattern takes an array, and an array is left; else what was meant is not there.
@@ -68,41 +79,40 @@ pub(super) fn check_applied(
     arrays: &[SourceArray],
     store: &str,
 ) -> Result<(), OperationError> {
+    let ChangeOptions { quantize, keep_bits, unpack, select, chunk_shape, shard_shape, .. } = &options.change;
     let any = |applies: &dyn Fn(&ChangeOptions) -> bool| arrays.iter().any(|array| applies(&array.change));
-    if options.change.quantize.is_some() && !any(&|chosen| chosen.quantize.is_some()) {
-        return Err(
-            OperationError::data(format!("`{store}` has no float array to quantise")).with_help(SPARED)
-        );
+    let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
+    let asked = [
+        (quantize.is_some(), any(&|chosen| chosen.quantize.is_some()), "float array to quantise", SPARED),
+        (
+            keep_bits.is_some(),
+            any(&|chosen| chosen.keep_bits.is_some()),
+            "float array whose bits can be rounded",
+            SPARED,
+        ),
+        (*unpack, any(&|chosen| chosen.unpack), "array to unpack", packed),
+    ];
+    if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies)
+    {
+        return Err(OperationError::data(format!("`{store}` has no {what}")).with_help(help));
     }
-    if options.change.keep_bits.is_some() && !any(&|chosen| chosen.keep_bits.is_some()) {
-        return Err(OperationError::data(format!("`{store}` has no float array whose bits can be rounded"))
-            .with_help(SPARED));
-    }
-    if options.change.unpack && !any(&|chosen| chosen.unpack) {
-        return Err(OperationError::data(format!("`{store}` has no array to unpack"))
-            .with_help("packed arrays have the attribute `scale_factor` or `add_offset`"));
-    }
-    for Slice { dimension, .. } in &options.change.select {
-        if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == dimension)) {
-            return Err(OperationError::data(format!(
-                "--select names the dimension `{dimension}`, which no array of `{store}` has"
-            ))
-            .with_help("`zarrcast inspect` shows the names of an array's dimensions"));
-        }
-    }
-    let shard_shape = match &options.change.shard_shape {
+    let shard_shape = match shard_shape {
         Some(ShardRequest::Shape(shape)) => Some(shape),
         _ => None,
     };
-    for (option, shape) in
-        [("--chunk-shape", options.change.chunk_shape.as_ref()), ("--shard-shape", shard_shape)]
+    let named = |shape: &Option<&ShapeRequest>| match shape {
+        Some(ShapeRequest::Named(named)) => named.iter().map(|(name, _)| name.clone()).collect(),
+        _ => Vec::new(),
+    };
+    let names = [
+        ("--select", select.iter().map(|slice| slice.dimension.clone()).collect()),
+        ("--chunk-shape", named(&chunk_shape.as_ref())),
+        ("--shard-shape", named(&shard_shape)),
+    ];
+    for (option, name) in
+        names.iter().flat_map(|(option, names)| names.iter().map(move |name| (option, name)))
     {
-        let Some(ShapeRequest::Named(named)) = shape else { continue };
-        let is_known = |name: &&(String, u64)| {
-            let has = |array: &SourceArray| dimension_names(&array.opened).any(|own| own == name.0);
-            arrays.iter().any(has)
-        };
-        if let Some((name, _)) = named.iter().find(|name| !is_known(name)) {
+        if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == name)) {
             return Err(OperationError::data(format!(
                 "{option} names the dimension `{name}`, which no array of `{store}` has"
             ))

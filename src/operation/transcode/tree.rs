@@ -72,17 +72,8 @@ impl Source {
         selection::check(options, &[""])?;
         let mut reading = read_array_of(place, node.clone(), documents);
         tell_of_array_members(options, &mut reading);
-        let opened = opened(reading)?;
-        let opened = as_source(opened);
-        let array = SourceArray {
-            path: "/".to_owned(),
-            opened,
-            change: options.change.clone(),
-            container: container::default_name(),
-            settled: None,
-            surveyed: None,
-            present: None,
-        };
+        let opened = as_source(opened(reading)?);
+        let array = SourceArray::new("/".to_owned(), opened, options.change.clone());
         Ok(Source {
             node,
             document_key,
@@ -190,8 +181,7 @@ impl Source {
             .map(|(path, opened)| {
                 let (change, is_spared) = selection::change_of(options, &path, &opened, &coordinates);
                 spared.extend(is_spared.then(|| path.clone()));
-                let container = container::default_name();
-                SourceArray { path, opened, change, container, settled: None, surveyed: None, present: None }
+                SourceArray::new(path, opened, change)
             })
             .collect();
         name_points(&mut arrays);

@@ -31,7 +31,7 @@ use crate::engine::transfer::Transfer;
 use crate::metadata::array::num_elements;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
-use crate::operation::new_driver;
+use crate::operation::narrowed;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::VerifyResult;
 use crate::store::ObjectReader;
@@ -211,16 +211,12 @@ fn values(
     (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
-    // What any reader gets: by the chain of DEST's own documents, not by that of the plan.
-    let described = plan.described.as_ref().map(|described| described.job(job, &plan.source.store));
-    let described = described.transpose()?;
-    let job = described.as_ref().unwrap_or(job);
+    // What any reader gets: by the chain of DEST's documents, bound anew.
+    let job = &plan.as_read(job)?;
     let transfer = &job.transfer;
     let run = |comparison: &Comparison, transfer: &Transfer| {
         let pairs = compared_in(transfer, budget.narrowed(driver.num_threads()))?;
-        let threads = pairs.schedule.threads;
-        let own =
-            (threads < driver.num_threads()).then(|| new_driver(threads, driver.interrupt())).transpose()?;
+        let driver = &narrowed(driver, pairs.schedule.threads)?;
         let size = transfer.source.fill_value().len() as u64;
         let visit = |scratch: &mut Scratch, pair: &Pair<'_>| {
             let compared = comparison.compare(pair, scratch)?;
@@ -228,7 +224,7 @@ fn values(
             Ok(compared)
         };
         let (mut all, units) = (Compared::default(), (&pairs.units(scope.objects()), scope.objects()));
-        let run = pairs.fold(own.as_ref().unwrap_or(driver), units, visit, |_, compared| all += compared);
+        let run = pairs.fold(driver, units, visit, |_, compared| all += compared);
         Ok::<_, OperationError>(run.map(|()| all))
     };
     let mut comparison = Comparison::of(plan, job);

@@ -19,7 +19,7 @@ use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::unfinished::{remove_objects, remove_unfinished};
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::new_driver;
+use crate::operation::narrowed;
 use crate::operation::transcode_result::QualityResult;
 use crate::store::Node;
 
@@ -101,14 +101,13 @@ impl<'a> Writing<'a> {
             // Beside arrays whose length is known, one whose length is not is left out.
             let is_told = known.is_none() || self.bytes_left(array).is_some();
             let progress: &dyn Progress = if is_told { &piece } else { &Silent };
-            let run = Run { plan: &array.plan, path: &array.path, driver, progress };
             match (&self.extent, array.plan.job.staged().is_some()) {
-                (Extent::FirstPasses, true) => run.write_between(self.claim),
+                (Extent::FirstPasses, true) => self.write_between(array, driver, progress),
                 (Extent::FirstPasses, false) => Ok(ObjectReport::default()),
                 (Extent::AfterThem(between), true) => {
-                    run.write_chunks(self.claim, between.get(&array.path).copied())
+                    self.write_chunks(array, between.get(&array.path).copied(), driver, progress)
                 }
-                _ => run.write_chunks(self.claim, None),
+                _ => self.write_chunks(array, None, driver, progress),
             }
         });
         self.progress.finish();
@@ -126,10 +125,8 @@ impl<'a> Writing<'a> {
                     continue;
                 }
                 is_whole = false;
-                let own = self.with_threads(array.memory.threads)?;
-                let driver = own.as_ref().unwrap_or(&self.job.driver);
-                let run = Run { plan: &array.plan, path: &array.path, driver, progress: &Silent };
-                run.write_again(self.claim, &present, written)?;
+                let driver = narrowed(&self.job.driver, array.memory.threads)?;
+                self.write_again(array, &present, written, &driver)?;
             }
             if is_whole {
                 return Ok(());
@@ -234,8 +231,7 @@ impl<'a> Writing<'a> {
         work: impl Fn(&PlannedArray, &Driver) -> Result<R, E> + Send + Sync,
     ) -> Result<Vec<R>, E> {
         let (threads, _) = small_at_once(&self.job.arrays, self.job.budget, self.job.driver.num_threads());
-        let narrow = self.with_threads(threads)?;
-        let driver = narrow.as_ref().unwrap_or(&self.job.driver);
+        let driver = narrowed(&self.job.driver, threads)?;
         let small =
             driver.map_plain(&self.job.arrays, |array| array.is_small.then(|| work(array, &driver.alone())));
         let mut all = Vec::with_capacity(self.job.arrays.len());
@@ -243,18 +239,91 @@ impl<'a> Writing<'a> {
             all.push(if let Some(done) = done {
                 done?
             } else {
-                let own = self.with_threads(array.memory.threads)?;
-                work(array, own.as_ref().unwrap_or(&self.job.driver))?
+                work(array, &narrowed(&self.job.driver, array.memory.threads)?)?
             });
         }
         Ok(all)
     }
 
-    /// A driver of so many threads, if the one that is there has more.
-    fn with_threads(&self, threads: usize) -> Result<Option<Driver>, OperationError> {
-        let is_other = threads < self.job.driver.num_threads();
-        is_other.then(|| new_driver(threads, self.job.driver.interrupt())).transpose()
+    /// The intermediate data of an array in two passes: their objects and bytes count as written.
+    fn write_between(
+        &self,
+        PlannedArray { path, plan, .. }: &PlannedArray,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<ObjectReport, Ended> {
+        let part = self.claim.journal.pass(path);
+        let mut bytes_read = 0;
+        let run = plan.job.run_first(driver, progress, &part, |report| bytes_read += report.bytes_read);
+        let Intermediate { objects, bytes } = run.map_err(|fault| plan.explain(fault))?;
+        Ok(ObjectReport { written: objects, bytes_read, bytes_written: bytes, ..ObjectReport::default() })
     }
+
+    /// All chunks that are not written yet; where they come from intermediate data that another run wrote, from so much.
+    fn write_chunks(
+        &self,
+        PlannedArray { path, plan, .. }: &PlannedArray,
+        between: Option<Intermediate>,
+        driver: &Driver,
+        progress: &dyn Progress,
+    ) -> Result<ObjectReport, Ended> {
+        let part = self.claim.journal.pass(path);
+        let mut tally = ObjectReport::default();
+        tally.add(part.before());
+        if self.claim.is_published {
+            return Ok(tally);
+        }
+        if self.claim.is_resumed {
+            // A run that was interrupted may have left objects that are not whole.
+            let metadata = &plan.destination.metadata;
+            remove_unfinished(&plan.target, metadata, &part, driver).map_err(cannot_write)?;
+        }
+        let fold = |report: ObjectReport| tally.add(&report);
+        let run = match between {
+            Some(between) => plan.job.run_second(between, driver, progress, &part, fold),
+            None => plan.job.run(driver, progress, &part, fold),
+        };
+        run.map_err(|fault| {
+            let is_for_good = fault.fault.is_of_value();
+            Ended { error: plan.explain(fault), is_for_good }
+        })?;
+        check_error(plan, &tally)?;
+        Ok(tally)
+    }
+
+    /// Writes again what lacks of what was written; all of it where that does not tell.
+    fn write_again(
+        &self,
+        PlannedArray { path, plan, .. }: &PlannedArray,
+        present: &ChunkSet,
+        written: &ObjectReport,
+        driver: &Driver,
+    ) -> Result<(), OperationError> {
+        let (journal, metadata) = (&self.claim.journal, &plan.destination.metadata);
+        let mut lacking = ChunkSet::full(metadata.num_chunks());
+        if present.len() < written.written {
+            lacking = lacking.without(present);
+        } else {
+            remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
+        }
+        let part = journal.pass(path).again(lacking);
+        let between = journal.counted(&name_of_pass(path, FIRST_PASS));
+        let ObjectReport { written: objects, bytes_written: bytes, .. } = between
+            .map_err(|error| OperationError::environment("what was done is not known").because(error))?;
+        let again = plan.job.run_second(Intermediate { objects, bytes }, driver, &Silent, &part, |_| ());
+        again.map_err(|fault| plan.explain(fault))
+    }
+}
+
+/// What was written keeps `--max-error`: SOURCE may have changed since it was looked at.
+fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
+    let allowed = plan.quantization.as_ref().and_then(|quantization| quantization.max_error);
+    let found = tally.figures.max_abs_error;
+    let Some(allowed) = allowed.filter(|allowed| found > *allowed) else { return Ok(()) };
+    let store = &plan.source.store;
+    let message = format!("`{store}`: the greatest error is {found}, and --max-error is {allowed}");
+    let help = "if nothing else writes to the array, please report this as a bug, with the command line";
+    Err(Ended { error: OperationError::data(message).with_help(help), is_for_good: true })
 }
 
 /// The objects of arrays that DEST has, and their bytes.
@@ -289,98 +358,4 @@ fn small_at_once(arrays: &[PlannedArray], budget: Budget, threads: usize) -> (us
 pub(super) fn most_bytes(arrays: &[PlannedArray], budget: Budget, threads: usize) -> u64 {
     let (_, small) = small_at_once(arrays, budget, threads);
     arrays.iter().map(|array| array.memory.bytes).fold(small, u64::max)
-}
-
-/// The chunks of an array being written.
-struct Run<'a> {
-    plan: &'a Plan,
-    path: &'a str,
-    driver: &'a Driver,
-    progress: &'a dyn Progress,
-}
-
-impl Run<'_> {
-    /// The intermediate data of an array in two passes: their objects and bytes count as written.
-    fn write_between(&self, claim: &Claim) -> Result<ObjectReport, Ended> {
-        let part = claim.journal.pass(self.path);
-        let mut bytes_read = 0;
-        let run = self
-            .plan
-            .job
-            .run_first(self.driver, self.progress, &part, |report| bytes_read += report.bytes_read);
-        let Intermediate { objects, bytes } =
-            run.map_err(|fault| Ended { error: self.plan.explain(fault), is_for_good: false })?;
-        Ok(ObjectReport { written: objects, bytes_read, bytes_written: bytes, ..ObjectReport::default() })
-    }
-
-    /// All chunks that are not written yet; where they come from intermediate data that another run wrote, from so much.
-    fn write_chunks(&self, claim: &Claim, between: Option<Intermediate>) -> Result<ObjectReport, Ended> {
-        let part = claim.journal.pass(self.path);
-        let mut tally = ObjectReport::default();
-        tally.add(part.before());
-        if claim.is_published {
-            return Ok(tally);
-        }
-        if claim.is_resumed {
-            self.remove_unfinished(&part)?;
-        }
-        let Run { plan, driver, progress, .. } = self;
-        let fold = |report: ObjectReport| tally.add(&report);
-        let run = match between {
-            Some(between) => plan.job.run_second(between, driver, *progress, &part, fold),
-            None => plan.job.run(driver, *progress, &part, fold),
-        };
-        run.map_err(|fault| {
-            let is_for_good = fault.fault.is_of_value();
-            Ended { error: plan.explain(fault), is_for_good }
-        })?;
-        self.check_error(&tally)?;
-        Ok(tally)
-    }
-
-    /// Writes again what lacks of what was written; all of it where that does not tell.
-    fn write_again(
-        &self,
-        claim: &Claim,
-        present: &ChunkSet,
-        written: &ObjectReport,
-    ) -> Result<(), OperationError> {
-        let Run { plan, driver, progress, .. } = self;
-        let metadata = &plan.destination.metadata;
-        let mut lacking = ChunkSet::full(metadata.num_chunks());
-        if present.len() < written.written {
-            lacking = lacking.without(present);
-        } else {
-            remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
-        }
-        let part = claim.journal.pass(self.path).again(lacking);
-        let between = claim.journal.counted(&name_of_pass(self.path, FIRST_PASS));
-        let ObjectReport { written: objects, bytes_written: bytes, .. } = between
-            .map_err(|error| OperationError::environment("what was done is not known").because(error))?;
-        let again = plan.job.run_second(Intermediate { objects, bytes }, driver, *progress, &part, |_| ());
-        again.map_err(|fault| plan.explain(fault))
-    }
-
-    /// What was written keeps `--max-error`: SOURCE may have changed since it was looked at.
-    fn check_error(&self, tally: &ObjectReport) -> Result<(), Ended> {
-        let allowed = self.plan.quantization.as_ref().and_then(|quantization| quantization.max_error);
-        let found = tally.figures.max_abs_error;
-        match allowed {
-            Some(allowed) if found > allowed => {
-                let store = &self.plan.source.store;
-                let message =
-                    format!("`{store}`: the greatest error is {found}, and --max-error is {allowed}");
-                let help =
-                    "if nothing else writes to the array, please report this as a bug, with the command line";
-                Err(Ended { error: OperationError::data(message).with_help(help), is_for_good: true })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A run that was interrupted may have left objects that are not whole.
-    fn remove_unfinished(&self, part: &PassProgress<'_>) -> Result<(), OperationError> {
-        let (node, metadata) = (&self.plan.target, &self.plan.destination.metadata);
-        remove_unfinished(node, metadata, part, self.driver).map_err(cannot_write)
-    }
 }

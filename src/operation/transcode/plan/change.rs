@@ -66,14 +66,11 @@ pub(in crate::operation) fn data_type(
     }
     let scalar_map = match &options.nan_value {
         Some(json) if let Some(nan) = from.float_format().and_then(FloatFormat::canonical_nan) => {
-            let read = value_from_json(to, json).map_err(|error| {
-                OperationError::data(format!(
-                    "--nan-value {} is not a value of {to}",
-                    json.to_string_compact()
-                ))
-                .because(error)
-            })?;
-            vec![(nan, read.value)]
+            let read = value_from_json(to, json);
+            vec![(
+                nan,
+                read.map_err(|error| OperationError::not_a_value("--nan-value", json, to, error))?.value,
+            )]
         }
         _ => Vec::new(),
     };

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::change::{self, Changed};
-use super::check::check;
-use super::described::Described;
 use super::keep_bits::{self, Chunks};
+use super::metadata::{DestinationMetadata, check};
 use super::work::Choice;
 use super::{Plan, Planner};
 use super::{lossy_filter, reader_support, regrid, unpack};
@@ -19,7 +18,7 @@ use crate::engine::listing;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::operation::codec_words::complete_typesize;
-use crate::operation::draft::{Draft, Planned, compress, innermost_element_size, read_chain};
+use crate::operation::draft::{Draft, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{Compression, KeepBits, QuantizeForm, QuantizeOptions};
@@ -160,13 +159,10 @@ impl Planner<'_> {
         progress: &dyn Progress,
     ) -> Result<KeepBits, OperationError> {
         // What cannot be rounded at all is found out before anything is read.
-        let mut draft = Draft::of(source);
-        let unpacks = self.options.unpack;
-        let absent = if unpacks { unpack::apply(source, self.options, &mut draft)?.1 } else { None };
-        keep_bits::apply(source, absent.as_ref(), (KeepBits::Auto(share), self.container), &mut draft)?;
-        let (budget, interrupt) = (self.budget, self.driver.interrupt());
+        self.change(source, None, &mut Draft::of(source))?;
         let chunks = Chunks { present: listing.known(), are_all: true };
-        keep_bits::find((source, unpacks), chunks, share, (budget, interrupt), progress)
+        let using = (self.budget, self.driver.interrupt());
+        keep_bits::find((source, self.options.unpack), chunks, share, using, progress)
     }
 
     /// Puts a plan together, and proves it.
@@ -180,14 +176,17 @@ impl Planner<'_> {
         let mut warnings = known_warnings(&source, &listing);
         let (mut draft, changed) = self.draft(&source, quantization, &mut warnings)?;
         let is_open = changed.quantization.as_ref().is_some_and(|quantization| quantization.is_open);
-        let destination = check(self.options, is_open, &mut draft, &source, &mut warnings)?;
+        check(self.options, is_open, &mut draft, &source, &mut warnings)?;
+        let (mut documents, mut told) = self.documents(&source, &draft, false)?;
+        let destination = DestinationMetadata::read(draft, &documents, &source)?;
+        let draft = &destination.draft;
         if let Some(quantization) = &changed.quantization {
             // Of a type that may not be taken nothing is said.
             warnings.retain(|known| quantization.is_target_settled || !known.is(code::CAST_VALUE_LOSSY));
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(quantization.few_codes_warning());
-            let [before, after] = [&source.metadata, &destination.metadata].map(|side| &side.attributes);
-            warnings.extend(changed_masks(before, after).filter(|_| !self.options.unpack));
+            let masks = changed_masks(&source.metadata.attributes, &draft.attributes());
+            warnings.extend(masks.filter(|_| !self.options.unpack));
             if let Some(packed) = packed_warning(quantization) {
                 // It says of the codes' type what is said of any.
                 warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
@@ -216,17 +215,13 @@ impl Planner<'_> {
         let job = choice.job()?;
         let lossy = job.objects().and_then(lossy_filter::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
-        let documents = if draft.zarr_format == 2 {
-            let (documents, found) = self.documents_of_v2(&source, &draft, &job)?;
-            warnings.extend(found);
-            documents
-        } else {
-            vec![document(&source, &destination)]
-        };
-        let is_copied = matches!(job, Job::Copy(_))
-            && documents.last().is_some_and(|(_, d)| d.bytes == source.document_bytes);
-        let described =
-            if is_copied { None } else { Some(Described::read(&documents, &destination, &target, &source)?) };
+        // A fill value that readers differ about is said as it was taken, once it is an element like others.
+        let is_settled = job.objects().is_some_and(ObjectJob::makes_elements)
+            && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
+        if is_settled {
+            (documents, told) = self.documents(&source, draft, true)?;
+        }
+        warnings.extend(told);
         let is_exact = self.options.codecs.is_none();
         Ok(Plan {
             source,
@@ -241,7 +236,6 @@ impl Planner<'_> {
             rounding,
             compression: None,
             documents,
-            described,
             warnings,
         })
     }
@@ -314,17 +308,25 @@ impl Planner<'_> {
         });
     }
 
-    fn documents_of_v2(
+    /// DEST's documents, and what the user should know of them. `zarr.json` is as it was written, where nothing changed.
+    fn documents(
         &self,
         source: &OpenedArray,
         draft: &Draft,
-        job: &Job,
+        is_settled: bool,
     ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
-        // A fill value that readers differ about is said as it was taken, once it is an element like others.
-        let is_settled = job.objects().is_some_and(ObjectJob::makes_elements)
-            && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
-        let is_fill_given = self.options.fill_value.is_some() || is_settled;
-        version_2::documents(source, draft, version_2::Given { options: self.options, is_fill_given })
+        if draft.zarr_format == 2 {
+            let is_fill_given = self.options.fill_value.is_some() || is_settled;
+            return version_2::documents(
+                source,
+                draft,
+                version_2::Given { options: self.options, is_fill_given },
+            );
+        }
+        let json = draft.document.clone();
+        let is_same = source.zarr_format == 3 && json == source.document;
+        let bytes = if is_same { source.document_bytes.clone() } else { json.to_document() };
+        Ok((vec![("zarr.json".to_owned(), NodeDocument { json, bytes })], Vec::new()))
     }
 
     /// Applies the options that change values or the chain to the draft.
@@ -334,88 +336,52 @@ impl Planner<'_> {
         quantization: Option<Quantization>,
         draft: &mut Draft,
     ) -> Result<Changed, OperationError> {
-        let plain = |change| Changed {
-            change,
-            quantization: None,
-            rounding: None,
-            absent: source.fill_value.clone(),
+        let options = self.options;
+        let keeps_type = quantization.is_some() || options.keep_bits.is_some();
+        let (change, absent) = match &options.data_type {
+            // First: all else is done to the floats.
+            _ if options.unpack => unpack::apply(source, options, draft)?,
+            Some(data_type) if !keeps_type => change::data_type(source, options, data_type, draft)?,
+            _ => (ValueChange::None, source.fill_value.clone()),
         };
-        // First: all else is done to the floats.
-        let (unpacked, absent) = if self.options.unpack {
-            unpack::apply(source, self.options, draft)?
-        } else {
-            (ValueChange::None, source.fill_value.clone())
-        };
+        if let Some(codecs) = &options.codecs {
+            draft.set_codecs(read_chain(codecs, "--codecs")?);
+        }
+        let mut changed = Changed { change, absent, quantization: None, rounding: None };
         if let Some(quantization) = quantization {
-            if let Some(codecs) = &self.options.codecs {
-                draft.set_codecs(read_chain(codecs, "--codecs")?);
+            if options.codecs.is_some() {
                 refuse_packed(&draft.codecs, "--codecs")?;
             }
-            change::refuse_bound_codecs(self.options, draft, (quantization.source, quantization.target))?;
-            let asked = self.options.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Codecs);
+            change::refuse_bound_codecs(options, draft, (quantization.source, quantization.target))?;
+            let asked = options.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Codecs);
             if asked.is_some_and(QuantizeOptions::knows_missing) {
                 mask_by_nan(draft);
             }
-            let changed = quantized(quantization, draft)?;
-            return Ok(Changed { change: unpacked.then(changed.change), ..changed });
-        }
-        if let Some(keep) = self.options.keep_bits {
-            if let Some(codecs) = &self.options.codecs {
-                draft.set_codecs(read_chain(codecs, "--codecs")?);
-            }
+            quantization.apply(draft)?;
+            let kernel = Box::new(quantization.bind());
+            let codecs = quantization.num_codecs();
+            changed.change = changed.change.then(ValueChange::Quantize { kernel, codecs });
+            // Of an open plan it is not known yet whether the fill value survives.
+            changed.absent = (!quantization.is_open).then(|| quantization.absent_value());
+            changed.quantization = Some(quantization);
+        } else if let Some(keep) = options.keep_bits {
             let (change, rounding) =
-                keep_bits::apply(source, absent.as_ref(), (keep, self.container), draft)?;
-            let change = unpacked.then(change);
-            return Ok(Changed { change, quantization: None, rounding: Some(rounding), absent });
-        }
-        if self.options.unpack {
-            return Ok(Changed { change: unpacked, quantization: None, rounding: None, absent });
-        }
-        let mut changed = plain(ValueChange::None);
-        if let Some(data_type) = &self.options.data_type {
-            let (change, absent) = change::data_type(source, self.options, data_type, draft)?;
-            changed = Changed { change, quantization: None, rounding: None, absent };
-        }
-        if let Some(codecs) = &self.options.codecs {
-            draft.set_codecs(read_chain(codecs, "--codecs")?);
+                keep_bits::apply(source, changed.absent.as_ref(), (keep, self.container), draft)?;
+            changed.change = changed.change.then(change);
+            changed.rounding = Some(rounding);
         }
         Ok(changed)
     }
 
     fn set_fill_value(&self, draft: &mut Draft) -> Result<(), OperationError> {
         let Some(json) = &self.options.fill_value else { return Ok(()) };
-        let read = draft.data_type.fill_value_from_json(json).map_err(|error| {
-            OperationError::data(format!(
-                "--fill-value {} is not a value of {}",
-                json.to_string_compact(),
-                draft.data_type
-            ))
-            .because(error)
-        })?;
+        let data_type = &draft.data_type;
+        let read = data_type
+            .fill_value_from_json(json)
+            .map_err(|error| OperationError::not_a_value("--fill-value", json, data_type, error))?;
         draft.new_chain = true;
         draft.set_fill_value(read.value)
     }
-}
-
-/// Writes a quantisation into the draft.
-fn quantized(quantization: Quantization, draft: &mut Draft) -> Result<Changed, OperationError> {
-    quantization.apply(draft)?;
-    let kernel = Box::new(quantization.bind());
-    let change = ValueChange::Quantize { kernel, codecs: quantization.num_codecs() };
-    // Of an open plan it is not known yet whether the fill value survives.
-    let absent = (!quantization.is_open).then(|| quantization.absent_value());
-    Ok(Changed { change, quantization: Some(quantization), rounding: None, absent })
-}
-
-/// DEST's `zarr.json`: as it was written, where nothing changed.
-fn document(source: &OpenedArray, destination: &Planned) -> (String, NodeDocument) {
-    let planned = &destination.document;
-    let document = if source.zarr_format == 3 && *planned == source.document {
-        NodeDocument { json: planned.clone(), bytes: source.document_bytes.clone() }
-    } else {
-        NodeDocument::new(planned.clone())
-    };
-    ("zarr.json".to_owned(), document)
 }
 
 /// What is said of SOURCE, whatever becomes of it.

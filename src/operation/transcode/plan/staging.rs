@@ -4,9 +4,7 @@ use crate::array::stored::StoredArray;
 use crate::engine::plan::StagingShape;
 use crate::engine::route::staged::{folder, left_document};
 use crate::metadata::array::{ArrayDocument, ArrayMetadata};
-use crate::metadata::edit::codecs_json;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::stored::side;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -76,9 +74,10 @@ pub(in crate::operation) fn staging(
             format!("intermediate data of shards of {:?} with chunks of {:?}", shape.shard, shape.subchunk);
         return Err(misfit(store, &what));
     }
-    let document = document(from, shape);
-    let metadata = ArrayDocument::read(&document).metadata();
-    let metadata = metadata.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
+    let found = document(from, shape)
+        .and_then(|document| Some((ArrayDocument::read(&document).metadata()?, document)));
+    let (metadata, document) =
+        found.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
     let decoded = from.chain.decoded();
     let input = ArrayRepresentation {
         data_type: decoded.data_type.clone(),
@@ -97,31 +96,21 @@ pub(super) fn misfit(store: &str, what: &str) -> OperationError {
         .with_help("seal the plan anew")
 }
 
-fn document(from: &StoredArray, shape: &StagingShape) -> Json {
-    let regular = Object::new()
-        .with("name", "regular")
-        .with("configuration", Object::new().with("chunk_shape", Json::from(shape.shard.clone())));
-    // One file a shard in one folder.
-    let keys =
-        Object::new().with("name", "default").with("configuration", Object::new().with("separator", "."));
-    let bytes = |endian: &str| CodecMetadata::new("bytes", Some(Object::new().with("endian", endian)));
-    // Elements as they are in memory; no checksum on the index, so that one entry of it can be read.
-    let native = if cfg!(target_endian = "big") { "big" } else { "little" };
-    let sharding = Object::new()
-        .with("chunk_shape", Json::from(shape.subchunk.clone()))
-        .with("codecs", codecs_json(&[bytes(native)]))
-        .with("index_codecs", codecs_json(&[bytes(native)]))
-        .with("index_location", "end");
-    let codecs = codecs_json(&[CodecMetadata::new("sharding_indexed", Some(sharding))]);
-    Object::new()
-        .with("zarr_format", 3_u64)
-        .with("node_type", "array")
-        .with("shape", Json::from(from.metadata.taken_shape()))
-        .with("data_type", from.metadata.data_type.clone())
-        .with("chunk_grid", regular)
-        .with("chunk_key_encoding", keys)
-        .with("fill_value", from.metadata.fill_value.clone())
-        .with("codecs", codecs)
-        .with("attributes", Object::new())
-        .into()
+/// One file a shard in one folder; elements as they are in memory; no checksum on the index, so that one entry of it can be
+/// read.
+fn document(from: &StoredArray, shape: &StagingShape) -> Option<Json> {
+    let StagingShape { subchunk, shard } = shape;
+    let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
+    let bytes = format!(r#"[{{"name":"bytes","configuration":{{"endian":"{endian}"}}}}]"#);
+    let [data_type, fill_value] =
+        [&from.metadata.data_type, &from.metadata.fill_value].map(Json::to_string_compact);
+    let text = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":{:?},"data_type":{data_type},
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{shard:?}}}}},
+        "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"."}}}},"fill_value":{fill_value},
+        "codecs":[{{"name":"sharding_indexed","configuration":{{"chunk_shape":{subchunk:?},"codecs":{bytes},
+        "index_codecs":{bytes},"index_location":"end"}}}}],"attributes":{{}}}}"#,
+        from.metadata.taken_shape()
+    );
+    Json::parse_str(&text).ok()
 }

@@ -7,29 +7,17 @@ use crate::kernel::unpack::Unpack;
 use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::operation::cf;
-use crate::operation::draft::{Draft, codec_names, follow, read_chain};
+use crate::operation::draft::{Draft, follow};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
 use crate::operation::quantize::range::FloatType;
-
-const PACKING_CODECS: [&str; 2] = ["scale_offset", "cast_value"];
-const PACKING_ATTRIBUTES: [&str; 8] = [
-    "scale_factor",
-    "add_offset",
-    "_FillValue",
-    "missing_value",
-    "valid_min",
-    "valid_max",
-    "valid_range",
-    "_Unsigned",
-];
+use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
 
 /// Whether there is anything to unpack.
 pub(in crate::operation) fn applies(source: &OpenedArray) -> bool {
-    let names = codec_names(&source.metadata.codecs);
     let attributes = &source.metadata.attributes;
-    names.iter().any(|name| PACKING_CODECS.contains(&name.as_str()))
+    is_packed(&source.metadata.codecs)
         || (source.data_type.number().is_some_and(|number| !number.is_float())
             && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some()))
 }
@@ -40,17 +28,14 @@ pub(in crate::operation) fn apply(
     options: &ChangeOptions,
     draft: &mut Draft,
 ) -> Result<(ValueChange, Option<FillValue>), OperationError> {
-    let names = codec_names(&source.metadata.codecs);
-    if names.iter().any(|name| PACKING_CODECS.contains(&name.as_str())) {
+    if is_packed(&source.metadata.codecs) {
         let stripped = strip(&source.metadata.codecs);
         draft.set_codecs(stripped);
         follow_unpacked(draft);
-        let changed = match &options.data_type {
-            Some(data_type) => change::data_type(source, options, data_type, draft)?,
-            None => (ValueChange::None, source.fill_value.clone()),
+        return match &options.data_type {
+            Some(data_type) => change::data_type(source, options, data_type, draft),
+            None => Ok((ValueChange::None, source.fill_value.clone())),
         };
-        set_chain(options, draft)?;
-        return Ok(changed);
     }
     let unpack = cf::packing(source, options.data_type.as_ref())?.ok_or_else(|| {
         OperationError::data(format!("`{}` is not packed", source.store)).with_help(
@@ -59,15 +44,7 @@ pub(in crate::operation) fn apply(
         )
     })?;
     let (change, absent) = apply_attributes(source, unpack, draft)?;
-    set_chain(options, draft)?;
     Ok((change, Some(absent)))
-}
-
-fn set_chain(options: &ChangeOptions, draft: &mut Draft) -> Result<(), OperationError> {
-    if let Some(codecs) = &options.codecs {
-        draft.set_codecs(read_chain(codecs, "--codecs")?);
-    }
-    Ok(())
 }
 
 /// The chain without both codecs, inside shards too.
@@ -106,7 +83,7 @@ fn apply_attributes(
     let not_a_number = FillValue::from_bits(floats, FloatType(floats).bits(f64::NAN));
     draft.set_fill_value(not_a_number.clone())?;
     let mut attributes = draft.attributes();
-    for name in PACKING_ATTRIBUTES {
+    for name in cf::PACKING_ATTRIBUTES {
         attributes.remove(name);
     }
     draft.set_attributes(attributes);

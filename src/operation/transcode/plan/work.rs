@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::change::Changed;
 use super::keep_bits::rounding_first;
 use super::lossy_filter::kept;
+use super::metadata::DestinationMetadata;
 use super::staging::misfit;
 use super::{Blocks, Planner};
 use crate::array::ChunkSet;
@@ -17,7 +18,6 @@ use crate::engine::route::variable_size::SubchunkChange;
 use crate::engine::transfer::Transfer;
 use crate::grid::num_elements;
 use crate::operation::budget::BASE_BYTES;
-use crate::operation::draft::Planned;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::stored::{opaque_array, side};
@@ -36,7 +36,7 @@ pub(super) struct Choice<'a> {
     /// Where DEST will be.
     pub target: &'a Node,
     /// DEST.
-    pub destination: &'a Planned,
+    pub destination: &'a DestinationMetadata,
     /// What happens to the values.
     pub changed: &'a Changed,
     /// What a thread needs in other passes, in bytes: a least budget that is named does for them, too.
@@ -105,7 +105,7 @@ impl Choice<'_> {
         let Choice { source, destination, changed, .. } = self;
         let is_whole = self.has_all_chunks() && source.pipeline.sharding().is_none();
         self.has_same_grid()
-            && version_2::same_codecs(&source.metadata.codecs, &destination.metadata.codecs)
+            && version_2::same_codecs(&source.metadata.codecs, &destination.draft.codecs)
             && source.data_type == destination.pipeline.input.data_type
             && matches!(changed.change, ValueChange::None)
             && (keeps_fill || is_whole)
@@ -130,7 +130,7 @@ impl Choice<'_> {
             side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
         let (metadata, empty) = (destination.metadata.clone(), self.planner.options.write_empty_chunks);
         let pipeline = match changed.change.of_floats() {
-            ValueChange::KeepBits(_) if destination.zarr_format == 2 => {
+            ValueChange::KeepBits(_) if destination.draft.zarr_format == 2 => {
                 Cow::Owned(rounding_first(&destination.pipeline))
             }
             _ => Cow::Borrowed(&destination.pipeline),

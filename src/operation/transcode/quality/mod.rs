@@ -27,7 +27,7 @@ use crate::kernel::quality::similarity::SimilarityScan;
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
-use crate::operation::new_driver;
+use crate::operation::narrowed;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::QualityResult;
 
@@ -51,16 +51,11 @@ pub(super) fn measure(
 ) -> Result<Option<(QualityResult, Option<Verification>)>, OperationError> {
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(None) };
     let quantization = plan.quantization.as_ref();
-    // What any reader gets: by the chain of DEST's own documents, not by that of the plan.
-    let described = plan.described.as_ref().map(|described| described.job(job, &plan.source.store));
-    let described = described.transpose()?;
-    let job = described.as_ref().unwrap_or(job);
+    // What any reader gets: by the chain of DEST's documents, bound anew.
+    let job = &plan.as_read(job)?;
     let transfer = &job.transfer;
     let geometry = &Geometry::of(transfer, budget)?;
-    let narrower = (geometry.threads < driver.num_threads())
-        .then(|| new_driver(geometry.threads, driver.interrupt()))
-        .transpose()?;
-    let driver = narrower.as_ref().unwrap_or(driver);
+    let driver = &narrowed(driver, geometry.threads)?;
     let sides = [&transfer.source, &transfer.destination];
     let values = [Values::of_source(sides[0], &plan.change), Values::of(sides[1], quantization)];
     let fills = sides.map(StoredArray::fill_value);

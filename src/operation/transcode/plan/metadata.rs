@@ -1,0 +1,277 @@
+//! DEST's metadata: proved, written as documents, and read from these as any reader reads them. What is read is the plan.
+
+use std::sync::Arc;
+
+use super::change;
+use crate::diagnostic::{Code, Diagnostic, Profile, code};
+use crate::metadata::array::ArrayMetadata;
+use crate::metadata::edit::codecs_json;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::v2::write_dtype;
+use crate::operation::draft::{Draft, build};
+use crate::operation::error::OperationError;
+use crate::operation::open::{OpenedArray, open_documents, opened, read_array_of, refusal};
+use crate::operation::options::ChangeOptions;
+use crate::operation::place::Place;
+use crate::operation::transcode::format::consolidate::NodeDocuments;
+use crate::pipeline::{BoundConfiguration, Pipeline, Stage};
+use crate::store::{MemoryStore, Node, StoreError};
+
+/// Findings about names, which are others in v2.
+const ABOUT_NAMES: [Code; 5] = [
+    code::CODEC_MISNAMED,
+    code::CODEC_UNREGISTERED,
+    code::DATA_TYPE_MISNAMED,
+    code::DATA_TYPE_UNREGISTERED,
+    code::DATA_TYPE_UNSUPPORTED,
+];
+
+/// DEST's metadata.
+#[derive(Debug, Clone)]
+pub(in crate::operation) struct DestinationMetadata {
+    /// What was asked for, in the form of v3.
+    pub draft: Draft,
+    /// The members, as a reader of the documents has them.
+    pub metadata: ArrayMetadata,
+    /// The chain that such a reader undoes.
+    pub pipeline: Pipeline,
+}
+
+impl DestinationMetadata {
+    /// Reads the documents that were made of a draft. An error where they describe other elements than the draft.
+    pub(super) fn read(
+        draft: Draft,
+        documents: &NodeDocuments,
+        source: &OpenedArray,
+    ) -> Result<Self, OperationError> {
+        let is_copied = documents.last().is_some_and(|(_, made)| made.bytes == source.document_bytes);
+        if is_copied && draft.is_as_read(source) {
+            let (metadata, pipeline) = (source.metadata.by_itself(), source.pipeline.clone());
+            return Ok(DestinationMetadata { draft, metadata, pipeline });
+        }
+        let OpenedArray { metadata, data_type, fill_value, mut pipeline, .. } =
+            read_back(documents, in_memory(&source.store), &source.store)?;
+        // Some types of v3 have one name in v2.
+        let in_v2 = |data_type| write_dtype(data_type, false).ok().filter(|_| draft.zarr_format == 2);
+        let has_same_name = || in_v2(&data_type).is_some_and(|name| Some(name) == in_v2(&draft.data_type));
+        let is_same = [
+            ("another shape", metadata.shape == source.metadata.taken_shape()),
+            ("another data type", data_type == draft.data_type || has_same_name()),
+            ("another fill value", fill_value == draft.fill_value),
+        ];
+        if let Some((what, _)) = is_same.into_iter().find(|(_, is_same)| !is_same) {
+            let store = &source.store;
+            return Err(OperationError::environment(format!(
+                "the metadata made from `{store}` would describe {what}"
+            ))
+            .with_help(
+                "nothing was written: this is a fault of zarrcast, please report it with the command line",
+            ));
+        }
+        pipeline.input.data_type = draft.data_type.clone();
+        Ok(DestinationMetadata { draft, metadata, pipeline })
+    }
+}
+
+/// Writes documents to an empty place, and reads the array that they describe. `store` is for messages.
+pub(in crate::operation::transcode) fn read_back(
+    documents: &NodeDocuments,
+    node: Node,
+    store: &str,
+) -> Result<OpenedArray, OperationError> {
+    for (key, document) in documents {
+        node.write(key, &document.bytes).map_err(|error| unkept(error, store))?;
+    }
+    let place = Place { store: store.to_owned(), path: "/".to_owned() };
+    let documents = open_documents(&node, store)?;
+    opened(read_array_of(place, node, documents))
+}
+
+/// An empty place in memory.
+pub(in crate::operation::transcode) fn in_memory(name: &str) -> Node {
+    Node::of(Arc::new(MemoryStore::new(name)))
+}
+
+/// The error of a place in memory.
+pub(in crate::operation::transcode) fn unkept(error: StoreError, store: &str) -> OperationError {
+    OperationError::environment(format!("a sample of `{store}` cannot be kept")).because(error)
+}
+
+/// Checks the draft: the document, the chain, the fill value through it. A new chain is normalized. While the range of the
+/// codes `is_open`, nobody can tell whether the fill value survives.
+pub(super) fn check(
+    options: &ChangeOptions,
+    is_open: bool,
+    draft: &mut Draft,
+    source: &OpenedArray,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(), OperationError> {
+    if draft.is_as_read(source) {
+        return Ok(());
+    }
+    let (_, pipeline, mut found) = build(draft, &source.store)?;
+    if is_open {
+        found.retain(|found| !is_of_fill(found));
+    }
+    let profile = match (options.no_fill_check, draft.new_chain) {
+        (true, _) => Profile::WriteAnyFillValue,
+        (false, true) => Profile::Write,
+        // What the chain does to the fill value, it has done in SOURCE.
+        (false, false) => Profile::Read,
+    };
+    let (mut errors, mut accepted): (Vec<_>, Vec<_>) =
+        profile.judged(found).into_iter().partition(Diagnostic::is_error);
+    let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
+    if draft.zarr_format == 2 {
+        // Its own names are others.
+        accepted.retain(|found| !about_names(found));
+        errors.retain(|found| !about_names(found));
+    }
+    if !errors.is_empty() {
+        return Err(refusal(&culprit(options, &errors, &source.store), &errors));
+    }
+    if draft.zarr_format == 3 && source.zarr_format == 2 {
+        warnings.extend(accepted.iter().filter(|found| about_names(found)).cloned());
+    }
+    let codecs = written(&pipeline);
+    if !draft.new_chain {
+        // Codecs stay, while the grid becomes another: what they mean is said as of a new chain (SEMANTICS: D17).
+        let has_new_grid = options.chunk_shape.is_some() || options.shard_shape.is_some();
+        if draft.zarr_format == 3 && has_new_grid && codecs != draft.codecs {
+            draft.keep_codecs(codecs);
+        }
+        return Ok(());
+    }
+    if !options.allow_lossy_cast {
+        change::refuse_lossy_casts(&pipeline)?;
+    }
+    let known: Vec<String> = warnings.iter().map(|known| known.message.clone()).collect();
+    warnings.extend(accepted.into_iter().filter(|found| !known.contains(&found.message)));
+    draft.set_codecs(codecs);
+    Ok(())
+}
+
+/// A chain as it is written: explicit permutations and byte orders, scalars in their type's own form, defaults left
+/// out (SEMANTICS: A1.9, A2.12, B16, B29, B32, C16, C17).
+fn written(pipeline: &Pipeline) -> Vec<CodecMetadata> {
+    let codec = |stage: &Stage| {
+        let mut codec = stage.metadata.clone();
+        match &stage.configuration {
+            BoundConfiguration::Array(array) => array.written().unwrap_or(codec),
+            BoundConfiguration::Sharding(sharding) => {
+                if let Some(configuration) = &mut codec.configuration {
+                    configuration.insert("codecs", codecs_json(&written(&sharding.inner)));
+                    configuration.insert("index_codecs", codecs_json(&written(&sharding.index)));
+                }
+                codec
+            }
+            BoundConfiguration::BytesToBytes(_) | BoundConfiguration::Other => codec,
+        }
+    };
+    pipeline.stages.iter().map(codec).collect()
+}
+
+fn is_of_fill(found: &Diagnostic) -> bool {
+    found.is(code::SCALE_OFFSET_FILL_VALUE_LOST) || found.is(code::CAST_VALUE_FILL_VALUE_LOST)
+}
+
+/// What is said of errors in what would be written: the option that brought them in, where one did.
+fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> String {
+    let at = |part: &str| {
+        let is_there = |error: &Diagnostic| {
+            error.location.pointer.as_deref().is_some_and(|pointer| pointer.starts_with(part))
+        };
+        errors.iter().any(is_there)
+    };
+    let is_of_fill = at("/fill_value") || errors.iter().all(is_of_fill);
+    let is_of_chain = at("/codecs");
+    let candidates = [
+        ("--fill-value", options.fill_value.is_some() && is_of_fill),
+        ("--codecs", options.codecs.is_some() && is_of_chain),
+        ("--compress", options.compress.is_some() && is_of_chain),
+        ("--shard-shape", options.shard_shape.is_some()),
+        ("--chunk-shape", options.chunk_shape.is_some()),
+        ("--data-type", options.data_type.is_some()),
+        ("--zarr-format", options.zarr_format.is_some()),
+    ];
+    match candidates.into_iter().find(|(_, is_at_fault)| *is_at_fault) {
+        Some((option, _)) => format!("{option} does not fit `{store}`"),
+        None => format!("the metadata of DEST, made from `{store}`, would be in error"),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make files")]
+mod tests {
+    use super::*;
+    use crate::metadata::json::Json;
+    use crate::operation::open::open_array;
+    use crate::operation::transcode::format::consolidate::NodeDocument;
+
+    const V2: &str = r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<f4","fill_value":0.0,"order":"C",
+        "filters":[{"id":"shuffle","elementsize":4}],"compressor":{"id":"zlib","level":1}}"#;
+
+    const V3: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"float32","fill_value":0.0,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+        "chunk_key_encoding":{"name":"default"},
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]}"#;
+
+    /// Opens an array of this document.
+    fn open(key: &str, document: &str) -> OpenedArray {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(key), document).unwrap();
+        open_array(&folder.path().to_path_buf().into(), None).unwrap()
+    }
+
+    /// Asks for what `asked` describes, and reads `written` for it.
+    fn read(key: &str, asked: &str, written: &str) -> Result<DestinationMetadata, String> {
+        let source = open(key, asked);
+        let document = NodeDocument { json: Json::Null, bytes: written.as_bytes().to_vec() };
+        let documents = vec![(key.to_owned(), document)];
+        DestinationMetadata::read(Draft::of(&source), &documents, &source).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn documents_of_other_elements_are_an_error_and_chunks_are_those_of_the_documents() {
+        for (key, asked, replaced, by, fault) in [
+            (".zarray", V2, r#"{"id":"zlib","level":1}"#, "null", ""),
+            (".zarray", V2, r#"[{"id":"shuffle","elementsize":4}]"#, "null", ""),
+            (".zarray", V2, r#""level":1"#, r#""level":2"#, ""),
+            (".zarray", V2, "<f4", ">f4", ""),
+            (".zarray", V2, "<f4", "<i4", "another data type"),
+            (".zarray", V2, r#""chunks":[2]"#, r#""chunks":[4]"#, ""),
+            (".zarray", V2, r#""shape":[4]"#, r#""shape":[5]"#, "another shape"),
+            (".zarray", V2, r#""order""#, r#""dimension_separator":"/","order""#, ""),
+            (".zarray", V2, "0.0", "1.0", "another fill value"),
+            ("zarr.json", V3, r#",{"name":"crc32c"}"#, "", ""),
+            ("zarr.json", V3, "little", "big", ""),
+            ("zarr.json", V3, "0.0", "-0.0", "another fill value"),
+            ("zarr.json", V3, "0.0", "0", ""),
+            (".zarray", V2, "0.0", "null", ""),
+        ] {
+            assert!(asked.contains(replaced), "{replaced}");
+            let written = asked.replace(replaced, by);
+            match read(key, asked, &written) {
+                Ok(read) => {
+                    let opened = open(key, &written);
+                    assert_eq!(fault, "", "{replaced} by {by}");
+                    assert_eq!(read.metadata.codecs, opened.metadata.codecs);
+                    assert_eq!(read.metadata.chunk_key_encoding, opened.metadata.chunk_key_encoding);
+                    assert!(read.metadata.grid.has_chunks_of(&opened.metadata.grid));
+                    let chains = [&read.pipeline, &opened.pipeline].map(|pipeline| format!("{pipeline:?}"));
+                    assert_eq!(chains[0], chains[1], "{replaced} by {by}");
+                }
+                Err(error) => {
+                    assert!(!fault.is_empty() && error.contains(fault), "{replaced} by {by}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn compressor_that_stands_among_the_filters_is_the_same_chain() {
+        let moved = V2.replace("}],\"compressor\":", "},").replace("1}}", "1}],\"compressor\":null}");
+        let codecs = |written: &str| codecs_json(&read(".zarray", V2, written).unwrap().metadata.codecs);
+        assert_eq!(codecs(V2), codecs(&moved), "{moved}");
+    }
+}
