@@ -1,5 +1,7 @@
 //! The members of a data type's configuration.
 
+use std::fmt::Display;
+
 use super::error::{DataTypeError, MAX_ELEMENT_SIZE};
 use crate::metadata::json::{Json, Object};
 
@@ -16,36 +18,27 @@ impl<'a> Members<'a> {
         configuration: Option<&'a Object>,
         known: &'static [&'static str],
     ) -> Result<Self, DataTypeError> {
-        let object = configuration
-            .ok_or_else(|| DataTypeError::Missing { name: name.to_owned(), member: known[0] })?;
+        let object = configuration.ok_or_else(|| missing(name, known[0]))?;
         match object.names().find(|member| !known.contains(member)) {
             None => Ok(Members { name, object }),
-            Some(member) => Err(DataTypeError::ConfigurationMember {
-                name: name.to_owned(),
-                member: Json::from(member).excerpt(),
-                known,
-            }),
+            Some(member) => {
+                let (member, known) = (Json::from(member).excerpt(), known.join(" and "));
+                let message = format!("the configuration of {name:?} has no member {member}, only {known}");
+                Err(DataTypeError::new("/configuration", message))
+            }
         }
     }
 
     /// A member that must be there.
     pub(super) fn require(&self, member: &'static str) -> Result<&'a Json, DataTypeError> {
-        self.object.get(member).ok_or_else(|| DataTypeError::Missing { name: self.name.to_owned(), member })
+        self.object.get(member).ok_or_else(|| missing(self.name, member))
     }
 
     /// The fault of a member, or of what is inside it.
-    pub(super) fn fault(
-        &self,
-        member: impl Into<String>,
-        expected: impl Into<String>,
-        found: &Json,
-    ) -> DataTypeError {
-        DataTypeError::Member {
-            name: self.name.to_owned(),
-            member: member.into(),
-            expected: expected.into(),
-            found: found.excerpt(),
-        }
+    pub(super) fn fault(&self, member: impl Display, expected: impl Display, found: &Json) -> DataTypeError {
+        let message =
+            format!("`{member}` of {:?}: expected {expected}, found {}", self.name, found.excerpt());
+        DataTypeError::new(&format!("/configuration/{member}"), message)
     }
 
     /// `length_bytes`, a positive multiple of `unit`; `None` where it is more than this program reads.
@@ -57,4 +50,9 @@ impl<'a> Members<'a> {
         })?;
         Ok(usize::try_from(length).ok().filter(|&length| length <= MAX_ELEMENT_SIZE))
     }
+}
+
+/// The configuration, or a member of it, is missing.
+fn missing(name: &str, member: &str) -> DataTypeError {
+    DataTypeError::new("", format!("the data type {name:?} needs a configuration with `{member}`"))
 }

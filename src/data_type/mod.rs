@@ -4,7 +4,6 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/core/#data-types> and the pages of the
 //! zarr-extensions registry.
 
-mod alias;
 pub(crate) mod base64;
 mod configuration;
 mod error;
@@ -24,10 +23,9 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 
-pub use alias::meant_types;
 pub use error::{DataTypeError, FillValueError};
 pub use layout::{ByteSwap, Run};
-pub use registry::registered_types;
+pub use registry::{meant_types, registered_types};
 pub use scalar::{scalar_argument, value_from_json, value_to_json};
 pub use structure::{Field, StructType};
 

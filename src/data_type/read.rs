@@ -32,7 +32,11 @@ impl DataType {
     }
 
     fn read_with(metadata: &Json, notes: &mut Vec<Leniency>) -> Result<DataType, DataTypeError> {
-        let name = name_of(metadata).ok_or_else(|| DataTypeError::Form { found: metadata.excerpt() })?;
+        let name = name_of(metadata).ok_or_else(|| {
+            let found = metadata.excerpt();
+            let message = format!("expected a name, or an object of name and configuration, found {found}");
+            DataTypeError::new("", message)
+        })?;
         let configuration = match metadata.as_object() {
             Some(object) => configuration_of(name, object)?,
             None => None,
@@ -40,14 +44,18 @@ impl DataType {
         if let Some(data_type) = Self::from_name(name) {
             return match configuration.and_then(|configuration| configuration.names().next()) {
                 None => Ok(data_type),
-                Some(member) => Err(DataTypeError::Configuration {
-                    name: name.to_owned(),
-                    member: Json::from(member).excerpt(),
-                }),
+                Some(member) => {
+                    let member = Json::from(member).excerpt();
+                    let message =
+                        format!("the data type {name:?} has no configuration, found the member {member}");
+                    Err(DataTypeError::new("/configuration", message))
+                }
             };
         }
         if is_raw_name(name) && !is_raw_size(&name[1..]) {
-            return Err(DataTypeError::RawBits { name: Json::from(name).excerpt() });
+            let name = Json::from(name).excerpt();
+            let message = format!("{name:?}: the bits of a raw type are a positive multiple of 8");
+            return Err(DataTypeError::new("", message));
         }
         let configured = configuration::read(name, configuration, notes)?;
         Ok(configured.unwrap_or_else(|| DataType::Other(metadata.clone())))
@@ -106,16 +114,17 @@ fn configuration_of<'a>(name: &str, object: &'a Object) -> Result<Option<&'a Obj
     if let Some(member) =
         object.names().find(|name| !["name", "configuration", "must_understand"].contains(name))
     {
-        return Err(DataTypeError::UnknownMember {
-            name: name.to_owned(),
-            member: Json::from(member).excerpt(),
-        });
+        let member = Json::from(member).excerpt();
+        let message = format!("unknown member {member} beside the name and configuration of {name:?}");
+        return Err(DataTypeError::new("", message));
     }
     match object.get("configuration") {
         None => Ok(None),
         Some(Json::Object(configuration)) => Ok(Some(configuration)),
         Some(other) => {
-            Err(DataTypeError::ConfigurationForm { name: name.to_owned(), found: other.excerpt() })
+            let found = other.excerpt();
+            let message = format!("expected an object as the configuration of {name:?}, found {found}");
+            Err(DataTypeError::new("/configuration", message))
         }
     }
 }

@@ -1,103 +1,78 @@
 //! The names that the core specification and the zarr-extensions registry have (its `data-types` folder as of
 //! 2026-07-14).
 
-use crate::diagnostic::spelling;
+use crate::diagnostic::spelling::{self, near};
 
 /// Sorted; `r` stands for `r8`, `r16`, and so on.
-pub(super) const REGISTERED: [&str; 51] = [
-    "bfloat16",
-    "bool",
-    "bytes",
-    "complex128",
-    "complex64",
-    "complex_bfloat16",
-    "complex_float16",
-    "complex_float32",
-    "complex_float4_e2m1fn",
-    "complex_float64",
-    "complex_float6_e2m3fn",
-    "complex_float6_e3m2fn",
-    "complex_float8_e3m4",
-    "complex_float8_e4m3",
-    "complex_float8_e4m3b11fnuz",
-    "complex_float8_e4m3fnuz",
-    "complex_float8_e5m2",
-    "complex_float8_e5m2fnuz",
-    "complex_float8_e8m0fnu",
-    "fixed_length_utf32",
-    "float16",
-    "float32",
-    "float4_e2m1fn",
-    "float64",
-    "float6_e2m3fn",
-    "float6_e3m2fn",
-    "float8_e3m4",
-    "float8_e4m3",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-    "int16",
-    "int2",
-    "int32",
-    "int4",
-    "int64",
-    "int8",
-    "numpy.datetime64",
-    "numpy.timedelta64",
-    "r",
-    "string",
-    "struct",
-    "structured",
-    "uint16",
-    "uint2",
-    "uint32",
-    "uint4",
-    "uint64",
-    "uint8",
-];
+const REGISTERED: &str = "
+    bfloat16 bool bytes
+    complex128 complex64 complex_bfloat16 complex_float16 complex_float32 complex_float4_e2m1fn complex_float64
+    complex_float6_e2m3fn complex_float6_e3m2fn complex_float8_e3m4 complex_float8_e4m3 complex_float8_e4m3b11fnuz
+    complex_float8_e4m3fnuz complex_float8_e5m2 complex_float8_e5m2fnuz complex_float8_e8m0fnu
+    fixed_length_utf32
+    float16 float32 float4_e2m1fn float64 float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz
+    float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+    int16 int2 int32 int4 int64 int8
+    numpy.datetime64 numpy.timedelta64 r string struct structured
+    uint16 uint2 uint32 uint4 uint64 uint8";
+
+/// What is read by a name that no registry has.
+const UNREGISTERED: &str =
+    "float8_e4m3fn complex_float8_e4m3fn raw_bytes null_terminated_bytes variable_length_bytes";
 
 /// The names that the core specification and the registry have, in order; some need a configuration.
 pub fn registered_types() -> impl Iterator<Item = &'static str> {
-    REGISTERED.into_iter()
+    REGISTERED.split_whitespace()
 }
 
-/// What is read by a name that no registry has; and the type strings of v2, without their byte order, by what v3 calls
-/// them.
-const OTHER_NAMES: [(&str, &str); 19] = [
-    ("float8_e4m3fn", "float8_e4m3fn"),
-    ("complex_float8_e4m3fn", "complex_float8_e4m3fn"),
-    ("raw_bytes", "raw_bytes"),
-    ("null_terminated_bytes", "null_terminated_bytes"),
-    ("variable_length_bytes", "variable_length_bytes"),
-    ("b1", "bool"),
-    ("i1", "int8"),
-    ("i2", "int16"),
-    ("i4", "int32"),
-    ("i8", "int64"),
-    ("u1", "uint8"),
-    ("u2", "uint16"),
-    ("u4", "uint32"),
-    ("u8", "uint64"),
-    ("f2", "float16"),
-    ("f4", "float32"),
-    ("f8", "float64"),
-    ("c8", "complex64"),
-    ("c16", "complex128"),
+/// The type string of v2, without its byte order, and what `NumPy`, C and Rust call the types. A name may mean several.
+const OTHER_NAMES: [(&str, &str, &str); 18] = [
+    ("bool", "b1", "bool_ boolean"),
+    ("uint8", "u1", "u8 byte ubyte"),
+    ("int8", "i1", "i8 byte char"),
+    ("int16", "i2", "i16 short"),
+    ("int32", "i4", "i32 int integer"),
+    ("int64", "i8", "i64 int integer long"),
+    ("uint16", "u2", "u16 ushort"),
+    ("uint32", "u4", "u32 uint unsigned"),
+    ("uint64", "u8", "u64 uint unsigned ulong"),
+    ("bfloat16", "", "bf16"),
+    ("float16", "f2", "f16 half"),
+    ("float32", "f4", "f32 float single"),
+    ("float64", "f8", "f64 float double"),
+    ("complex64", "c8", "complex"),
+    ("complex128", "c16", "complex"),
+    ("numpy.datetime64", "", "datetime64"),
+    ("numpy.timedelta64", "", "timedelta64"),
+    ("string", "", "str"),
 ];
+
+/// A name without the byte order that `NumPy` writes in front, in small letters.
+fn plain(name: &str) -> String {
+    name.trim_start_matches(['<', '>', '|', '=']).to_lowercase()
+}
 
 /// The data type that a name was most likely meant to be, names as v2 has them included: `<f8` is `float64`.
 pub(super) fn meant(name: &str) -> Option<&'static str> {
-    let name = name.trim_start_matches(['<', '>', '|', '=']).to_lowercase();
-    let known = REGISTERED.into_iter().chain(OTHER_NAMES.map(|(known, _)| known));
-    let meant = spelling::meant(&name, known)?;
-    Some(OTHER_NAMES.iter().find(|(known, _)| *known == meant).map_or(meant, |(_, named)| *named))
+    let of_v2 = OTHER_NAMES.iter().map(|(_, of_v2, _)| *of_v2).filter(|of_v2| !of_v2.is_empty());
+    let known = registered_types().chain(UNREGISTERED.split_whitespace()).chain(of_v2);
+    let meant = spelling::meant(&plain(name), known)?;
+    Some(OTHER_NAMES.iter().find(|(_, of_v2, _)| *of_v2 == meant).map_or(meant, |(name, ..)| *name))
+}
+
+/// The types that an unknown name may mean: by what other programs call them, else by the spelling; at most three.
+pub fn meant_types(name: &str) -> Vec<&'static str> {
+    let plain = plain(name);
+    let is_other_name = |(_, of_v2, others): &&(&str, &str, &str)| {
+        *of_v2 == plain || others.split(' ').any(|other| other == plain)
+    };
+    let meant: Vec<_> = OTHER_NAMES.iter().filter(is_other_name).map(|(name, ..)| *name).collect();
+    if meant.is_empty() { near(&plain, registered_types().filter(|name| name.len() > 1)) } else { meant }
 }
 
 /// Whether the core or the registry has a name.
 pub(super) fn is_registered(name: &str) -> bool {
-    REGISTERED.binary_search(&name).is_ok() || is_raw_name(name)
+    registered_types().any(|registered| registered == name) || is_raw_name(name)
 }
 
 /// Whether a name is `r` and digits.
@@ -129,7 +104,7 @@ mod tests {
     ];
 
     /// What is read though no registry has it.
-    const UNREGISTERED: [&str; 7] = [
+    const OTHERS: [&str; 7] = [
         r#""int12""#,
         r#""uint10""#,
         r#""float8_e4m3fn""#,
@@ -144,8 +119,8 @@ mod tests {
         let configured =
             |name: &str| CONFIGURED.iter().find(|entry| entry.0 == name).map(|entry| entry.1.to_owned());
         let registered =
-            REGISTERED.into_iter().map(move |name| configured(name).unwrap_or_else(|| format!("\"{name}\"")));
-        let all = registered.chain(UNREGISTERED.map(str::to_owned));
+            registered_types().map(move |name| configured(name).unwrap_or_else(|| format!("\"{name}\"")));
+        let all = registered.chain(OTHERS.map(str::to_owned));
         all.filter_map(|text| DataType::from_metadata(&Json::parse_str(&text).ok()?).ok())
     }
 
@@ -164,7 +139,7 @@ mod tests {
     #[test]
     fn every_name_has_an_example() {
         let examples: Vec<DataType> = examples().collect();
-        assert_eq!(examples.len(), REGISTERED.len() + UNREGISTERED.len());
+        assert_eq!(examples.len(), registered_types().count() + OTHERS.len());
         assert!(examples.iter().all(|data_type| !matches!(data_type, DataType::Other(_))));
     }
 
@@ -185,14 +160,30 @@ mod tests {
 
     #[test]
     fn registered_names_are_sorted_and_known() {
-        assert!(REGISTERED.is_sorted());
+        assert!(registered_types().is_sorted());
         assert!(is_registered("r16") && !is_registered("variable_length_bytes") && !is_registered("rx"));
         let configured =
             ["fixed_length_utf32", "numpy.datetime64", "numpy.timedelta64", "r", "struct", "structured"];
-        for name in REGISTERED {
+        for name in registered_types() {
             let known = DataType::from_name(name);
             assert_eq!(known.is_some(), !configured.contains(&name), "{name}");
             assert!(known.is_none_or(|known| known.is_registered()), "{name}");
         }
+    }
+
+    #[test]
+    fn names_of_other_programs_are_known() {
+        for (name, of_v2, others) in OTHER_NAMES {
+            assert!(is_registered(name), "{name}");
+            let others = others.split(' ').chain([of_v2]);
+            others.for_each(|other| assert!(DataType::from_name(other).is_none(), "{other}"));
+        }
+        assert_eq!(meant_types("u8"), ["uint8", "uint64"]);
+        assert_eq!(meant_types("byte"), ["uint8", "int8"]);
+        assert_eq!(meant_types("double"), ["float64"]);
+        assert_eq!(meant_types("<f4"), ["float32"]);
+        assert_eq!(meant_types("Float32")[0], "float32");
+        assert_eq!(meant_types("unit8")[0], "uint8");
+        assert!(meant_types("zebra").is_empty());
     }
 }

@@ -87,8 +87,10 @@ pub(super) fn read(
             let found = Json::from(name);
             return Err(members.fault(format!("fields/{index}/name"), "a name of its own", &found));
         }
-        let in_field = |source| DataTypeError::Field { name: name.to_owned(), index, source };
-        let read = DataType::read(data_type).map_err(|error| in_field(Box::new(error)))?;
+        let read = DataType::read(data_type).map_err(|error| DataTypeError {
+            message: format!("field {name:?}: {}", error.message),
+            pointer: format!("/configuration/fields/{index}/data_type{}", error.pointer),
+        })?;
         if read.value.is_variable_length() {
             let pointer = format!("fields/{index}/data_type");
             return Err(members.fault(pointer, "a data type of fixed size", data_type));
@@ -194,7 +196,7 @@ mod tests {
             assert!(read(&of_fields(fields)).is_err(), "{fields}");
         }
         let error = read(&of_fields(r#"[{"name":"a","data_type":"r7"}]"#)).unwrap_err();
-        assert_eq!(error.pointer(), "/configuration/fields/0/data_type");
+        assert_eq!(error.pointer, "/configuration/fields/0/data_type");
     }
 
     #[test]

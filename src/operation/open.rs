@@ -186,7 +186,7 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
         Err(error) => {
             let found =
                 Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is not a data type: {error}"));
-            diagnostics.push(found.at_pointer(format!("/data_type{}", error.pointer())));
+            diagnostics.push(found.at_pointer(format!("/data_type{}", error.pointer)));
             None
         }
     }
