@@ -98,10 +98,7 @@ impl ValueStep {
             }
             ValueStep::Convert(cast) => Some((cast.options().source, cast.options().target)),
             ValueStep::FilterEncode(filter) => Some(filter.types()),
-            ValueStep::FilterDecode(filter) => {
-                let (decoded, encoded) = filter.types();
-                Some((encoded, decoded))
-            }
+            ValueStep::FilterDecode(filter) => Some((filter.types().1, filter.types().0)),
             ValueStep::Unpack(unpack) => Some((unpack.source(), unpack.target())),
             ValueStep::Quantize(quantize) => Some((quantize.options().source, quantize.options().target)),
         }
@@ -157,10 +154,10 @@ impl ValueProgram {
         ValueProgram { steps: Vec::new(), source_size, target_size: source_size }
     }
 
-    /// Appends a step; `target_size` is the bytes of an element after it.
-    pub fn push(&mut self, step: ValueStep, origin: StepOrigin, target_size: usize) {
-        self.target_size = target_size;
-        self.steps.push((step, origin, target_size));
+    /// Appends a step.
+    pub fn push(&mut self, step: ValueStep, origin: StepOrigin) {
+        self.target_size = step.types().map_or(self.target_size, |(_, target)| target.size());
+        self.steps.push((step, origin, self.target_size));
     }
 
     /// Whether elements pass unchanged.
@@ -272,8 +269,8 @@ mod tests {
     fn program_of_two_swaps_is_the_identity_over_many_tiles() {
         let source: Vec<u8> = (0..TILE * 2 * 3 + 2).map(|i| u8::try_from(i % 251).unwrap()).collect();
         let mut program = ValueProgram::new(2);
-        program.push(ValueStep::Swap(2), StepOrigin::DataType, 2);
-        program.push(ValueStep::Swap(2), StepOrigin::DataType, 2);
+        program.push(ValueStep::Swap(2), StepOrigin::DataType);
+        program.push(ValueStep::Swap(2), StepOrigin::DataType);
         let mut target = Vec::new();
         program.run(&source, &mut target, &mut Tiles::default(), None).unwrap();
         assert_eq!(target, source);

@@ -63,13 +63,8 @@ impl Fused {
         let encoded = array_before(source, source_bytes);
         let mut program = ValueProgram::new(encoded.data_type.size().unwrap_or(1));
         if let Role::Bytes { swap, check } = source.codecs()[source_bytes].codec.role() {
-            let size = encoded.data_type.size().unwrap_or(1);
-            if let Some(width) = swap {
-                program.push(ValueStep::Swap(width), StepOrigin::Source(source_bytes), size);
-            }
-            if let Some(check) = check {
-                program.push(ValueStep::Check(check.clone()), StepOrigin::Source(source_bytes), size);
-            }
+            let steps = swap.map(ValueStep::Swap).into_iter().chain(check.cloned().map(ValueStep::Check));
+            steps.for_each(|step| program.push(step, StepOrigin::Source(source_bytes)));
         }
         // Dimension i of the current frame stands at order[i] of the source's encoded array.
         let mut order: Vec<usize> = (0..rank).collect();
@@ -83,22 +78,18 @@ impl Fused {
             apply(destination, place, &mut program, &mut order);
         }
         let written = array_before(destination, destination_bytes);
-        let size = written.data_type.size().unwrap_or(1);
         let mut fill = written.fill_value.as_ref().map(|fill| fill.0.clone());
         if let Role::Bytes { swap: width, .. } = destination.codecs()[destination_bytes].codec.role() {
-            if let Some(check) = written.data_type.number().and_then(Cast::range_check) {
-                program.push(ValueStep::Check(check), StepOrigin::Destination(destination_bytes), size);
-            }
-            if let Some(width) = width {
-                program.push(ValueStep::Swap(width), StepOrigin::Destination(destination_bytes), size);
-                fill = fill.map(|fill| swapped(&fill, width));
-            }
+            let check = written.data_type.number().and_then(Cast::range_check).map(ValueStep::Check);
+            let steps = check.into_iter().chain(width.map(ValueStep::Swap));
+            steps.for_each(|step| program.push(step, StepOrigin::Destination(destination_bytes)));
+            fill = fill.map(|fill| width.map_or_else(|| fill.clone(), |width| swapped(&fill, width)));
         }
         let identity = order.iter().copied().eq(0..rank);
         let transpose = if identity {
             None
         } else {
-            let planned = Transpose::new(&encoded.shape, &order, size);
+            let planned = Transpose::new(&encoded.shape, &order, program.sizes().1);
             Some(planned.map_err(|error| BindError::Unsupported {
                 place: 0,
                 name: "transpose".to_owned(),

@@ -11,25 +11,17 @@ use crate::pipeline::Representation;
 
 /// Appends the change of values between two chains.
 pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
-    match change {
-        ValueChange::None => {}
-        ValueChange::DataType(cast) => {
-            let size = cast.options().target.size();
-            program.push(ValueStep::Convert(cast.clone()), StepOrigin::DataType, size);
-        }
-        ValueChange::Quantize { kernel, .. } => {
-            let size = kernel.options().target.size();
-            program.push(ValueStep::Quantize(kernel.clone()), StepOrigin::DataType, size);
-        }
-        ValueChange::KeepBits(kernel) => {
-            let size = kernel.number_type().size();
-            program.push(ValueStep::KeepBits(kernel.clone()), StepOrigin::DataType, size);
-        }
+    let step = match change {
+        ValueChange::None => return,
+        ValueChange::DataType(cast) => ValueStep::Convert(cast.clone()),
+        ValueChange::Quantize { kernel, .. } => ValueStep::Quantize(kernel.clone()),
+        ValueChange::KeepBits(kernel) => ValueStep::KeepBits(kernel.clone()),
         ValueChange::Unpack(unpack, then) => {
-            program.push(ValueStep::Unpack(unpack.clone()), StepOrigin::DataType, unpack.target().size());
-            push_change(program, then);
+            program.push(ValueStep::Unpack(unpack.clone()), StepOrigin::DataType);
+            return push_change(program, then);
         }
-    }
+    };
+    program.push(step, StepOrigin::DataType);
 }
 
 /// What stands beyond the edge of an array, in front of codec `first`: the fill value or 0, or, where filters cannot
@@ -114,22 +106,15 @@ pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram,
     undo_values(chain, place, program);
 }
 
-/// What it does to values.
+/// Appends what that does to values.
 fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
-    let origin = StepOrigin::Source(place);
+    let mut push = |step| program.push(step, StepOrigin::Source(place));
     match chain.codecs()[place].codec.role() {
-        Role::ScaleOffset(codec) => {
-            program.push(ValueStep::ScaleDecode(codec.clone()), origin, codec.number_type().size());
-        }
-        Role::Cast { decode, .. } => {
-            program.push(ValueStep::Cast(decode.clone()), origin, decode.options().target.size());
-        }
+        Role::ScaleOffset(codec) => push(ValueStep::ScaleDecode(codec.clone())),
+        Role::Cast { decode, .. } => push(ValueStep::Cast(decode.clone())),
         Role::Filter { filter, swap } => {
-            let size = filter.types().0.size();
-            program.push(ValueStep::FilterDecode(Box::new(filter.clone())), origin, size);
-            if let Some(width) = swap {
-                program.push(ValueStep::Swap(width), origin, size);
-            }
+            push(ValueStep::FilterDecode(Box::new(filter.clone())));
+            swap.into_iter().for_each(|width| push(ValueStep::Swap(width)));
         }
         _ => {}
     }
@@ -143,27 +128,17 @@ pub(super) fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram
     apply_values(chain, place, program);
 }
 
-/// What it does to values.
+/// Appends what that does to values.
 fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
-    let origin = StepOrigin::Destination(place);
+    let mut push = |step| program.push(step, StepOrigin::Destination(place));
     match chain.codecs()[place].codec.role() {
-        Role::ScaleOffset(codec) => {
-            program.push(ValueStep::ScaleEncode(codec.clone()), origin, codec.number_type().size());
-        }
-        Role::Cast { encode, .. } => {
-            program.push(ValueStep::Cast(encode.clone()), origin, encode.options().target.size());
-        }
+        Role::ScaleOffset(codec) => push(ValueStep::ScaleEncode(codec.clone())),
+        Role::Cast { encode, .. } => push(ValueStep::Cast(encode.clone())),
         Role::Filter { filter, swap } => {
-            let (decoded, encoded) = filter.types();
-            if let Some(width) = swap {
-                program.push(ValueStep::Swap(width), origin, decoded.size());
-            }
-            program.push(ValueStep::FilterEncode(Box::new(filter.clone())), origin, encoded.size());
+            swap.into_iter().for_each(|width| push(ValueStep::Swap(width)));
+            push(ValueStep::FilterEncode(Box::new(filter.clone())));
         }
-        Role::BitRound(codec) => {
-            let size = program.sizes().1;
-            program.push(ValueStep::BitRound(codec), origin, size);
-        }
+        Role::BitRound(codec) => push(ValueStep::BitRound(codec)),
         _ => {}
     }
 }

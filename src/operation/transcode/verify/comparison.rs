@@ -225,9 +225,8 @@ fn read_absent(
 pub(in crate::operation::transcode) fn decode(quantization: &Quantization) -> ValueProgram {
     let (cast, scale_offset) = quantization.decoders();
     let mut program = ValueProgram::new(quantization.target.size());
-    let size = quantization.source.size();
-    program.push(ValueStep::Cast(cast), StepOrigin::DataType, size);
-    program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType, size);
+    program.push(ValueStep::Cast(cast), StepOrigin::DataType);
+    program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType);
     program
 }
 
