@@ -49,7 +49,7 @@ enum Way {
 /// What was bound to a data type and a fill value, by shape.
 type Bindings = (DataType, Option<FillValue>, ByShape<BoundChain>);
 
-/// A codec that takes an array, as zarrs has it.
+/// A codec as zarrs has it.
 #[derive(Debug)]
 pub(super) struct OurCodec {
     name: &'static str,
@@ -62,6 +62,11 @@ pub(super) struct OurCodec {
 impl OurCodec {
     pub(super) fn new(name: &'static str, own: CodecMetadata, metadata: Configuration) -> Self {
         OurCodec { name, own, metadata, bound: Mutex::default() }
+    }
+
+    /// The codec as this crate has it.
+    pub(super) fn own(&self) -> &CodecMetadata {
+        &self.own
     }
 
     fn way(&self, rank: usize) -> Way {
@@ -199,7 +204,8 @@ impl CodecTraits for OurCodec {
     /// To say that parts cannot be decoded would make zarrs 0.23 put a cache of elements behind this codec, which takes
     /// them for those of the codec before it: wrong after a `cast_value`.
     fn partial_decoder_capability(&self) -> PartialDecoderCapability {
-        PartialDecoderCapability { partial_read: self.takes_parts(), partial_decode: true }
+        let takes_array = codec_kind(self.name) != Some(CodecKind::BytesToBytes);
+        PartialDecoderCapability { partial_read: self.takes_parts(), partial_decode: takes_array }
     }
 
     fn partial_encoder_capability(&self) -> PartialEncoderCapability {

@@ -1,32 +1,19 @@
 //! Codecs that turn bytes into bytes, for zarrs: what they decode to is bounded by what zarrs expects.
 
-use std::any::Any;
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapability};
 use zarrs::array::{
-    ArrayBytesRaw, BytesRepresentation, BytesToBytesCodecTraits, Codec, CodecError, CodecMetadataOptions,
-    CodecOptions, CodecTraits, RecommendedConcurrency,
+    ArrayBytesRaw, BytesRepresentation, BytesToBytesCodecTraits, CodecError, CodecOptions,
+    RecommendedConcurrency,
 };
-use zarrs::metadata::Configuration;
-use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 
+use super::array::OurCodec;
 use crate::codec::kinds::{BytesCodec, BytesSize, Contexts, DecodedSize};
-use crate::metadata::extension::CodecMetadata;
 
-/// A bytes->bytes codec as zarrs has it.
-#[derive(Debug)]
-pub(super) struct OurBytesCodec {
-    /// What was read, to be written again.
-    metadata: Configuration,
-    codec: BytesCodec,
-}
-
-impl OurBytesCodec {
-    pub(super) fn create(own: &CodecMetadata, metadata: Configuration) -> Result<Codec, PluginCreateError> {
-        let codec = BytesCodec::new(&own.name, own.configuration.as_ref())?;
-        Ok(Codec::BytesToBytes(Arc::new(OurBytesCodec { metadata, codec })))
+impl OurCodec {
+    fn bytes_codec(&self) -> Result<BytesCodec, CodecError> {
+        let own = self.own();
+        BytesCodec::new(&own.name, own.configuration.as_ref()).map_err(CodecError::Other)
     }
 }
 
@@ -47,31 +34,7 @@ pub(super) fn representation(size: BytesSize) -> BytesRepresentation {
     }
 }
 
-impl ExtensionName for OurBytesCodec {
-    fn name(&self, version: ZarrVersion) -> Option<Cow<'static, str>> {
-        (version == ZarrVersion::V3).then(|| Cow::Owned(self.codec.name().to_owned()))
-    }
-}
-
-impl CodecTraits for OurBytesCodec {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn configuration(&self, _: ZarrVersion, _: &CodecMetadataOptions) -> Option<Configuration> {
-        Some(self.metadata.clone())
-    }
-
-    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
-        PartialDecoderCapability { partial_read: false, partial_decode: false }
-    }
-
-    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
-        PartialEncoderCapability { partial_encode: false }
-    }
-}
-
-impl BytesToBytesCodecTraits for OurBytesCodec {
+impl BytesToBytesCodecTraits for OurCodec {
     fn into_dyn(self: Arc<Self>) -> Arc<dyn BytesToBytesCodecTraits> {
         self
     }
@@ -81,7 +44,8 @@ impl BytesToBytesCodecTraits for OurBytesCodec {
     }
 
     fn encoded_representation(&self, decoded: &BytesRepresentation) -> BytesRepresentation {
-        representation(self.codec.encoded_size(size(*decoded)))
+        let codec = self.bytes_codec().ok();
+        representation(codec.map_or(BytesSize::Unbounded, |codec| codec.encoded_size(size(*decoded))))
     }
 
     fn encode<'a>(
@@ -90,7 +54,7 @@ impl BytesToBytesCodecTraits for OurBytesCodec {
         _: &CodecOptions,
     ) -> Result<ArrayBytesRaw<'a>, CodecError> {
         let mut encoded = Vec::new();
-        let result = self.codec.encode(&decoded, &mut encoded, &mut Contexts::new());
+        let result = self.bytes_codec()?.encode(&decoded, &mut encoded, &mut Contexts::new());
         result.map(|()| encoded.into()).map_err(|error| CodecError::Other(error.to_string()))
     }
 
@@ -101,7 +65,7 @@ impl BytesToBytesCodecTraits for OurBytesCodec {
         _: &CodecOptions,
     ) -> Result<ArrayBytesRaw<'a>, CodecError> {
         let (mut decoded, bound) = (Vec::new(), DecodedSize::of(size(*representation)));
-        let result = self.codec.decode(&encoded, &mut decoded, bound, &mut Contexts::new());
+        let result = self.bytes_codec()?.decode(&encoded, &mut decoded, bound, &mut Contexts::new());
         result.map(|()| decoded.into()).map_err(|error| CodecError::Other(error.to_string()))
     }
 }

@@ -66,7 +66,10 @@ pub fn register() {
 fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateError> {
     let own = CodecMetadata::new(entry.name, members(metadata.configuration()));
     let configuration = metadata.configuration().cloned().unwrap_or_default();
-    let Some(kind) = entry.array else { return bytes::OurBytesCodec::create(&own, configuration) };
+    let Some(kind) = entry.array else {
+        crate::codec::kinds::BytesCodec::new(entry.name, own.configuration.as_ref())?;
+        return Ok(Codec::BytesToBytes(Arc::new(OurCodec::new(entry.name, own, configuration))));
+    };
     let mut found = Vec::new();
     (kind.bind)(&own, None, &mut found);
     checked(found)?;
