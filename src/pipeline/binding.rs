@@ -52,10 +52,19 @@ fn bind_bytes(
         None => Some(BytesSize::Unbounded),
         Some(Representation::Array(_)) => None,
     };
-    let size = size.map(|size| match parsed.as_ref().and_then(BytesCodec::inner) {
-        Some((codecs, header_bytes)) => size_of_inner(codecs, header_bytes, size, diagnostics),
-        None => entry.and_then(|entry| entry.bytes).map_or(BytesSize::Unbounded, |kind| kind.size.of(size)),
-    });
+    // What is wrong with a codec inside is a finding of the chain.
+    for codec in parsed.as_ref().map_or(&[][..], BytesCodec::inner) {
+        bind(
+            codec,
+            registry::find(&codec.name),
+            Some(&Representation::Bytes(BytesSize::Unbounded)),
+            diagnostics,
+        );
+    }
+    let by_kind =
+        |size| entry.and_then(|entry| entry.bytes).map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
+    let size =
+        size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));
     let runs = parsed.filter(|parsed| !is_faulty && parsed.refusal().is_none());
     let configuration = runs.map_or(BoundConfiguration::Other, BoundConfiguration::BytesToBytes);
     (configuration, size.map(Representation::Bytes))
@@ -127,22 +136,4 @@ pub(super) fn report_passed_over(codec: &CodecMetadata, diagnostics: &mut Vec<Di
 /// Bytes of any size, which is what an array->bytes codec gives however faulty it is.
 fn bytes_of(kind: CodecKind) -> Option<Representation> {
     (kind == CodecKind::ArrayToBytes).then_some(Representation::Bytes(BytesSize::Unbounded))
-}
-
-/// The size after a codec that holds codecs, of which a chunk may have passed each or not: the header, and what any of
-/// them may make of the chunk. What is wrong with a codec inside is a finding of the chain.
-fn size_of_inner(
-    codecs: &[CodecMetadata],
-    header_bytes: u64,
-    size: BytesSize,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> BytesSize {
-    let mut bound = size.bound();
-    for codec in codecs {
-        let before = Representation::Bytes(BytesSize::at_most(bound));
-        let after = bind(codec, registry::find(&codec.name), Some(&before), diagnostics).1;
-        let after = after.and_then(|after| after.max_bytes());
-        bound = bound.zip(after).map(|(before, after)| before.max(after));
-    }
-    BytesSize::at_most(bound.and_then(|bound| bound.checked_add(header_bytes)))
 }

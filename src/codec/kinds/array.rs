@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
+use super::members::Members;
+use super::numcodecs::Member;
 use super::vlen::framing::Vlen;
 use super::{ArrayRepresentation, BytesSize, Coder, Parsed, Representation, V2Form};
 use crate::data_type::DataType;
@@ -74,8 +76,20 @@ pub(crate) trait ArrayConfiguration: Sized {
     /// Whether it may be bound to elements of a type that this program does not know.
     const TAKES_ANY_TYPE: bool = false;
 
-    /// Reads it; the codec's name tells codecs apart that share it.
-    fn parse(codec: &CodecMetadata) -> Parsed<Self>;
+    /// The members; the codec's name tells codecs apart that share it.
+    fn members(codec: &CodecMetadata) -> &'static [Member];
+
+    /// Reads members that are as their table has them, or have been reported; what is wrong beyond that is reported too.
+    fn read(members: &mut Members<'_>) -> Option<Self>;
+
+    /// Reads the configuration of a codec, and collects every fault of it.
+    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
+        let configuration = codec.configuration.as_ref();
+        let (mut members, is_valid) =
+            Members::of_table(&codec.name, configuration, &codec.pointer, Self::members(codec));
+        let read = Self::read(&mut members).filter(|_| is_valid);
+        members.finish(read)
+    }
 
     /// Binds it to the array that reaches the codec; `None` after a fault.
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray>;

@@ -5,15 +5,13 @@
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
 use super::members::Members;
-use super::{ArrayRepresentation, Coder, Output, Parsed};
+use super::numcodecs::{Form, Member};
+use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::bit_round::{BitRound, Component};
 use crate::metadata::extension::CodecMetadata;
-
-/// The name of numcodecs' codec.
-const NUMCODECS: &str = "numcodecs.bitround";
 
 /// `bitround` and `numcodecs.bitround`. v2 has it for floats alone.
 pub(crate) static BITROUND: ArrayKind = ArrayKind::new::<BitRoundConfiguration>()
@@ -27,14 +25,15 @@ pub struct BitRoundConfiguration {
 }
 
 impl ArrayConfiguration for BitRoundConfiguration {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        // numcodecs takes 0 as well.
-        let (name, least) = if codec.name == NUMCODECS { (NUMCODECS, 0) } else { ("bitround", 1) };
-        let mut members =
-            Members::of_codec(name, codec.configuration.as_ref(), &codec.pointer, &["keepbits"]);
-        let keepbits =
-            members.require("keepbits").and_then(|json| members.integer("keepbits", json, least..=64));
-        members.finish(keepbits.map(|keepbits| BitRoundConfiguration { keepbits }))
+    /// numcodecs takes 0 as well.
+    fn members(codec: &CodecMetadata) -> &'static [Member] {
+        const OF_NUMCODECS: &[Member] = &[Member::required("keepbits", Form::Integer(0, 64))];
+        const OF_V3: &[Member] = &[Member::required("keepbits", Form::Integer(1, 64))];
+        if codec.name == "numcodecs.bitround" { OF_NUMCODECS } else { OF_V3 }
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        Some(BitRoundConfiguration { keepbits: members.integer_value("keepbits") })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

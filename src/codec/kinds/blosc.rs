@@ -7,18 +7,17 @@ use std::sync::Arc;
 use super::c_blosc::{self, Blosc};
 use super::error::CodecError;
 use super::members::Members;
-use super::numcodecs::{self, Absent, Form, Member};
+use super::numcodecs::{Absent, Form, Member};
 use super::{
-    BytesKind, CodecSource, Coder, InV3, Output, ParsedTransform, Shorthand, ShorthandRead, SizeRule, V2Form,
-    shorthand_level,
+    BytesKind, Coder, InV3, InnerKind, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
 use crate::diagnostic::code;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::json::{Json, Object};
 
 /// `blosc`.
-pub(crate) static BLOSC: BytesKind = BytesKind::new(parse, SizeRule::AtMost(bound))
-    .with_v2(V2Form { read: read_v2, write: write_v2 })
+pub(crate) static BLOSC: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::AtMost(bound))
+    .with_v2(V2Form { members: NUMCODECS_MEMBERS, read: read_v2, write: write_v2 })
     .with_shorthand(Shorthand {
         usage: "blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]]",
         aliases: &[("lz4", "blosc:lz4"), ("snappy", "blosc:snappy")],
@@ -27,7 +26,7 @@ pub(crate) static BLOSC: BytesKind = BytesKind::new(parse, SizeRule::AtMost(boun
 
 /// `numcodecs.blosc`.
 pub(crate) static NUMCODECS: BytesKind =
-    BytesKind { parse: parse_numcodecs, v2: V2Form::SAME, shorthand: None, ..BLOSC };
+    BytesKind { members: NUMCODECS_MEMBERS, make: make_numbered, v2: V2Form::SAME, shorthand: None, ..BLOSC };
 
 /// Bytes of the header, and so the most that blosc adds.
 const HEADER: usize = 16;
@@ -36,12 +35,18 @@ fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(HEADER as u64)
 }
 
-const MEMBERS: &[&str] = &["cname", "clevel", "shuffle", "typesize", "blocksize"];
 const COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
-const LZ4: usize = 1;
 const ZSTD: usize = 5;
 /// The bytes of the elements are grouped by significance, or their bits are.
 const SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
+
+const MEMBERS: &[Member] = &[
+    Member::required("cname", Form::Choice(&COMPRESSORS)),
+    Member::required("clevel", Form::Integer(0, 9)),
+    Member::required("shuffle", Form::Choice(&SHUFFLES)),
+    Member::new("typesize", Form::Integer(1, u32::MAX as i64), Absent::Nothing),
+    Member::required("blocksize", Form::Integer(0, i32::MAX as i64)),
+];
 
 /// Of `numcodecs.blosc`: the shuffles are numbered, and -1 chooses by the size of an element.
 const NUMCODECS_MEMBERS: &[Member] = &[
@@ -57,52 +62,33 @@ fn place(names: &[&str], name: &str) -> Option<usize> {
     names.iter().position(|known| *known == name)
 }
 
-/// The place of a member's value among some names.
-fn choice(members: &mut Members<'_>, member: &str, names: &[&str]) -> Option<usize> {
-    let choices: Vec<_> = names.iter().enumerate().map(|(place, name)| (*name, place)).collect();
-    members.require(member).and_then(|json| members.choice(member, json, &choices))
-}
-
-fn parse(source: &CodecSource<'_>) -> ParsedTransform {
-    let mut members = Members::of_codec("blosc", source.configuration, source.pointer, MEMBERS);
-    let compressor = choice(&mut members, "cname", &COMPRESSORS);
-    let level = members.require("clevel").and_then(|json| members.integer("clevel", json, 0..=9));
-    let shuffle = choice(&mut members, "shuffle", &SHUFFLES);
-    let typesize = match members.get("typesize") {
-        Some(json) => members.integer("typesize", json, 1..=u32::MAX).map(Some),
-        None => Some(None),
-    };
-    let blocksize = members
-        .require("blocksize")
-        .and_then(|json| members.integer("blocksize", json, 0..=i32::MAX.cast_unsigned()));
-    if shuffle.is_some_and(|shuffle| shuffle > 0) && typesize == Some(None) {
+fn make(members: &mut Members<'_>, _: fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>> {
+    let shuffle = place(&SHUFFLES, members.text_value("shuffle"))?;
+    if shuffle > 0 && members.get("typesize").is_none() {
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
         members.report(code::CONFIGURATION_MISSING, "shuffle", message);
-        return members.finish(None);
+        return None;
     }
-    let configuration = (|| {
-        let element_bytes = usize::try_from(typesize?.unwrap_or(1)).ok()?;
-        let block_bytes = usize::try_from(blocksize?).ok()?;
-        let (compressor, level, shuffle) = (compressor?, level?, shuffle?);
-        Some(Arc::new(Blosc { compressor, level, shuffle, element_bytes, block_bytes }) as _)
-    })();
-    members.finish(configuration)
+    with_shuffle(members, shuffle)
 }
 
-fn parse_numcodecs(source: &CodecSource<'_>) -> ParsedTransform {
-    numcodecs::parse("numcodecs.blosc", source, NUMCODECS_MEMBERS, |values| Blosc {
-        compressor: place(&COMPRESSORS, values.text("cname")).unwrap_or(LZ4),
-        level: u8::try_from(values.integer("clevel")).unwrap_or(5),
-        // -1 chooses by the size of an element, which bytes do not have.
-        shuffle: usize::try_from(values.integer("shuffle")).unwrap_or(1),
-        element_bytes: usize::try_from(values.integer("typesize")).unwrap_or(1).max(1),
-        block_bytes: usize::try_from(values.integer("blocksize")).unwrap_or(0),
-    })
+/// -1 chooses by the size of an element, which bytes do not have.
+fn make_numbered(members: &mut Members<'_>, _: fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>> {
+    with_shuffle(members, usize::try_from(members.integer_value::<i64>("shuffle")).unwrap_or(1))
+}
+
+fn with_shuffle(members: &Members<'_>, shuffle: usize) -> Option<Arc<dyn Coder>> {
+    Some(Arc::new(Blosc {
+        compressor: place(&COMPRESSORS, members.text_value("cname"))?,
+        level: members.integer_value("clevel"),
+        shuffle,
+        element_bytes: members.integer_value::<usize>("typesize").max(1),
+        block_bytes: members.integer_value("blocksize"),
+    }))
 }
 
 /// numcodecs numbers the shuffles and takes the element size from the array.
 fn read_v2(mut members: Object, item_size: u64) -> InV3 {
-    numcodecs::fill(&mut members, NUMCODECS_MEMBERS);
     let shuffle = match members.get("shuffle").and_then(Json::as_i128) {
         // Automatic: by the size of an element.
         Some(-1) => Some(if item_size == 1 { "bitshuffle" } else { "shuffle" }),

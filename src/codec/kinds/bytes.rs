@@ -7,6 +7,7 @@ pub mod element_bytes;
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, cast, copy_swapped};
 use super::error::CodecError;
 use super::members::Members;
+use super::numcodecs::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output, Parsed};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, code};
@@ -47,16 +48,7 @@ pub struct BytesConfiguration {
     pub endian: Option<Endian>,
 }
 
-/// Parses the configuration of the codec at `pointer`.
-pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<BytesConfiguration> {
-    let mut members = Members::of_codec("bytes", configuration, pointer, &["endian"]);
-    let choices = [("little", Endian::Little), ("big", Endian::Big)];
-    let endian = match members.get("endian") {
-        Some(json) => members.choice("endian", json, &choices).map(Some),
-        None => Some(None),
-    };
-    members.finish(endian.map(|endian| BytesConfiguration { endian }))
-}
+const MEMBERS: &[Member] = &[Member::new("endian", Form::Choice(&["little", "big"]), Absent::Nothing)];
 
 impl BytesConfiguration {
     /// The byte order for elements of `data_type`, for the codec at `pointer`; `None` for types that have none.
@@ -90,8 +82,15 @@ impl BytesConfiguration {
 impl ArrayConfiguration for BytesConfiguration {
     const TAKES_ANY_TYPE: bool = true;
 
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        parse(codec.configuration.as_ref(), &codec.pointer)
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        MEMBERS
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let mut endian = [Endian::Little, Endian::Big].into_iter();
+        Some(BytesConfiguration {
+            endian: endian.find(|endian| endian.name() == members.text_value("endian")),
+        })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

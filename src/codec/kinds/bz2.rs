@@ -1,33 +1,25 @@
 //! `numcodecs.bz2`.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use bzip2::{Compression, Decompress, Status};
 
 use super::error::{CodecError, reserve};
-use super::numcodecs::{self, Absent, Form, Member};
+use super::numcodecs::{Absent, Form, Member};
 use super::{BytesKind, Coder, Output, SizeRule, V2Form};
 
 const MEMBERS: &[Member] = &[Member::new("level", Form::Integer(1, 9), Absent::Integer(1))];
 
 /// `numcodecs.bz2`.
 pub(crate) static BZ2: BytesKind = BytesKind::new(
-    |source| {
-        numcodecs::parse("numcodecs.bz2", source, MEMBERS, |values| Bz2 {
-            level: u32::try_from(values.integer("level")).unwrap_or(1),
-        })
-    },
+    MEMBERS,
+    |members, _| Some(Arc::new(Bz2 { level: members.integer_value("level") })),
     SizeRule::AtMost(bound),
 )
 // bz2 ends in a CRC-32 of what it has compressed.
 .with_checksum(|_| true)
-.with_v2(V2Form {
-    read: |mut members, _| {
-        numcodecs::fill(&mut members, MEMBERS);
-        (None, Some(members))
-    },
-    write: |members| members,
-});
+.with_v2(V2Form::with_defaults(MEMBERS));
 
 /// A configured `numcodecs.bz2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, cas
 use super::error::CodecError;
 use super::fill::Passage;
 use super::members::Members;
+use super::numcodecs::{Absent, Form, Member};
 use super::{ArrayRepresentation, Coder, Output, Parsed};
 use crate::data_type::{DataType, meant_types};
 use crate::diagnostic::spelling::alternatives;
@@ -21,7 +22,7 @@ use crate::element::NumberType;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::Json;
 
 /// `cast_value`, which v2 has not.
 pub(crate) static CAST_VALUE: ArrayKind = ArrayKind::new::<CastValueConfiguration>();
@@ -78,37 +79,12 @@ const ROUNDINGS: [(&str, Rounding); 5] = [
 ];
 const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
 
-/// Parses the configuration of the codec at `pointer`.
-pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<CastValueConfiguration> {
-    let known = &["data_type", "rounding", "out_of_range", "scalar_map"];
-    let mut members = Members::of_codec("cast_value", configuration, pointer, known);
-    let data_type = members.require("data_type").and_then(|json| target(&mut members, json));
-    let rounding = match members.get("rounding") {
-        Some(json) => members.choice("rounding", json, &ROUNDINGS),
-        None => Some(Rounding::default()),
-    };
-    let mut out_of_range = match members.get("out_of_range") {
-        Some(json) => members.choice("out_of_range", json, &OUT_OF_RANGE),
-        None => Some(OutOfRange::Error),
-    };
-    if out_of_range == Some(OutOfRange::Wrap) && data_type.is_some_and(NumberType::is_float) {
-        let message =
-            "`out_of_range` of `cast_value` is \"wrap\", which only an integer `data_type` may have";
-        members.report(code::CAST_VALUE_WRAP, "out_of_range", message);
-        out_of_range = None;
-    }
-    let (encode, decode) = scalar_map::parse(&mut members, data_type);
-    let configuration = (|| {
-        Some(CastValueConfiguration {
-            data_type: data_type?,
-            rounding: rounding?,
-            out_of_range: out_of_range?,
-            encode,
-            decode,
-        })
-    })();
-    members.finish(configuration)
-}
+const MEMBERS: &[Member] = &[
+    Member::required("data_type", Form::Any),
+    Member::new("rounding", Form::Any, Absent::Nothing),
+    Member::new("out_of_range", Form::Any, Absent::Nothing),
+    Member::new("scalar_map", Form::Any, Absent::Nothing),
+];
 
 /// The type that is cast to.
 fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
@@ -199,8 +175,31 @@ impl BoundCastValue {
 }
 
 impl ArrayConfiguration for CastValueConfiguration {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        parse(codec.configuration.as_ref(), &codec.pointer)
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        MEMBERS
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let data_type = members.get("data_type").and_then(|json| target(members, json));
+        let rounding = members.choice_or_first("rounding", &ROUNDINGS);
+        let mut out_of_range = match members.get("out_of_range") {
+            Some(json) => members.choice("out_of_range", json, &OUT_OF_RANGE),
+            None => Some(OutOfRange::Error),
+        };
+        if out_of_range == Some(OutOfRange::Wrap) && data_type.is_some_and(NumberType::is_float) {
+            let message =
+                "`out_of_range` of `cast_value` is \"wrap\", which only an integer `data_type` may have";
+            members.report(code::CAST_VALUE_WRAP, "out_of_range", message);
+            out_of_range = None;
+        }
+        let (encode, decode) = scalar_map::parse(members, data_type);
+        Some(CastValueConfiguration {
+            data_type: data_type?,
+            rounding: rounding?,
+            out_of_range: out_of_range?,
+            encode,
+            decode,
+        })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

@@ -2,9 +2,12 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/crc32c/>
 
+use std::sync::Arc;
+
 use super::error::{CodecError, reserve};
-use super::numcodecs::{self, Absent, Form, Member};
-use super::{BytesKind, CodecSource, Coder, InV3, Output, ParsedTransform, Shorthand, SizeRule, V2Form};
+use super::members::Members;
+use super::numcodecs::{Absent, Form, Member};
+use super::{BytesKind, Coder, InV3, Make, Output, Shorthand, SizeRule, V2Form};
 use crate::metadata::json::{Json, Object};
 
 /// Where the checksum stands, before the bytes or behind them.
@@ -20,8 +23,8 @@ const OF_JENKINS: &[Member] = &[
 ];
 
 /// `crc32c`, Castagnoli's, which has no members.
-pub(crate) static CRC32C: BytesKind = kind(|source| parse("crc32c", source, &[], crc32c))
-    .with_v2(V2Form { read: read_v2, write: |members| members })
+pub(crate) static CRC32C: BytesKind = kind(&[], |members, _| checksum(members, crc32c))
+    .with_v2(V2Form { read: read_v2, ..V2Form::SAME })
     .with_shorthand(Shorthand {
         usage: "crc32c",
         aliases: &[("crc32", "crc32c")],
@@ -29,42 +32,34 @@ pub(crate) static CRC32C: BytesKind = kind(|source| parse("crc32c", source, &[],
     });
 
 /// `numcodecs.crc32c`.
-pub(crate) static NUMCODECS_CRC32C: BytesKind =
-    kind(|source| parse("numcodecs.crc32c", source, AT_END, crc32c));
+pub(crate) static NUMCODECS_CRC32C: BytesKind = kind(AT_END, |members, _| checksum(members, crc32c));
 
 /// `numcodecs.crc32`: the checksum of zlib and PNG.
-pub(crate) static CRC32: BytesKind = kind(|source| parse("numcodecs.crc32", source, AT_START, crc32));
+pub(crate) static CRC32: BytesKind = kind(AT_START, |members, _| checksum(members, crc32));
 
 /// `numcodecs.adler32`: the checksum of zlib (RFC 1950, section 9).
 pub(crate) static ADLER32: BytesKind =
-    kind(|source| parse("numcodecs.adler32", source, AT_START, |bytes, _| adler2::adler32_slice(bytes)));
+    kind(AT_START, |members, _| checksum(members, |bytes, _| adler2::adler32_slice(bytes)));
 
 /// `numcodecs.fletcher32`: the checksum that HDF5 has, of big-endian words of 16 bits, each sum modulo 65535.
 pub(crate) static FLETCHER32: BytesKind =
-    kind(|source| parse("numcodecs.fletcher32", source, &[], |bytes, _| fletcher32(bytes)));
+    kind(&[], |members, _| checksum(members, |bytes, _| fletcher32(bytes)));
 
 /// `numcodecs.jenkins_lookup3`: Bob Jenkins' lookup3 (`hashlittle`), as HDF5 has it.
 pub(crate) static JENKINS_LOOKUP3: BytesKind =
-    kind(|source| parse("numcodecs.jenkins_lookup3", source, OF_JENKINS, jenkins_lookup3));
+    kind(OF_JENKINS, |members, _| checksum(members, jenkins_lookup3));
 
 /// Bytes of a checksum.
 const SIZE: usize = 4;
 
-const fn kind(parse: fn(&CodecSource<'_>) -> ParsedTransform) -> BytesKind {
-    BytesKind::new(parse, SizeRule::Plus(SIZE as u64)).with_checksum(|_| true)
+const fn kind(members: &'static [Member], make: Make) -> BytesKind {
+    BytesKind::new(members, make, SizeRule::Plus(SIZE as u64)).with_checksum(|_| true)
 }
 
-fn parse(
-    codec: &'static str,
-    source: &CodecSource<'_>,
-    members: &'static [Member],
-    sum: fn(&[u8], u32) -> u32,
-) -> ParsedTransform {
-    numcodecs::parse(codec, source, members, |values| Checksum {
-        sum,
-        seed: u32::try_from(values.integer("initval")).unwrap_or(0),
-        is_first: values.text("location") == "start",
-    })
+/// A checksum by its function.
+fn checksum(members: &Members<'_>, sum: fn(&[u8], u32) -> u32) -> Option<Arc<dyn Coder>> {
+    let is_first = members.text_value("location") == "start";
+    Some(Arc::new(Checksum { sum, seed: members.integer_value("initval"), is_first }))
 }
 
 /// numcodecs puts the checksum at the end, as v3 does, unless it is told otherwise.

@@ -8,15 +8,19 @@ use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
 use super::members::Members;
+use super::numcodecs::{Absent, Form, Member};
 use super::{
-    BytesCodec, BytesKind, BytesSize, CodecSource, Coder, DecodedSize, InnerKind, Output, ParsedTransform,
-    SizeRule, not_bytes, not_run,
+    BytesCodec, BytesKind, BytesSize, CodecSource, Coder, DecodedSize, InnerKind, Output, SizeRule,
+    not_bytes, not_run,
 };
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 
 /// `conditional`. Its size is told by the codecs inside.
-pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(parse, SizeRule::Unbounded);
+pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::Unbounded);
+
+const MEMBERS: &[Member] =
+    &[Member::required("codecs", Form::Any), Member::new("header_bits", Form::Any, Absent::Nothing)];
 
 /// A configured `conditional`.
 #[derive(Debug)]
@@ -29,44 +33,34 @@ struct Conditional {
     header_bytes: usize,
 }
 
-fn parse(source: &CodecSource<'_>) -> ParsedTransform {
-    let known = ["codecs", "header_bits"];
-    let mut members = Members::of_codec("conditional", source.configuration, source.pointer, &known);
-    let json = members.require("codecs");
+fn make(members: &mut Members<'_>, kind_of: fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>> {
     let pointer = members.pointer_to("codecs");
-    let codecs = json.and_then(|json| read_codecs(json, &pointer, &mut members.diagnostics));
-    for codec in codecs.iter().flatten() {
-        if matches!((source.inner)(&codec.name), InnerKind::Array) {
+    let metadata = read_codecs(members.get("codecs")?, &pointer, &mut members.diagnostics)?;
+    for codec in &metadata {
+        if matches!(kind_of(&codec.name), InnerKind::Array) {
             let message = format!("`conditional` holds bytes->bytes codecs alone, found `{}`", codec.name);
             let found = Diagnostic::new(code::CODEC_ORDER, message).at_pointer(codec.pointer.clone());
             members.diagnostics.push(found);
         }
     }
-    let least = codecs.as_ref().map_or(0, |codecs| codecs.len().div_ceil(8) as u64 * 8);
-    let header_bits = match members.get("header_bits") {
-        None => Some(least),
-        Some(json) => members.integer("header_bits", json, least..=1 << 16).filter(|bits| {
-            let is_whole = bits % 8 == 0;
-            if !is_whole {
-                members.report_found(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
-            }
-            is_whole
-        }),
-    };
-    let header_bytes = header_bits.and_then(|bits| usize::try_from(bits / 8).ok());
-    let conditional = codecs.zip(header_bytes).map(|(metadata, header_bytes)| {
-        let codecs = metadata.iter().map(|codec| inside_of(source, codec)).collect();
-        Arc::new(Conditional { metadata, codecs, header_bytes }) as _
-    });
-    members.finish(conditional)
+    let least = metadata.len().div_ceil(8) as u64 * 8;
+    let header_bits = members.integer_or("header_bits", least..=1 << 16, least)?;
+    if header_bits % 8 != 0 {
+        let json = members.get("header_bits")?;
+        members.report_found(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
+        return None;
+    }
+    let codecs = metadata.iter().map(|codec| inside_of(kind_of, codec)).collect();
+    let header_bytes = usize::try_from(header_bits / 8).ok()?;
+    Some(Arc::new(Conditional { metadata, codecs, header_bytes }))
 }
 
 /// A codec inside, ready to run. Its faults are not said here: who reads the chain looks at each codec inside, too.
-fn inside_of(source: &CodecSource<'_>, codec: &CodecMetadata) -> Result<BytesCodec, String> {
+fn inside_of(kind_of: fn(&str) -> InnerKind, codec: &CodecMetadata) -> Result<BytesCodec, String> {
     let configuration = codec.configuration.as_ref();
-    match (source.inner)(&codec.name) {
+    match kind_of(&codec.name) {
         InnerKind::Bytes(Some(kind)) => {
-            let source = CodecSource { configuration, pointer: &codec.pointer, inner: source.inner };
+            let source = CodecSource { configuration, pointer: &codec.pointer, inner: kind_of };
             BytesCodec::checked(&codec.name, kind, &source)
         }
         InnerKind::Array => Err(not_bytes(&codec.name)),
@@ -158,8 +152,8 @@ impl Coder for Conditional {
         BytesSize::at_most(limit)
     }
 
-    fn inner(&self) -> Option<(&[CodecMetadata], u64)> {
-        Some((&self.metadata, self.header_bytes as u64))
+    fn inner(&self) -> &[CodecMetadata] {
+        &self.metadata
     }
 
     fn refusal(&self) -> Option<String> {
@@ -243,13 +237,13 @@ mod tests {
             let json = Json::parse_str(text).unwrap();
             let inner = crate::codec::registry::inner_kind;
             let source = CodecSource { configuration: json.as_object(), pointer: "/codecs/1", inner };
-            let (parsed, found) = parse(&source);
-            let header = parsed.and_then(|parsed| parsed.inner().map(|inner| inner.1));
-            (header, found.iter().map(|found| found.code).collect::<Vec<_>>())
+            let (parsed, found) = BytesCodec::parse("conditional", &CONDITIONAL, &source);
+            let size = parsed.map(|parsed| parsed.encoded_size(BytesSize::Fixed(0)).bound());
+            (size, found.iter().map(|found| found.code).collect::<Vec<_>>())
         };
         let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}]}}"#)), (Some(1), vec![]));
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":16}}"#)), (Some(2), vec![]));
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}]}}"#)), (Some(Some(24)), vec![]));
+        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":16}}"#)), (Some(Some(25)), vec![]));
         assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":12}}"#)).1, ["ZC114"]);
         assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":0}}"#)).1, ["ZC114"]);
         assert_eq!(parse(r#"{"codecs":[{"name":"bytes"}]}"#).1, ["ZC102"]);

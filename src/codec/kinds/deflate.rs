@@ -3,10 +3,13 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/>, RFC 1950, RFC 1952
 
+use std::sync::Arc;
+
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::error::{CodecError, reserve};
-use super::numcodecs::{self, Absent, Form, Member, Values};
+use super::members::Members;
+use super::numcodecs::{Absent, Form, Member};
 use super::{
     BytesKind, Coder, DecodedSize, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
@@ -17,18 +20,19 @@ const MEMBERS: &[Member] = &[Member::required("level", Form::Integer(0, 9))];
 /// Compression level of numcodecs: -1 is zlib's own default, 6.
 const ZLIB_LEVEL: &[Member] = &[Member::new("level", Form::Integer(-1, 9), Absent::Integer(1))];
 
-fn level(values: &Values<'_>) -> u32 {
-    u32::try_from(values.integer("level")).unwrap_or(6)
+fn level(members: &Members<'_>) -> u32 {
+    u32::try_from(members.integer_value::<i32>("level")).unwrap_or(6)
 }
 
 /// `gzip`.
 pub(crate) static GZIP: BytesKind = BytesKind::new(
-    |source| numcodecs::parse("gzip", source, MEMBERS, |values| Gzip { level: level(values) }),
+    MEMBERS,
+    |members, _| Some(Arc::new(Gzip { level: level(members) })),
     SizeRule::AtMost(bound),
 )
 // gzip ends in a CRC-32 of what it has compressed.
 .with_checksum(|_| true)
-.with_v2(V2Form { read: read_v2, write: |members| members })
+.with_v2(V2Form { read: read_v2, ..V2Form::with_defaults(ZLIB_LEVEL) })
 .with_shorthand(Shorthand {
     usage: "gzip[:LEVEL]",
     aliases: &[("gz", "gzip"), ("zlib", "gzip"), ("deflate", "gzip")],
@@ -36,14 +40,8 @@ pub(crate) static GZIP: BytesKind = BytesKind::new(
 });
 
 /// `numcodecs.gzip`.
-pub(crate) static NUMCODECS_GZIP: BytesKind = BytesKind {
-    parse: |source| {
-        numcodecs::parse("numcodecs.gzip", source, ZLIB_LEVEL, |values| Gzip { level: level(values) })
-    },
-    v2: V2Form::SAME,
-    shorthand: None,
-    ..GZIP
-};
+pub(crate) static NUMCODECS_GZIP: BytesKind =
+    BytesKind { members: ZLIB_LEVEL, v2: V2Form::SAME, shorthand: None, ..GZIP };
 
 /// A configured `gzip`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +51,6 @@ struct Gzip {
 }
 
 fn read_v2(mut members: Object, _: u64) -> InV3 {
-    numcodecs::fill(&mut members, ZLIB_LEVEL);
     // zlib's own default, which v3 has no word for.
     if members.get("level").and_then(Json::as_i128) == Some(-1) {
         members.insert("level", 6_u64);
@@ -177,18 +174,13 @@ fn skip_header(encoded: &[u8]) -> Result<Option<&[u8]>, CodecError> {
 
 /// `numcodecs.zlib`.
 pub(crate) static ZLIB: BytesKind = BytesKind::new(
-    |source| numcodecs::parse("numcodecs.zlib", source, ZLIB_LEVEL, |values| Zlib { level: level(values) }),
+    ZLIB_LEVEL,
+    |members, _| Some(Arc::new(Zlib { level: level(members) })),
     SizeRule::AtMost(bound),
 )
 // zlib ends in an Adler-32 of what it has compressed.
 .with_checksum(|_| true)
-.with_v2(V2Form {
-    read: |mut members, _| {
-        numcodecs::fill(&mut members, ZLIB_LEVEL);
-        (None, Some(members))
-    },
-    write: |members| members,
-});
+.with_v2(V2Form::with_defaults(ZLIB_LEVEL));
 
 /// A configured `numcodecs.zlib`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use super::array::{
 };
 use super::error::CodecError;
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member, check, names, numpy_data_type};
-use super::{ArrayRepresentation, Coder, Output, Parsed, Representation};
+use super::numcodecs::{Absent, Form, Member, numpy_data_type};
+use super::{ArrayRepresentation, Coder, Output, Representation};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
@@ -55,16 +55,15 @@ struct FilterConfiguration<F> {
 }
 
 impl<F: Filter> ArrayConfiguration for FilterConfiguration<F> {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        let configuration = codec.configuration.as_ref();
-        let known = names(F::MEMBERS);
-        let mut members = Members::of_codec(F::NAME, configuration, &codec.pointer, &known);
-        let is_valid = check(&mut members, F::MEMBERS);
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        F::MEMBERS
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
         let data_type = |name: &str| members.get(name).and_then(|json| numpy_data_type(json.as_str()?));
         let decoded = data_type("dtype").or_else(|| data_type("decode_dtype"));
         let encoded = data_type("astype").or_else(|| data_type("encode_dtype"));
-        let filter = F::read(&members).filter(|_| is_valid);
-        members.finish(filter.map(|filter| FilterConfiguration { filter, decoded, encoded }))
+        F::read(members).map(|filter| FilterConfiguration { filter, decoded, encoded })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

@@ -2,10 +2,12 @@
 //!
 //! Format: <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>
 
+use std::sync::Arc;
+
 use ::lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 
 use super::error::{CodecError, reserve};
-use super::numcodecs::{self, Absent, Form, Member};
+use super::numcodecs::{Absent, Form, Member};
 use super::{BytesKind, Coder, Output, SizeRule};
 
 const MEMBERS: &[Member] =
@@ -13,11 +15,8 @@ const MEMBERS: &[Member] =
 
 /// `numcodecs.lz4`.
 pub(crate) static LZ4: BytesKind = BytesKind::new(
-    |source| {
-        numcodecs::parse("numcodecs.lz4", source, MEMBERS, |values| Lz4 {
-            acceleration: i32::try_from(values.integer("acceleration")).unwrap_or(1),
-        })
-    },
+    MEMBERS,
+    |members, _| Some(Arc::new(Lz4 { acceleration: members.integer_value("acceleration") })),
     SizeRule::AtMost(bound),
 );
 
@@ -69,20 +68,11 @@ impl Coder for Lz4 {
         let size = usize::try_from(claimed).unwrap_or(usize::MAX);
         out.allowed.check(size)?;
         // The library counts in 32 bits with a sign, and memory is given for what the block can hold alone.
-        let Some(signed) =
-            i32::try_from(claimed).ok().filter(|_| size <= GREATEST && block.len() <= GREATEST)
-        else {
-            return Err(CodecError::corrupt(format!(
-                "a block of {} bytes cannot hold {claimed}",
-                block.len()
-            )));
+        let is_held = size.max(block.len()) <= GREATEST && size / GREATEST_RATIO <= block.len();
+        let Some(signed) = i32::try_from(claimed).ok().filter(|_| is_held) else {
+            let reason = format!("a block of {} bytes cannot hold {claimed}", block.len());
+            return Err(CodecError::corrupt(reason));
         };
-        if size / GREATEST_RATIO > block.len() {
-            return Err(CodecError::corrupt(format!(
-                "a block of {} bytes cannot hold {claimed}",
-                block.len()
-            )));
-        }
         reserve(out.bytes, size)?;
         out.bytes.resize(size, 0);
         let written = decompress_to_buffer(block, Some(signed), out.bytes)

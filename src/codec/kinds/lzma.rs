@@ -15,16 +15,20 @@ use ::liblzma::stream::{Action, Check, Error, Filters, LzmaOptions, MatchFinder,
 use super::bz2::decode_stream;
 use super::error::{CodecError, reserve};
 use super::members::{Members, wrong};
+use super::numcodecs::{Absent, Form, Member};
 use super::{BytesKind, Coder, Output, Parsed, SizeRule};
 use crate::diagnostic::code;
 use crate::metadata::json::{Json, Object};
 
 /// `numcodecs.lzma`. A stream of what does not compress is longer by what the settings make of it.
 pub(crate) static LZMA: BytesKind = BytesKind::new(
-    |source| {
-        let (lzma, found) = parse(source.configuration, source.pointer);
-        (lzma.map(|lzma| Arc::new(lzma) as _), found)
-    },
+    &[
+        Member::new("format", Form::Integer(AUTO as i64, RAW as i64), Absent::Integer(XZ as i64)),
+        Member::new("check", Form::Any, Absent::Nothing),
+        Member::new("preset", Form::Any, Absent::Nothing),
+        Member::new("filters", Form::Any, Absent::Nothing),
+    ],
+    |members, _| read(members).map(|lzma| Arc::new(lzma) as _),
     SizeRule::Unbounded,
 )
 .with_checksum(stores_checksum);
@@ -65,51 +69,31 @@ const LEAST_DICTIONARY: u64 = 4096;
 /// The most that a decoder may ask for: twice the dictionary of the highest preset.
 const MEMORY_LIMIT: u64 = 128 << 20;
 
-/// What a compressor is told beside its preset: the member, its range, and how the library is told.
-struct Setting {
-    name: &'static str,
-    range: (u32, u32),
-    apply: fn(&mut LzmaOptions, u32) -> &mut LzmaOptions,
-}
+/// A member of a filter, and its range.
+type MemberRange = (&'static str, u32, u32);
 
-const fn setting(
-    name: &'static str,
-    least: u32,
-    greatest: u32,
-    apply: fn(&mut LzmaOptions, u32) -> &mut LzmaOptions,
-) -> Setting {
-    Setting { name, range: (least, greatest), apply }
-}
-
-/// The dictionary first.
-const SETTINGS: [Setting; 8] = [
-    setting("dict_size", 4096, 1536 << 20, |own, _| own),
-    setting("lc", 0, 4, |own, bits| own.literal_context_bits(bits)),
-    setting("lp", 0, 4, |own, bits| own.literal_position_bits(bits)),
-    setting("pb", 0, 4, |own, bits| own.position_bits(bits)),
-    setting("mode", 1, 2, |own, mode| own.mode(if mode == 1 { Mode::Fast } else { Mode::Normal })),
-    setting("nice_len", 2, 273, |own, length| own.nice_len(length)),
-    setting("mf", 3, 20, |own, finder| {
-        own.match_finder(match finder {
-            3 => MatchFinder::HashChain3,
-            4 => MatchFinder::HashChain4,
-            18 => MatchFinder::BinaryTree2,
-            19 => MatchFinder::BinaryTree3,
-            _ => MatchFinder::BinaryTree4,
-        })
-    }),
-    setting("depth", 0, u32::MAX, |own, depth| own.depth(depth)),
+const OF_COMPRESSOR: [MemberRange; 9] = [
+    ("preset", 0, u32::MAX),
+    ("dict_size", 4096, 1536 << 20),
+    ("lc", 0, 4),
+    ("lp", 0, 4),
+    ("pb", 0, 4),
+    ("mode", 1, 2),
+    ("nice_len", 2, 273),
+    ("mf", 3, 20),
+    ("depth", 0, u32::MAX),
 ];
+const OF_DELTA: [MemberRange; 1] = [("dist", 1, 256)];
+const OF_BRANCH: [MemberRange; 1] = [("start_offset", 0, u32::MAX)];
 
 /// An entry of `filters`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum LzmaFilter {
-    /// The compressor: LZMA2, or LZMA1; from 0 to 9, with [`EXTREME`] or not; where that is overridden.
-    Lzma { is_second: bool, preset: u32, settings: [Option<u32>; SETTINGS.len()] },
-    /// Differences of bytes, from 1 to 256 apart.
-    Delta { distance: u32 },
-    /// One that makes machine code compress better, by Python's number, from 4 to 9, and where the code begins.
-    Branch { id: i64, start_offset: u32 },
+struct LzmaFilter {
+    /// Python's number: a compressor (LZMA2 or LZMA1), differences of bytes, or, from 4 to 9, one that makes machine code
+    /// compress better.
+    id: i64,
+    /// The values of its members, in the order of their table.
+    values: Vec<Option<u32>>,
 }
 
 /// A configured `numcodecs.lzma`.
@@ -123,37 +107,47 @@ struct Lzma {
     filters: Vec<LzmaFilter>,
 }
 
-/// Parses the configuration of the codec at `pointer`.
-fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<Lzma> {
-    let known = &["format", "check", "preset", "filters"];
-    let mut members = Members::of_codec("numcodecs.lzma", configuration, pointer, known);
-    let format = integer(&mut members, "format", (AUTO, RAW)).ok();
-    // -1 is as good as nothing.
-    let check = match present(&members, "check").filter(|json| json.as_i128() != Some(-1)) {
-        Some(json) => read_check(&mut members, json).map(Some),
-        None => Some(None),
-    };
-    let preset = read_preset(&mut members).ok();
-    let filters = match present(&members, "filters") {
-        Some(json) => read_filters(&mut members, json, pointer),
+/// Reads the configuration.
+fn read(members: &mut Members<'_>) -> Option<Lzma> {
+    let check = read_number(
+        members,
+        "check",
+        |check| [-1, 0, 1, 4, 10].contains(&check),
+        "-1 (the format's own), 0 (none), 1 (CRC32), 4 (CRC64) or 10 (SHA-256)",
+    );
+    let preset = read_preset(members);
+    let filters = match members.given("filters") {
+        Some(json) => read_filters(members, json),
         None => Some(Vec::new()),
     };
-    let lzma = (|| Some(Lzma { format: format?.unwrap_or(XZ), check: check?, filters: filters? }))();
-    let lzma = lzma.zip(preset).and_then(|(lzma, preset)| whole(lzma, preset, &mut members));
-    members.finish(lzma)
+    // -1 is as good as nothing.
+    let check = check?.and_then(|check| u32::try_from(check).ok());
+    let (filters, preset, format) = (filters?, preset?, members.integer_value("format"));
+    if format > RAW { None } else { whole(Lzma { format, check, filters }, preset, members) }
 }
 
-/// A member that is there and not null.
-fn present<'a>(members: &Members<'a>, name: &str) -> Option<&'a Json> {
-    members.get(name).filter(|json| !json.is_null())
-}
-
-/// An integer that may be absent; an error after a fault.
-fn integer(members: &mut Members<'_>, name: &str, (least, greatest): (u32, u32)) -> Result<Option<u32>, ()> {
-    match present(members, name) {
-        Some(json) => members.integer(name, json, least..=greatest).map(Some).ok_or(()),
-        None => Ok(None),
+/// A number that may be absent; `None` after a fault.
+fn read_number(
+    members: &mut Members<'_>,
+    name: &str,
+    is_taken: impl Fn(i64) -> bool,
+    expected: &str,
+) -> Option<Option<i64>> {
+    let Some(json) = members.given(name) else { return Some(None) };
+    let number =
+        json.as_i128().and_then(|number| i64::try_from(number).ok()).filter(|number| is_taken(*number));
+    if number.is_none() {
+        members.report_found(wrong(json.as_number().is_some()), name, expected, json);
     }
+    number.map(Some)
+}
+
+/// The preset, which may be absent; `None` after a fault.
+fn read_preset(members: &mut Members<'_>) -> Option<Option<u32>> {
+    let is_taken = |preset: i64| (0..=9).contains(&(preset & !i64::from(EXTREME)));
+    let expected = "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added";
+    let preset = read_number(members, "preset", is_taken, expected)?;
+    Some(preset.and_then(|preset| u32::try_from(preset).ok()))
 }
 
 /// What Python's module refuses of the members together; a preset becomes the filter that it stands for.
@@ -171,56 +165,28 @@ fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>
         if *format == RAW {
             return fault(members, "filters", "the format 3 (raw) needs them");
         }
-        filters.push(LzmaFilter::Lzma {
-            is_second: *format != ALONE,
-            preset: preset.unwrap_or(USUAL),
-            settings: [None; SETTINGS.len()],
-        });
+        let mut values = vec![None; OF_COMPRESSOR.len()];
+        values[0] = preset;
+        filters.push(LzmaFilter { id: if *format == ALONE { LZMA1 } else { LZMA2 }, values });
     } else if preset.is_some() {
         return fault(members, "preset", "there are `filters` as well, which tell the same");
     }
-    let is_last = |filter: &LzmaFilter| matches!(filter, LzmaFilter::Lzma { .. });
-    let second = |filter: &LzmaFilter| matches!(filter, LzmaFilter::Lzma { is_second: true, .. });
-    let compressors = filters.iter().filter(|filter| is_last(filter)).count();
-    if compressors != 1 || !filters.last().is_some_and(is_last) {
+    let compressors = filters.iter().filter(|filter| filter.is_compressor()).count();
+    let has_second = filters.iter().any(|filter| filter.id == LZMA2);
+    if compressors != 1 || !filters.last().is_some_and(LzmaFilter::is_compressor) {
         return fault(members, "filters", "exactly one compressor (LZMA1 or LZMA2) must stand at the end");
     }
     match *format {
-        ALONE if filters.len() > 1 || filters.iter().any(second) => {
+        ALONE if filters.len() > 1 || has_second => {
             fault(members, "filters", "the format 2 (alone) takes LZMA1 and nothing else")
         }
-        XZ if !filters.iter().any(second) => {
-            fault(members, "filters", "the format 1 (xz) takes LZMA2, not LZMA1")
-        }
+        XZ if !has_second => fault(members, "filters", "the format 1 (xz) takes LZMA2, not LZMA1"),
         _ => Some(configuration),
     }
 }
 
 /// `None` after a fault.
-fn read_check(members: &mut Members<'_>, json: &Json) -> Option<u32> {
-    let check = json.as_u64().and_then(|check| u32::try_from(check).ok());
-    let check = check.filter(|check| [0, 1, 4, 10].contains(check));
-    if check.is_none() {
-        let expected = "-1 (the format's own), 0 (none), 1 (CRC32), 4 (CRC64) or 10 (SHA-256)";
-        members.report_found(wrong(json.as_number().is_some()), "check", expected, json);
-    }
-    check
-}
-
-/// The preset, where there is one; an error after a fault.
-fn read_preset(members: &mut Members<'_>) -> Result<Option<u32>, ()> {
-    let Some(json) = present(members, "preset") else { return Ok(None) };
-    let preset = json.as_u64().and_then(|number| u32::try_from(number).ok());
-    let preset = preset.filter(|preset| preset & !EXTREME <= 9);
-    if preset.is_none() {
-        let expected = "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added";
-        members.report_found(wrong(json.as_number().is_some()), "preset", expected, json);
-    }
-    preset.map(Some).ok_or(())
-}
-
-/// `None` after a fault; `pointer` is that of the codec.
-fn read_filters(members: &mut Members<'_>, json: &Json, pointer: &str) -> Option<Vec<LzmaFilter>> {
+fn read_filters(members: &mut Members<'_>, json: &Json) -> Option<Vec<LzmaFilter>> {
     let Some(entries) = json.as_array().filter(|entries| (1..=MAX_FILTERS).contains(&entries.len())) else {
         let expected = format!("a list of 1 to {MAX_FILTERS} filters");
         members.report_found(wrong(json.as_array().is_some()), "filters", &expected, json);
@@ -228,7 +194,7 @@ fn read_filters(members: &mut Members<'_>, json: &Json, pointer: &str) -> Option
     };
     let mut filters = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
-        let pointer = format!("{pointer}/configuration/filters/{index}");
+        let pointer = format!("{}/{index}", members.pointer_to("filters"));
         let Some(entry) = entry.as_object() else {
             members.report_found(code::CONFIGURATION_TYPE, "filters", "filters as objects", entry);
             return None;
@@ -242,78 +208,83 @@ fn read_filters(members: &mut Members<'_>, json: &Json, pointer: &str) -> Option
 
 /// One filter, with the members that its `id` allows.
 fn read_filter(entry: &Object, pointer: String) -> Parsed<LzmaFilter> {
-    let id = entry.get("id").and_then(Json::as_i128).and_then(|id| i64::try_from(id).ok());
-    let mut known = vec!["id"];
-    match id {
-        Some(DELTA) => known.push("dist"),
-        Some(4..=9) => known.push("start_offset"),
-        _ => {
-            known.push("preset");
-            known.extend(SETTINGS.iter().map(|setting| setting.name));
-        }
-    }
-    let mut members = Members::of_object("numcodecs.lzma", Some(entry), pointer, &known);
-    let Some(json) = members.require("id") else { return members.finish(None) };
-    let filter = match id {
-        Some(DELTA) => integer(&mut members, "dist", (1, 256))
-            .ok()
-            .map(|distance| LzmaFilter::Delta { distance: distance.unwrap_or(1) }),
-        Some(id @ 4..=9) => integer(&mut members, "start_offset", (0, u32::MAX))
-            .ok()
-            .map(|start| LzmaFilter::Branch { id, start_offset: start.unwrap_or(0) }),
-        Some(LZMA1 | LZMA2) => read_settings(&mut members).map(|(preset, settings)| LzmaFilter::Lzma {
-            is_second: id == Some(LZMA2),
-            preset,
-            settings,
-        }),
-        _ => {
-            let expected = "the id of a filter: 4611686018427387905 (LZMA1), 33 (LZMA2), 3 (delta) or 4 to 9";
-            members.report_found(wrong(json.as_number().is_some()), "id", expected, json);
-            None
-        }
+    let table: &[MemberRange] = match entry.get("id").and_then(Json::as_i128) {
+        Some(3) => &OF_DELTA,
+        Some(4..=9) => &OF_BRANCH,
+        _ => &OF_COMPRESSOR,
     };
+    let known: Vec<_> = std::iter::once("id").chain(table.iter().map(|member| member.0)).collect();
+    let mut members = Members::of_object("numcodecs.lzma", Some(entry), pointer, &known);
+    if members.require("id").is_none() {
+        return members.finish(None);
+    }
+    let is_taken = |id| matches!(id, LZMA1 | LZMA2 | DELTA..=9);
+    let expected = "the id of a filter: 4611686018427387905 (LZMA1), 33 (LZMA2), 3 (delta) or 4 to 9";
+    let id = read_number(&mut members, "id", is_taken, expected).flatten();
+    let filter = id.and_then(|id| {
+        let value = |(name, least, greatest): &MemberRange| match *name {
+            "preset" => read_preset(&mut members),
+            name => match members.given(name) {
+                Some(json) => members.integer(name, json, *least..=*greatest).map(Some),
+                None => Some(None),
+            },
+        };
+        let values = table.iter().map(value).collect::<Option<Vec<_>>>()?;
+        are_taken_together(&mut members, &values).then_some(LzmaFilter { id, values })
+    });
     members.finish(filter)
 }
 
-/// The preset of a compressor, and where that is overridden.
-fn read_settings(members: &mut Members<'_>) -> Option<(u32, [Option<u32>; SETTINGS.len()])> {
-    let preset = read_preset(members).ok()?.unwrap_or(USUAL);
-    let mut settings = [None; SETTINGS.len()];
-    for (value, setting) in settings.iter_mut().zip(&SETTINGS) {
-        *value = integer(members, setting.name, setting.range).ok()?;
-    }
-    let [_, lc, lp, _, _, _, mf, _] = settings;
-    if mf.is_some_and(|mf| ![3, 4, 18, 19, 20].contains(&mf)) {
+/// Whether a compressor takes its values; reports where it does not.
+fn are_taken_together(members: &mut Members<'_>, values: &[Option<u32>]) -> bool {
+    let [_, _, lc, lp, _, _, _, mf, _] = values else { return true };
+    if let (Some(5..=17), Some(json)) = (mf, members.get("mf")) {
         let expected = "3, 4 (hash chains), 18, 19 or 20 (binary trees)";
-        members.report_found(code::CONFIGURATION_VALUE, "mf", expected, members.get("mf")?);
-        return None;
+        members.report_found(code::CONFIGURATION_VALUE, "mf", expected, json);
+        return false;
     }
-    if lc.unwrap_or(3) + lp.unwrap_or(0) > 4 {
+    let is_within = lc.unwrap_or(3) + lp.unwrap_or(0) <= 4;
+    if !is_within {
         let message = "`lc` and `lp` of `numcodecs.lzma` make more than 4 together";
         members.report(code::CONFIGURATION_VALUE, "lc", message);
-        return None;
     }
-    Some((preset, settings))
-}
-
-/// Bytes of the dictionary: what is asked for, but no more than the data.
-fn dictionary(preset: u32, asked: Option<u32>, data: u64) -> u32 {
-    let level = usize::try_from(preset & !EXTREME).unwrap_or(usize::MAX);
-    let wanted = asked.or_else(|| DICTIONARIES.get(level).copied()).unwrap_or(1 << 23);
-    u32::try_from(data.max(LEAST_DICTIONARY)).map_or(wanted, |data| data.min(wanted))
+    is_within
 }
 
 impl LzmaFilter {
-    /// What the library is told, with a dictionary no longer than `size`; an error for what is no compressor.
+    fn is_compressor(&self) -> bool {
+        matches!(self.id, LZMA1 | LZMA2)
+    }
+
+    /// Bytes of the dictionary of a compressor: what is asked for, but no more than the data.
+    fn dictionary(&self, data: u64) -> u32 {
+        let level = usize::try_from(self.values[0].unwrap_or(USUAL) & !EXTREME).unwrap_or(usize::MAX);
+        let wanted = self.values[1].or_else(|| DICTIONARIES.get(level).copied()).unwrap_or(1 << 23);
+        u32::try_from(data.max(LEAST_DICTIONARY)).map_or(wanted, |data| data.min(wanted))
+    }
+
+    /// What the library is told of a compressor, with a dictionary no longer than `size`.
     fn options(&self, size: u64) -> Result<LzmaOptions, Error> {
-        let LzmaFilter::Lzma { preset, settings, .. } = self else { return Err(Error::Options) };
-        let mut own = LzmaOptions::new_preset(*preset)?;
-        own.dict_size(dictionary(*preset, settings[0], size));
-        for (value, setting) in settings.iter().zip(&SETTINGS) {
-            if let Some(value) = value {
-                (setting.apply)(&mut own, *value);
-            }
-        }
+        let [preset, _, lc, lp, pb, mode, nice_len, mf, depth] = self.values[..] else {
+            return Err(Error::Options);
+        };
+        let mut own = LzmaOptions::new_preset(preset.unwrap_or(USUAL))?;
+        own.dict_size(self.dictionary(size));
+        lc.map(|bits| own.literal_context_bits(bits));
+        lp.map(|bits| own.literal_position_bits(bits));
+        pb.map(|bits| own.position_bits(bits));
+        mode.map(|mode| own.mode(if mode == 1 { Mode::Fast } else { Mode::Normal }));
+        nice_len.map(|length| own.nice_len(length));
+        depth.map(|depth| own.depth(depth));
+        mf.map(|finder| {
+            own.match_finder(match finder {
+                3 => MatchFinder::HashChain3,
+                4 => MatchFinder::HashChain4,
+                18 => MatchFinder::BinaryTree2,
+                19 => MatchFinder::BinaryTree3,
+                _ => MatchFinder::BinaryTree4,
+            })
+        });
         Ok(own)
     }
 }
@@ -323,24 +294,21 @@ impl Lzma {
     fn chain(&self, size: u64) -> Result<Filters, Error> {
         let mut chain = Filters::new();
         for filter in &self.filters {
-            match filter {
-                LzmaFilter::Lzma { is_second: true, .. } => chain.lzma2(&filter.options(size)?),
-                LzmaFilter::Lzma { is_second: false, .. } => chain.lzma1(&filter.options(size)?),
-                LzmaFilter::Delta { distance } => {
-                    let property = u8::try_from(distance - 1).map_err(|_| Error::Options)?;
-                    chain.delta_properties(&[property])?
+            let value = filter.values[0];
+            let start_offset = &value.unwrap_or(0).to_le_bytes();
+            match filter.id {
+                LZMA1 => chain.lzma1(&filter.options(size)?),
+                LZMA2 => chain.lzma2(&filter.options(size)?),
+                DELTA => {
+                    let distance = value.unwrap_or(1);
+                    chain.delta_properties(&[u8::try_from(distance - 1).map_err(|_| Error::Options)?])?
                 }
-                LzmaFilter::Branch { id, start_offset } => {
-                    let properties = &start_offset.to_le_bytes();
-                    match id {
-                        4 => chain.x86_properties(properties)?,
-                        5 => chain.powerpc_properties(properties)?,
-                        6 => chain.ia64_properties(properties)?,
-                        7 => chain.arm_properties(properties)?,
-                        8 => chain.arm_thumb_properties(properties)?,
-                        _ => chain.sparc_properties(properties)?,
-                    }
-                }
+                4 => chain.x86_properties(start_offset)?,
+                5 => chain.powerpc_properties(start_offset)?,
+                6 => chain.ia64_properties(start_offset)?,
+                7 => chain.arm_properties(start_offset)?,
+                8 => chain.arm_thumb_properties(start_offset)?,
+                _ => chain.sparc_properties(start_offset)?,
             };
         }
         Ok(chain)
@@ -411,10 +379,8 @@ impl Coder for Lzma {
     fn context_bytes(&self, decoded: u64) -> u64 {
         const RATIO: u64 = 12;
         const STATE: u64 = 512 << 10;
-        let sizes = self.filters.iter().map(|filter| match filter {
-            LzmaFilter::Lzma { preset, settings, .. } => u64::from(dictionary(*preset, settings[0], decoded)),
-            _ => 0,
-        });
+        let compressors = self.filters.iter().filter(|filter| filter.is_compressor());
+        let sizes = compressors.map(|filter| u64::from(filter.dictionary(decoded)));
         sizes.sum::<u64>().saturating_mul(RATIO).saturating_add(STATE)
     }
 }
@@ -450,8 +416,10 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> (Option<Lzma>, Vec<&'static str>) {
-        let (configuration, found) = parse(Json::parse_str(text).unwrap().as_object(), "");
-        (configuration, found.iter().map(|found| found.code).collect())
+        let json = Json::parse_str(text).unwrap();
+        let (mut members, is_valid) = Members::of_table("numcodecs.lzma", json.as_object(), "", LZMA.members);
+        let lzma = read(&mut members).filter(|_| is_valid);
+        (lzma, members.diagnostics.iter().map(|found| found.code).collect())
     }
 
     #[test]
@@ -470,8 +438,10 @@ mod tests {
             assert!(configuration.is_some() && codes.is_empty(), "{text} {codes:?}");
         }
         let raw = parsed(r#"{"format":3,"filters":[{"id":3,"dist":4},{"id":33,"preset":1}]}"#).0.unwrap();
-        let lzma2 = LzmaFilter::Lzma { is_second: true, preset: 1, settings: [None; SETTINGS.len()] };
-        assert_eq!((raw.format, raw.filters), (RAW, vec![LzmaFilter::Delta { distance: 4 }, lzma2]));
+        let delta = LzmaFilter { id: DELTA, values: vec![Some(4)] };
+        let mut lzma2 = LzmaFilter { id: LZMA2, values: vec![None; OF_COMPRESSOR.len()] };
+        lzma2.values[0] = Some(1);
+        assert_eq!((raw.format, raw.filters), (RAW, vec![delta, lzma2]));
     }
 
     #[test]

@@ -3,16 +3,18 @@
 use std::ops::RangeInclusive;
 
 use super::Parsed;
+use super::numcodecs::{Absent, Member};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::extension::MAX_FAULTS;
 use crate::metadata::json::{Json, Number, Object, member_pointer};
 
 /// The members of a configuration, or of an object inside of one.
 pub(crate) struct Members<'a> {
-    codec: &'static str,
+    codec: &'a str,
     object: Option<&'a Object>,
     pointer: String,
     known: Vec<&'static str>,
+    table: &'static [Member],
     is_absence_reported: bool,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
@@ -20,7 +22,7 @@ pub(crate) struct Members<'a> {
 impl<'a> Members<'a> {
     /// The configuration of the codec at `pointer`; members that are not `known` are faults.
     pub(crate) fn of_codec(
-        codec: &'static str,
+        codec: &'a str,
         configuration: Option<&'a Object>,
         pointer: &str,
         known: &[&'static str],
@@ -28,27 +30,46 @@ impl<'a> Members<'a> {
         Self::of_object(codec, configuration, format!("{pointer}/configuration"), known)
     }
 
+    /// The same, and whether the members are as `table` has them; faults are reported.
+    pub(crate) fn of_table(
+        codec: &'a str,
+        configuration: Option<&'a Object>,
+        pointer: &str,
+        table: &'static [Member],
+    ) -> (Self, bool) {
+        let known: Vec<_> = table.iter().map(|member| member.name).collect();
+        let mut members = Self::of_codec(codec, configuration, pointer, &known);
+        members.table = table;
+        let mut is_valid = true;
+        for member in table {
+            let is_required = matches!(member.absent, Absent::Refused);
+            let json = if is_required { members.require(member.name) } else { members.given(member.name) };
+            is_valid &= json.map_or(!is_required, |json| member.form.check(&mut members, member.name, json));
+        }
+        (members, is_valid)
+    }
+
     /// An object inside of a configuration, itself at `pointer`.
     pub(crate) fn of_object(
-        codec: &'static str,
+        codec: &'a str,
         object: Option<&'a Object>,
         pointer: String,
         known: &[&'static str],
     ) -> Self {
-        let diagnostics = Vec::new();
-        let own = known.to_vec();
-        let mut members =
-            Members { codec, object, pointer, known: own, is_absence_reported: false, diagnostics };
+        let mut members = Members {
+            codec,
+            object,
+            pointer,
+            known: known.to_vec(),
+            table: &[],
+            is_absence_reported: false,
+            diagnostics: Vec::new(),
+        };
         let unknown = object.into_iter().flat_map(Object::names).filter(|name| !known.contains(name));
         for name in unknown.take(MAX_FAULTS) {
             members.report_unknown(name);
         }
         members
-    }
-
-    /// The name of the codec.
-    pub(crate) fn codec(&self) -> &'static str {
-        self.codec
     }
 
     /// What was made, with everything that was found.
@@ -64,6 +85,50 @@ impl<'a> Members<'a> {
     /// A member that may be absent.
     pub(crate) fn get(&self, name: &str) -> Option<&'a Json> {
         self.object.and_then(|object| object.get(name))
+    }
+
+    /// A member that is given; numcodecs takes null for nothing.
+    pub(crate) fn given(&self, name: &str) -> Option<&'a Json> {
+        self.get(name).filter(|json| !json.is_null() || !self.codec.starts_with("numcodecs."))
+    }
+
+    /// An integer of a range, `default` where none is given; `None` after a fault.
+    pub(crate) fn integer_or<T>(&mut self, name: &str, range: RangeInclusive<T>, default: T) -> Option<T>
+    where
+        T: TryFrom<i128> + PartialOrd + std::fmt::Display,
+    {
+        self.given(name).map_or(Some(default), |json| self.integer(name, json, range))
+    }
+
+    fn absent(&self, name: &str) -> Absent {
+        self.table.iter().find(|member| member.name == name).map_or(Absent::Nothing, |member| member.absent)
+    }
+
+    /// The integer that the table allows, or gives; 0 where it gives none, or the type does not hold it.
+    pub(crate) fn integer_value<T: TryFrom<i128> + Default>(&self, name: &str) -> T {
+        let default = || if let Absent::Integer(value) = self.absent(name) { value.into() } else { 0 };
+        let value = self.given(name).and_then(Json::as_i128).unwrap_or_else(default);
+        T::try_from(value).unwrap_or_default()
+    }
+
+    /// The boolean that the table allows, or gives.
+    pub(crate) fn boolean_value(&self, name: &str) -> bool {
+        let default = matches!(self.absent(name), Absent::Boolean(true));
+        self.given(name).and_then(Json::as_bool).unwrap_or(default)
+    }
+
+    /// The string that the table allows, or gives.
+    pub(crate) fn text_value(&self, name: &str) -> &str {
+        let default = if let Absent::Text(text) = self.absent(name) { text } else { "" };
+        self.given(name).and_then(Json::as_str).unwrap_or(default)
+    }
+
+    /// One of some strings, the first where none is given; `None` after a fault.
+    pub(crate) fn choice_or_first<T: Clone>(&mut self, name: &str, choices: &[(&str, T)]) -> Option<T> {
+        match self.given(name) {
+            Some(json) => self.choice(name, json, choices),
+            None => choices.first().map(|choice| choice.1.clone()),
+        }
     }
 
     /// A member that must be there.

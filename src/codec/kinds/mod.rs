@@ -58,18 +58,23 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
+use members::Members;
+use numcodecs::Member;
 
 /// What could be made of a configuration, and what is wrong with it.
 pub type Parsed<T> = (Option<T>, Vec<Diagnostic>);
 
-/// A configured codec, as its kind parses it.
-pub type ParsedTransform = Parsed<Arc<dyn Coder>>;
+/// Makes a codec of its configuration, whose members are as their table has them, or have been reported; what is wrong
+/// beyond that is reported too. The function finds the kind of a codec inside of it: the registry stands above the codecs.
+pub(crate) type Make = fn(&mut Members<'_>, fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>>;
 
 /// Everything that the program knows of a bytes->bytes codec.
 #[derive(Debug, Clone, Copy)]
 pub struct BytesKind {
-    /// Reads a configuration, and collects every fault of it.
-    pub parse: fn(&CodecSource<'_>) -> ParsedTransform,
+    /// The members of the configuration.
+    pub(crate) members: &'static [Member],
+    /// Makes it.
+    pub(crate) make: Make,
     /// The greatest size of encoded bytes.
     pub size: SizeRule,
     /// Whether chunks hold a checksum, by the configuration alone, be it right or not.
@@ -82,8 +87,8 @@ pub struct BytesKind {
 
 impl BytesKind {
     /// A codec without a checksum or a shorthand, whose configuration is the same in v2.
-    pub(crate) const fn new(parse: fn(&CodecSource<'_>) -> ParsedTransform, size: SizeRule) -> Self {
-        BytesKind { parse, size, stores_checksum: |_| false, v2: V2Form::SAME, shorthand: None }
+    pub(crate) const fn new(members: &'static [Member], make: Make, size: SizeRule) -> Self {
+        BytesKind { members, make, size, stores_checksum: |_| false, v2: V2Form::SAME, shorthand: None }
     }
 
     /// The kind with a rule for its checksum.
@@ -188,9 +193,9 @@ pub trait Coder: Debug + Send + Sync {
         None
     }
 
-    /// The codecs inside of this one, in encode order, with the bytes that it puts in front of what they make.
-    fn inner(&self) -> Option<(&[CodecMetadata], u64)> {
-        None
+    /// The codecs inside of this one, in encode order.
+    fn inner(&self) -> &[CodecMetadata] {
+        &[]
     }
 }
 
@@ -203,8 +208,10 @@ pub type ShorthandRead = Result<Option<Object>, Option<String>>;
 /// How v2, that is numcodecs, writes a configuration. The `id` stands in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct V2Form {
+    /// The members, with what numcodecs takes for those that are absent, where v3 needs them.
+    pub(crate) members: &'static [Member],
     /// From the members without `id`, and the bytes of an element that reaches the codec.
-    pub read: fn(Object, u64) -> InV3,
+    pub(crate) read: fn(Object, u64) -> InV3,
     /// To the members beside `id`.
     pub write: fn(Object) -> Object,
 }
@@ -212,7 +219,18 @@ pub struct V2Form {
 impl V2Form {
     /// Members as they stand in v3.
     pub(crate) const SAME: V2Form =
-        V2Form { read: |members, _| (None, Some(members)), write: |members| members };
+        V2Form { members: &[], read: |members, _| (None, Some(members)), write: |members| members };
+
+    /// Members as they stand in v3, where none may be absent.
+    pub(crate) const fn with_defaults(members: &'static [Member]) -> V2Form {
+        V2Form { members, ..V2Form::SAME }
+    }
+
+    /// The members without `id` as v3 has them; an element that reaches the codec has `item_size` bytes.
+    pub fn in_v3(&self, mut members: Object, item_size: u64) -> InV3 {
+        numcodecs::fill(&mut members, self.members);
+        (self.read)(members, item_size)
+    }
 }
 
 /// How the command line names a codec in short: a word and what follows it after colons, `zstd:5:checksum`.
@@ -262,11 +280,11 @@ impl PartialEq for BytesCodec {
 impl BytesCodec {
     /// Parses the configuration of a codec of this kind.
     pub(crate) fn parse(name: &str, kind: &'static BytesKind, source: &CodecSource<'_>) -> Parsed<Self> {
-        let (transform, found) = (kind.parse)(source);
-        let configuration = source.configuration.cloned();
-        let codec =
-            transform.map(|transform| BytesCodec { name: name.to_owned(), configuration, kind, transform });
-        (codec, found)
+        let CodecSource { configuration, pointer, inner } = *source;
+        let (mut members, is_valid) = Members::of_table(name, configuration, pointer, kind.members);
+        let transform = (kind.make)(&mut members, inner).filter(|_| is_valid);
+        let (name, configuration) = (name.to_owned(), configuration.cloned());
+        members.finish(transform.map(|transform| BytesCodec { name, configuration, kind, transform }))
     }
 
     /// A codec whose configuration has no errors, ready to run.
@@ -335,8 +353,8 @@ impl BytesCodec {
         self.transform.holds_checksum(encoded).unwrap_or_else(by_configuration)
     }
 
-    /// The codecs inside of this one, in encode order, with the bytes that it puts in front of what they make.
-    pub fn inner(&self) -> Option<(&[CodecMetadata], u64)> {
+    /// The codecs inside of this one, in encode order.
+    pub fn inner(&self) -> &[CodecMetadata] {
         self.transform.inner()
     }
 

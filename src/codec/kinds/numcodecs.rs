@@ -3,10 +3,7 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/>
 
-use std::sync::Arc;
-
 use super::members::{Members, wrong};
-use super::{CodecSource, Coder, ParsedTransform};
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
 use crate::metadata::json::{Json, Object};
@@ -66,79 +63,6 @@ impl Member {
     }
 }
 
-/// Checks a configuration; false after a fault, which `members` has collected. Only numcodecs takes null for nothing.
-pub(crate) fn check(members: &mut Members<'_>, table: &[Member]) -> bool {
-    let (mut is_valid, takes_null) = (true, members.codec().starts_with("numcodecs."));
-    for member in table {
-        let is_required = matches!(member.absent, Absent::Refused);
-        let json = if is_required { members.require(member.name) } else { members.get(member.name) };
-        match json {
-            Some(json) if json.is_null() && !is_required && takes_null => {}
-            Some(json) => is_valid &= member.form.check(members, member.name, json),
-            None => is_valid &= !is_required,
-        }
-    }
-    is_valid
-}
-
-/// The names of the members.
-pub(crate) fn names(table: &[Member]) -> Vec<&'static str> {
-    table.iter().map(|member| member.name).collect()
-}
-
-/// Parses the configuration of a bytes->bytes codec, and makes it of the values.
-pub(super) fn parse<T: Coder + 'static>(
-    codec: &'static str,
-    source: &CodecSource<'_>,
-    table: &'static [Member],
-    make: impl FnOnce(&Values<'_>) -> T,
-) -> ParsedTransform {
-    let CodecSource { configuration, pointer, .. } = *source;
-    let mut members = Members::of_codec(codec, configuration, pointer, &names(table));
-    let is_valid = check(&mut members, table);
-    let values = Values { configuration, table };
-    members.finish(is_valid.then(|| Arc::new(make(&values)) as Arc<dyn Coder>))
-}
-
-/// The values of a configuration that has been checked, with numcodecs' defaults.
-pub(super) struct Values<'a> {
-    configuration: Option<&'a Object>,
-    table: &'static [Member],
-}
-
-impl Values<'_> {
-    fn given(&self, name: &str) -> Option<&Json> {
-        self.configuration.and_then(|members| members.get(name))
-    }
-
-    fn absent(&self, name: &str) -> Absent {
-        self.table.iter().find(|member| member.name == name).map_or(Absent::Nothing, |member| member.absent)
-    }
-
-    /// An integer; 0 for one that is in no table.
-    pub(super) fn integer(&self, name: &str) -> i64 {
-        let given = self.given(name).and_then(Json::as_i128).and_then(|value| i64::try_from(value).ok());
-        given.unwrap_or(match self.absent(name) {
-            Absent::Integer(value) => value,
-            _ => 0,
-        })
-    }
-
-    /// A boolean.
-    pub(super) fn boolean(&self, name: &str) -> bool {
-        let default = matches!(self.absent(name), Absent::Boolean(true));
-        self.given(name).and_then(Json::as_bool).unwrap_or(default)
-    }
-
-    /// A string.
-    pub(super) fn text(&self, name: &str) -> &str {
-        self.given(name).and_then(Json::as_str).unwrap_or(match self.absent(name) {
-            Absent::Text(text) => text,
-            _ => "",
-        })
-    }
-}
-
 /// Sets the members that numcodecs gives a value where the document has none.
 pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
     for member in table.iter().filter(|member| !matches!(member.absent, Absent::Refused | Absent::Nothing)) {
@@ -156,7 +80,7 @@ pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
 }
 
 impl Form {
-    fn check(self, members: &mut Members<'_>, name: &str, json: &Json) -> bool {
+    pub(super) fn check(self, members: &mut Members<'_>, name: &str, json: &Json) -> bool {
         match self {
             Form::Integer(least, greatest) => members.integer(name, json, least..=greatest).is_some(),
             Form::Number => members.number(name, json).is_some(),

@@ -5,7 +5,8 @@
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::CodecError;
 use super::members::Members;
-use super::{ArrayRepresentation, Coder, Output, Parsed};
+use super::numcodecs::Member;
+use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
@@ -21,10 +22,12 @@ pub(crate) static PACK_BOOLEANS: ArrayKind =
 struct PackBooleansConfiguration;
 
 impl ArrayConfiguration for PackBooleansConfiguration {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        let configuration = codec.configuration.as_ref();
-        Members::of_codec("numcodecs.packbits", configuration, &codec.pointer, &[])
-            .finish(Some(PackBooleansConfiguration))
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        &[]
+    }
+
+    fn read(_: &mut Members<'_>) -> Option<Self> {
+        Some(PackBooleansConfiguration)
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

@@ -5,12 +5,12 @@
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::{CodecError, reserve};
 use super::members::Members;
+use super::numcodecs::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output, Parsed};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Object;
 
 /// `packbits`, which v2 has not: what numcodecs calls so is `numcodecs.packbits`.
 pub(crate) static PACKBITS: ArrayKind = ArrayKind::new::<PackBitsConfiguration>();
@@ -60,40 +60,11 @@ pub struct PackBits {
     pub num_elements: u64,
 }
 
-/// Parses the configuration of the codec at `pointer`.
-pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<PackBitsConfiguration> {
-    let known = &["padding_encoding", "first_bit", "last_bit"];
-    let mut members = Members::of_codec("packbits", configuration, pointer, known);
-    let choices = [
-        ("none", PaddingEncoding::None),
-        ("first_byte", PaddingEncoding::FirstByte),
-        ("last_byte", PaddingEncoding::LastByte),
-    ];
-    let padding_encoding = match members.get("padding_encoding") {
-        Some(json) => members.choice("padding_encoding", json, &choices),
-        None => Some(PaddingEncoding::None),
-    };
-    let mut bit = |name: &str| match members.get(name) {
-        Some(json) if !json.is_null() => members.integer(name, json, 0..=63).map(Some),
-        _ => Some(None),
-    };
-    let (first_bit, last_bit) = (bit("first_bit"), bit("last_bit"));
-    if let (Some(first), Some(Some(last))) = (first_bit, last_bit)
-        && last < first.unwrap_or(0)
-    {
-        let message = format!("`last_bit` {last} of `packbits` is below `first_bit` {}", first.unwrap_or(0));
-        members.report(code::CONFIGURATION_VALUE, "last_bit", message);
-        return members.finish(None);
-    }
-    let configuration = (|| {
-        Some(PackBitsConfiguration {
-            padding_encoding: padding_encoding?,
-            first_bit: first_bit?,
-            last_bit: last_bit?,
-        })
-    })();
-    members.finish(configuration)
-}
+const MEMBERS: &[Member] = &[
+    Member::new("padding_encoding", Form::Any, Absent::Nothing),
+    Member::new("first_bit", Form::Any, Absent::Nothing),
+    Member::new("last_bit", Form::Any, Absent::Nothing),
+];
 
 impl PackBitsConfiguration {
     /// Binds the codec at `pointer` to a data type.
@@ -141,8 +112,30 @@ impl PackBitsConfiguration {
 }
 
 impl ArrayConfiguration for PackBitsConfiguration {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        parse(codec.configuration.as_ref(), &codec.pointer)
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        MEMBERS
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let choices = [
+            ("none", PaddingEncoding::None),
+            ("first_byte", PaddingEncoding::FirstByte),
+            ("last_byte", PaddingEncoding::LastByte),
+        ];
+        let padding_encoding = members.choice_or_first("padding_encoding", &choices);
+        let mut bit = |name: &str| match members.get(name) {
+            Some(json) if !json.is_null() => members.integer(name, json, 0..=63).map(Some),
+            _ => Some(None),
+        };
+        let (first_bit, last_bit) = (bit("first_bit"), bit("last_bit"));
+        let (padding_encoding, first_bit, last_bit) = (padding_encoding?, first_bit?, last_bit?);
+        if let Some(last) = last_bit.filter(|last| *last < first_bit.unwrap_or(0)) {
+            let first = first_bit.unwrap_or(0);
+            let message = format!("`last_bit` {last} of `packbits` is below `first_bit` {first}");
+            members.report(code::CONFIGURATION_VALUE, "last_bit", message);
+            return None;
+        }
+        Some(PackBitsConfiguration { padding_encoding, first_bit, last_bit })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

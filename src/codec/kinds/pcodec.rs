@@ -18,12 +18,12 @@ use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role};
 use super::error::{CodecError, reserve};
 use super::members::Members;
-use super::{BytesSize, Coder, Output, Parsed};
+use super::numcodecs::{Absent, Form, Member};
+use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
 use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
 
 /// `numcodecs.pcodec`.
 pub(crate) static PCODEC: ArrayKind = ArrayKind::new::<PcodecConfiguration>().little_endian_in_v2();
@@ -57,49 +57,14 @@ const NAME: &str = "numcodecs.pcodec";
 /// The most numbers that the format keeps together.
 const MAX_PAGE_SIZE: usize = 1 << 24;
 
-/// Parses the configuration of the codec at `pointer`.
-fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<PcodecConfiguration> {
-    let known =
-        &["level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order", "equal_pages_up_to"];
-    let mut members = Members::of_codec(NAME, configuration, pointer, known);
-    let level = integer(&mut members, "level", 0..=12, 8);
-    let modes = [("auto", ModeSpec::Auto), ("classic", ModeSpec::Classic)];
-    let mode = choice(&mut members, "mode_spec", &modes);
-    let paging = choice(&mut members, "paging_spec", &[("equal_pages_up_to", ())]);
-    let page_size = integer(&mut members, "equal_pages_up_to", 1..=usize::MAX >> 1, 1 << 18);
-    let delta = delta(&mut members);
-    let parsed = (|| {
-        paging?;
-        let page_size = page_size?.min(MAX_PAGE_SIZE);
-        Some(PcodecConfiguration { level: level?, mode: mode?, delta: delta?, page_size })
-    })();
-    members.finish(parsed)
-}
-
-/// A member that numcodecs writes as null, or not at all, where it has its default.
-fn present<'a>(members: &Members<'a>, name: &str) -> Option<&'a Json> {
-    members.get(name).filter(|json| !json.is_null())
-}
-
-fn integer(
-    members: &mut Members<'_>,
-    name: &str,
-    range: std::ops::RangeInclusive<usize>,
-    default: usize,
-) -> Option<usize> {
-    match present(members, name) {
-        Some(json) => members.integer(name, json, range),
-        None => Some(default),
-    }
-}
-
-/// One of some words, the first of which is the default.
-fn choice<T: Clone>(members: &mut Members<'_>, name: &str, choices: &[(&str, T)]) -> Option<T> {
-    match present(members, name) {
-        Some(json) => members.choice(name, json, choices),
-        None => choices.first().map(|choice| choice.1.clone()),
-    }
-}
+const MEMBERS: &[Member] = &[
+    Member::new("level", Form::Integer(0, 12), Absent::Integer(8)),
+    Member::new("mode_spec", Form::Choice(&["auto", "classic"]), Absent::Text("auto")),
+    Member::new("delta_spec", Form::Any, Absent::Nothing),
+    Member::new("paging_spec", Form::Choice(&["equal_pages_up_to"]), Absent::Nothing),
+    Member::new("delta_encoding_order", Form::Any, Absent::Nothing),
+    Member::new("equal_pages_up_to", Form::Integer(1, i64::MAX), Absent::Integer(1 << 18)),
+];
 
 /// `delta_spec`, and the order that some of its words take.
 fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
@@ -110,8 +75,9 @@ fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
         ("try_consecutive", DeltaSpec::TryConsecutive(0)),
         ("try_lookback", DeltaSpec::TryLookback),
     ];
-    let word = choice(members, "delta_spec", &choices);
-    let order = present(members, "delta_encoding_order")
+    let word = members.choice_or_first("delta_spec", &choices);
+    let order = members
+        .given("delta_encoding_order")
         .map(|json| members.integer("delta_encoding_order", json, 0..=7));
     let expected = match (word?, order) {
         // numcodecs took an order alone before it had a word for it.
@@ -142,8 +108,18 @@ fn element(data_type: &DataType) -> Option<(ElementType, u64)> {
 }
 
 impl ArrayConfiguration for PcodecConfiguration {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        parse(codec.configuration.as_ref(), &codec.pointer)
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        MEMBERS
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let is_classic = members.text_value("mode_spec") == "classic";
+        Some(PcodecConfiguration {
+            level: members.integer_value("level"),
+            mode: if is_classic { ModeSpec::Classic } else { ModeSpec::Auto },
+            delta: delta(members)?,
+            page_size: members.integer_value::<usize>("equal_pages_up_to").min(MAX_PAGE_SIZE),
+        })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
@@ -307,10 +283,12 @@ fn wrong_count(expected: usize, found: usize) -> CodecError {
 mod tests {
     use super::*;
     use crate::codec::kinds::coding::{decoded as decompressed, encoded as compressed};
+    use crate::metadata::json::Json;
 
     fn parsed(text: &str) -> (Option<PcodecConfiguration>, Vec<&'static str>) {
         let json = Json::parse_str(text).unwrap();
-        let (parsed, found) = parse(json.as_object(), "");
+        let (parsed, found) =
+            PcodecConfiguration::parse(&CodecMetadata::new(NAME, json.as_object().cloned()));
         (parsed, found.iter().map(|found| found.code).collect())
     }
 

@@ -5,10 +5,11 @@
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
 use super::members::{Members, shown};
+use super::numcodecs::{Form, Member};
 use super::{ArrayRepresentation, Coder, Output, Parsed};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::Json;
 
 /// `reshape`, which v2 has not.
 pub(crate) static RESHAPE: ArrayKind = ArrayKind::new::<ReshapeConfiguration>();
@@ -29,13 +30,6 @@ pub enum ReshapeDimension {
 pub struct ReshapeConfiguration {
     /// The encoded shape.
     pub shape: Vec<ReshapeDimension>,
-}
-
-/// Parses the configuration of the codec at `pointer`.
-pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<ReshapeConfiguration> {
-    let mut members = Members::of_codec("reshape", configuration, pointer, &["shape"]);
-    let shape = members.require("shape").and_then(|json| shape(&mut members, json));
-    members.finish(shape.map(|shape| ReshapeConfiguration { shape }))
 }
 
 fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>> {
@@ -156,8 +150,13 @@ fn product(shape: &[u64]) -> Option<u64> {
 impl ArrayConfiguration for ReshapeConfiguration {
     const TAKES_ANY_TYPE: bool = true;
 
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        parse(codec.configuration.as_ref(), &codec.pointer)
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        const { &[Member::required("shape", Form::Any)] }
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let json = members.get("shape")?;
+        shape(members, json).map(|shape| ReshapeConfiguration { shape })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
@@ -190,7 +189,8 @@ mod tests {
 
     fn encoded(shape: &str, decoded: &[u64]) -> Option<Vec<u64>> {
         let configuration = Json::parse_str(&format!(r#"{{"shape":{shape}}}"#)).unwrap();
-        let (parsed, diagnostics) = parse(configuration.as_object(), "");
+        let (parsed, diagnostics) =
+            ReshapeConfiguration::parse(&CodecMetadata::new("reshape", configuration.as_object().cloned()));
         assert_eq!(parsed.is_none(), !diagnostics.is_empty(), "{shape}");
         let (bound, diagnostics) = parsed?.bind_shape(decoded, "");
         assert_eq!(bound.is_none(), !diagnostics.is_empty(), "{shape}");

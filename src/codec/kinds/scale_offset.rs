@@ -6,6 +6,7 @@ use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zer
 use super::error::CodecError;
 use super::fill::Passage;
 use super::members::{Members, shown};
+use super::numcodecs::{Absent, Form, Member};
 use super::scalar::scalar;
 use super::{ArrayRepresentation, Coder, Output, Parsed};
 use crate::data_type::{DataType, value_from_json, value_to_json};
@@ -37,21 +38,6 @@ pub struct BoundScaleOffset {
     pub offset: Option<u64>,
     /// Bits of the scale, which is not zero.
     pub scale: Option<u64>,
-}
-
-/// Parses the configuration of the codec at `pointer`.
-pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<ScaleOffsetConfiguration> {
-    let mut members = Members::of_codec("scale_offset", configuration, pointer, &["offset", "scale"]);
-    let are_scalars = ["offset", "scale"].map(|name| has_scalar_form(&mut members, name));
-    let (offset, scale) = (members.get("offset").cloned(), members.get("scale").cloned());
-    if let Some(Json::Number(number)) = &scale
-        && number.as_f64() == 0.0
-    {
-        members.report(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
-        return members.finish(None);
-    }
-    let is_usable = are_scalars == [true, true];
-    members.finish(is_usable.then_some(ScaleOffsetConfiguration { offset, scale }))
 }
 
 const ZERO: &str = "`scale` of `scale_offset` is zero: nothing could be decoded";
@@ -135,8 +121,25 @@ const fn one(number_type: NumberType) -> u64 {
 }
 
 impl ArrayConfiguration for ScaleOffsetConfiguration {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        parse(codec.configuration.as_ref(), &codec.pointer)
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        const {
+            &[
+                Member::new("offset", Form::Any, Absent::Nothing),
+                Member::new("scale", Form::Any, Absent::Nothing),
+            ]
+        }
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let are_scalars = ["offset", "scale"].map(|name| has_scalar_form(members, name));
+        let (offset, scale) = (members.get("offset").cloned(), members.get("scale").cloned());
+        if let Some(Json::Number(number)) = &scale
+            && number.as_f64() == 0.0
+        {
+            members.report(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
+            return None;
+        }
+        (are_scalars == [true, true]).then_some(ScaleOffsetConfiguration { offset, scale })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

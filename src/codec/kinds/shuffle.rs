@@ -1,7 +1,9 @@
 //! `numcodecs.shuffle`: the first byte of each element, then the second of each, and so on.
 
+use std::sync::Arc;
+
 use super::error::{CodecError, reserve};
-use super::numcodecs::{self, Absent, Form, Member};
+use super::numcodecs::{Absent, Form, Member};
 use super::{BytesKind, Coder, Output, SizeRule};
 
 const MEMBERS: &[Member] =
@@ -9,11 +11,10 @@ const MEMBERS: &[Member] =
 
 /// `numcodecs.shuffle`.
 pub(crate) static SHUFFLE: BytesKind = BytesKind::new(
-    |source| {
-        numcodecs::parse("numcodecs.shuffle", source, MEMBERS, |values| Shuffle {
-            // 0 is as good as 1.
-            element_size: usize::try_from(values.integer("elementsize")).unwrap_or(1).max(1),
-        })
+    MEMBERS,
+    // 0 is as good as 1.
+    |members, _| {
+        Some(Arc::new(Shuffle { element_size: members.integer_value::<usize>("elementsize").max(1) }))
     },
     SizeRule::Same,
 );

@@ -8,6 +8,7 @@
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::CodecError;
 use super::members::{Members, shown};
+use super::numcodecs::{Form, Member};
 use super::{ArrayRepresentation, Coder, Output, Parsed};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::MAX_RANK;
@@ -34,20 +35,6 @@ pub enum TransposeOrder {
 pub struct TransposeConfiguration {
     /// The order.
     pub order: TransposeOrder,
-}
-
-/// Parses the configuration of the codec at `pointer`.
-pub fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<TransposeConfiguration> {
-    let mut members = Members::of_codec("transpose", configuration, pointer, &["order"]);
-    let order = members.require("order").and_then(|json| match json {
-        Json::Array(entries) => permutation(&mut members, entries),
-        Json::String(letter) => self::letter(&mut members, letter, json),
-        other => {
-            members.report_found(code::CONFIGURATION_TYPE, "order", "a permutation of the dimensions", other);
-            None
-        }
-    });
-    members.finish(order.map(|order| TransposeConfiguration { order }))
 }
 
 fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<TransposeOrder> {
@@ -129,8 +116,21 @@ fn to_metadata(order: &[usize]) -> CodecMetadata {
 impl ArrayConfiguration for TransposeConfiguration {
     const TAKES_ANY_TYPE: bool = true;
 
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        parse(codec.configuration.as_ref(), &codec.pointer)
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        const { &[Member::required("order", Form::Any)] }
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let order = match members.get("order")? {
+            Json::Array(entries) => permutation(members, entries),
+            json @ Json::String(text) => letter(members, text, json),
+            other => {
+                let expected = "a permutation of the dimensions";
+                members.report_found(code::CONFIGURATION_TYPE, "order", expected, other);
+                None
+            }
+        };
+        order.map(|order| TransposeConfiguration { order })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

@@ -8,38 +8,40 @@ pub mod framing;
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
 use super::members::Members;
-use super::{BytesSize, Coder, Output, Parsed, V2Form};
+use super::numcodecs::Member;
+use super::{BytesSize, Coder, Output, V2Form};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::metadata::extension::CodecMetadata;
 use framing::Vlen;
 
 /// All three. What numcodecs writes beside the id in v2 says nothing.
-pub(crate) static VLEN: ArrayKind = ArrayKind::new::<VlenConfiguration>()
-    .with_v2(V2Form { read: |_, _| (None, None), write: |members| members });
+pub(crate) static VLEN: ArrayKind =
+    ArrayKind::new::<VlenConfiguration>().with_v2(V2Form { read: |_, _| (None, None), ..V2Form::SAME });
 
-/// The name of one of the three, and what it takes.
-struct VlenConfiguration(&'static str);
+/// The configuration of any of the three, which has no members.
+struct VlenConfiguration;
 
 impl ArrayConfiguration for VlenConfiguration {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        let all = ["vlen-utf8", "vlen-bytes", "zarrs.vlen_v2"];
-        let name = all.into_iter().find(|name| *name == codec.name).unwrap_or("zarrs.vlen_v2");
-        let members = Members::of_codec(name, codec.configuration.as_ref(), &codec.pointer, &[]);
-        members.finish(Some(VlenConfiguration(name)))
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        &[]
+    }
+
+    fn read(_: &mut Members<'_>) -> Option<Self> {
+        Some(VlenConfiguration)
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let data_type = &to.array.data_type;
+        let (name, data_type) = (to.codec.name.as_str(), &to.array.data_type);
         let is_text = *data_type == DataType::String;
         let is_bytes = matches!(data_type, DataType::Bytes { .. });
-        let (is_encoded, expected) = match self.0 {
+        let (is_encoded, expected) = match name {
             "vlen-utf8" => (is_text, "`string`"),
             "vlen-bytes" => (is_bytes, "`bytes`"),
             _ => (is_text || is_bytes, "`string` and `bytes`"),
         };
         if !is_encoded {
-            let message = format!("`{}` encodes {expected} alone, but `{data_type}` reaches it", self.0);
+            let message = format!("`{name}` encodes {expected} alone, but `{data_type}` reaches it");
             to.report(code::CODEC_DATA_TYPE, message);
             return None;
         }

@@ -16,13 +16,14 @@ use zfp_rs::{
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, unsupported};
 use super::error::{CodecError, reserve};
 use super::members::Members;
+use super::numcodecs::{Absent, Form, Member};
 use super::pcodec::numbers;
-use super::{BytesSize, Coder, Output, Parsed};
+use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::{Json, Number};
 
 /// `zfp`, which v2 has not.
 pub(crate) static ZFP: ArrayKind = ArrayKind::new::<Settings>();
@@ -62,46 +63,44 @@ const GREATEST_BLOCK: usize = 256;
 /// The most dimensions that zfp takes.
 pub(super) const MAX_DIMENSIONS: usize = 4;
 
-/// Each mode and its members, `mode` first.
-const MODES: [(&str, &[&str]); 5] = [
-    ("reversible", &["mode"]),
-    ("expert", &["mode", "minbits", "maxbits", "maxprec", "minexp"]),
-    ("fixed_accuracy", &["mode", "tolerance"]),
-    ("fixed_rate", &["mode", "rate"]),
-    ("fixed_precision", &["mode", "precision"]),
+const MODE: Member = Member::required("mode", Form::Any);
+
+const fn whole(name: &'static str) -> Member {
+    Member::required(name, Form::Integer(0, u32::MAX as i64))
+}
+
+/// Each mode and its members.
+const MODES: [(&str, &[Member]); 5] = [
+    ("reversible", &[MODE]),
+    (
+        "expert",
+        &[
+            MODE,
+            whole("minbits"),
+            whole("maxbits"),
+            whole("maxprec"),
+            Member::required("minexp", Form::Integer(i32::MIN as i64, i32::MAX as i64)),
+        ],
+    ),
+    ("fixed_accuracy", &[MODE, Member::required("tolerance", Form::Number)]),
+    ("fixed_rate", &[MODE, Member::required("rate", Form::Number)]),
+    ("fixed_precision", &[MODE, whole("precision")]),
 ];
 
-/// Every member of any mode: what is known where the mode is not.
-const ALL: &[&str] = &["mode", "minbits", "maxbits", "maxprec", "minexp", "tolerance", "rate", "precision"];
-
-/// Parses the configuration of the codec at `pointer`.
-fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<Settings> {
-    let mode = configuration.and_then(|members| members.get("mode")).and_then(Json::as_str);
-    let known = MODES.into_iter().find(|(name, _)| Some(*name) == mode).map(|(_, known)| known);
-    let mut members = Members::of_codec("zfp", configuration, pointer, known.unwrap_or(ALL));
-    let Some(known) = known else {
-        if let Some(json) = members.require("mode") {
-            let modes: Vec<_> = MODES.iter().map(|(name, _)| (*name, ())).collect();
-            members.choice("mode", json, &modes);
-        }
-        return members.finish(None);
-    };
-    let parameters = known[1..].iter().map(|name| parameter(&mut members, name)).collect::<Vec<_>>();
-    let parameters = parameters.into_iter().collect::<Option<Vec<_>>>();
-    let settings =
-        parameters.and_then(|parameters| Settings::of_parameters(mode.unwrap_or_default(), &parameters));
-    members.finish(settings)
-}
-
-/// One parameter of a mode; a float holds every integer of 32 bits.
-fn parameter(members: &mut Members<'_>, name: &'static str) -> Option<f64> {
-    let json = members.require(name)?;
-    match name {
-        "tolerance" | "rate" => members.number(name, json),
-        "minexp" => members.integer(name, json, i32::MIN..=i32::MAX).map(f64::from),
-        _ => members.integer(name, json, 0..=u32::MAX).map(f64::from),
-    }
-}
+/// Where the mode is not known: any member that one of them has.
+const OF_ANY_MODE: &[Member] = &[
+    Member::required(
+        "mode",
+        Form::Choice(&["reversible", "expert", "fixed_accuracy", "fixed_rate", "fixed_precision"]),
+    ),
+    Member::new("minbits", Form::Any, Absent::Nothing),
+    Member::new("maxbits", Form::Any, Absent::Nothing),
+    Member::new("maxprec", Form::Any, Absent::Nothing),
+    Member::new("minexp", Form::Any, Absent::Nothing),
+    Member::new("tolerance", Form::Any, Absent::Nothing),
+    Member::new("rate", Form::Any, Absent::Nothing),
+    Member::new("precision", Form::Any, Absent::Nothing),
+];
 
 impl Settings {
     pub(super) fn reversible() -> Self {
@@ -121,30 +120,6 @@ impl Settings {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     pub(super) fn fixed_precision(precision: f64) -> Self {
         Settings { config: Ok(ZfpConfig::fixed_precision(precision as u32)), ..Self::reversible() }
-    }
-
-    /// A mode and its parameters, in the order of the table; they were read from 32 bits.
-    fn of_parameters(mode: &str, parameters: &[f64]) -> Option<Self> {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it was read from 32 bits"
-        )]
-        let whole = |number: f64| number as u32;
-        #[expect(clippy::cast_possible_truncation, reason = "it was read from 32 bits")]
-        let signed = |number: f64| number as i32;
-        Some(match (mode, parameters) {
-            ("reversible", []) => Self::reversible(),
-            ("expert", [minbits, maxbits, maxprec, minexp]) => {
-                let config =
-                    ZfpConfig::expert(whole(*minbits), whole(*maxbits), whole(*maxprec), signed(*minexp));
-                Settings { config, ..Self::reversible() }
-            }
-            ("fixed_accuracy", [tolerance]) => Self::fixed_accuracy(*tolerance),
-            ("fixed_rate", [rate]) => Self::fixed_rate(*rate),
-            ("fixed_precision", [precision]) => Self::fixed_precision(*precision),
-            _ => return None,
-        })
     }
 
     /// Binds them to the primitive and the shape of a chunk; `None` where the library does not take it, or after a fault.
@@ -218,8 +193,26 @@ const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
 }
 
 impl ArrayConfiguration for Settings {
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        parse(codec.configuration.as_ref(), &codec.pointer)
+    fn members(codec: &CodecMetadata) -> &'static [Member] {
+        let mode = codec.member("mode").and_then(Json::as_str);
+        MODES.into_iter().find(|(name, _)| Some(*name) == mode).map_or(OF_ANY_MODE, |(_, members)| members)
+    }
+
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let number = |name| members.get(name).and_then(Json::as_number).map(Number::as_f64);
+        Some(match members.text_value("mode") {
+            "reversible" => Self::reversible(),
+            "expert" => {
+                let [minbits, maxbits, maxprec] =
+                    ["minbits", "maxbits", "maxprec"].map(|name| members.integer_value(name));
+                let config = ZfpConfig::expert(minbits, maxbits, maxprec, members.integer_value("minexp"));
+                Settings { config, ..Self::reversible() }
+            }
+            "fixed_accuracy" => Self::fixed_accuracy(number("tolerance")?),
+            "fixed_rate" => Self::fixed_rate(number("rate")?),
+            "fixed_precision" => Self::fixed_precision(number("precision")?),
+            _ => return None,
+        })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

@@ -3,10 +3,9 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/zfpy.html>
 
-use super::Parsed;
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member, check, names};
+use super::numcodecs::{Absent, Form, Member};
 use super::zfp::{MAX_DIMENSIONS, Settings};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
@@ -33,14 +32,15 @@ const MEMBERS: &[Member] = &[
 struct ZfpyConfiguration(Settings);
 
 impl ArrayConfiguration for ZfpyConfiguration {
+    fn members(_: &CodecMetadata) -> &'static [Member] {
+        MEMBERS
+    }
+
     /// By zfp's number of the mode, the default of which is numcodecs'. A parameter below 0 is none.
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
+    fn read(members: &mut Members<'_>) -> Option<Self> {
         const FIXED_RATE: i128 = 2;
         const FIXED_PRECISION: i128 = 3;
         const FIXED_ACCURACY: i128 = 4;
-        let configuration = codec.configuration.as_ref();
-        let mut members = Members::of_codec(NAME, configuration, &codec.pointer, &names(MEMBERS));
-        let is_valid = check(&mut members, MEMBERS);
         let parameter = |name: &str| {
             let given = members.get(name).and_then(Json::as_number).map(Number::as_f64);
             given.filter(|value| *value >= 0.0)
@@ -51,8 +51,7 @@ impl ArrayConfiguration for ZfpyConfiguration {
             FIXED_ACCURACY => parameter("tolerance").map(Settings::fixed_accuracy),
             _ => None,
         };
-        let settings = settings.unwrap_or(Settings::reversible());
-        members.finish(is_valid.then_some(ZfpyConfiguration(settings)))
+        Some(ZfpyConfiguration(settings.unwrap_or(Settings::reversible())))
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {

@@ -2,14 +2,17 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zstd>
 
+use std::sync::Arc;
+
 use ::zstd::zstd_safe::zstd_sys::{self, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::error::{CodecError, reserve};
-use super::numcodecs::{self, Absent, Form, Member};
+use super::members::Members;
+use super::numcodecs::{Absent, Form, Member};
 use super::{
-    BytesKind, CodecSource, Coder, DecodedSize, InV3, Output, ParsedTransform, Shorthand, ShorthandRead,
-    SizeRule, V2Form, shorthand_level,
+    BytesKind, Coder, DecodedSize, InnerKind, Output, Shorthand, ShorthandRead, SizeRule, V2Form,
+    shorthand_level,
 };
 use crate::metadata::json::{Json, Object};
 
@@ -26,25 +29,20 @@ const OF_V3: &[Member] = &[
 ];
 
 /// `zstd`.
-pub(crate) static ZSTD: BytesKind =
-    BytesKind::new(|source| parse("zstd", source, OF_V3), SizeRule::AtMost(bound))
-        .with_checksum(|configuration| {
-            configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
-        })
-        .with_v2(V2Form { read: read_v2, write: write_v2 })
-        .with_shorthand(Shorthand {
-            usage: "zstd[:LEVEL][:checksum]",
-            aliases: &[("zst", "zstd")],
-            read: read_shorthand,
-        });
+pub(crate) static ZSTD: BytesKind = BytesKind::new(OF_V3, make, SizeRule::AtMost(bound))
+    .with_checksum(|configuration| {
+        configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
+    })
+    .with_v2(V2Form { write: write_v2, ..V2Form::with_defaults(MEMBERS) })
+    .with_shorthand(Shorthand {
+        usage: "zstd[:LEVEL][:checksum]",
+        aliases: &[("zst", "zstd")],
+        read: read_shorthand,
+    });
 
 /// `numcodecs.zstd`.
-pub(crate) static NUMCODECS: BytesKind = BytesKind {
-    parse: |source| parse("numcodecs.zstd", source, MEMBERS),
-    v2: V2Form::SAME,
-    shorthand: None,
-    ..ZSTD
-};
+pub(crate) static NUMCODECS: BytesKind =
+    BytesKind { members: MEMBERS, v2: V2Form::SAME, shorthand: None, ..ZSTD };
 
 /// A configured `zstd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,16 +53,9 @@ struct Zstd {
     checksum: bool,
 }
 
-fn parse(codec: &'static str, source: &CodecSource<'_>, members: &'static [Member]) -> ParsedTransform {
-    numcodecs::parse(codec, source, members, |values| Zstd {
-        level: i32::try_from(values.integer("level")).unwrap_or(0),
-        checksum: values.boolean("checksum"),
-    })
-}
-
-fn read_v2(mut members: Object, _: u64) -> InV3 {
-    numcodecs::fill(&mut members, MEMBERS);
-    (None, Some(members))
+fn make(members: &mut Members<'_>, _: fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>> {
+    let (level, checksum) = (members.integer_value("level"), members.boolean_value("checksum"));
+    Some(Arc::new(Zstd { level, checksum }))
 }
 
 /// Not every version of numcodecs knows `checksum`.

@@ -68,7 +68,7 @@ pub(super) fn read(
         (None, _) => (format!("numcodecs.{id}"), Some(configuration)),
         (Some(entry), None) => (entry.name.to_owned(), Some(configuration)),
         (Some(entry), Some(form)) => {
-            let (name, configuration) = (form.read)(configuration, item_size);
+            let (name, configuration) = form.in_v3(configuration, item_size);
             (name.unwrap_or(entry.name).to_owned(), configuration)
         }
     };

@@ -2,12 +2,12 @@
 
 use crate::codec::kinds::Parsed;
 use crate::codec::kinds::array::ArrayConfiguration;
-use crate::codec::kinds::bytes::{self, BytesConfiguration, Endian};
-use crate::codec::kinds::cast_value::{self, BoundCastValue, CastValueConfiguration};
+use crate::codec::kinds::bytes::{BytesConfiguration, Endian};
+use crate::codec::kinds::cast_value::{BoundCastValue, CastValueConfiguration};
 use crate::codec::kinds::numcodecs::numpy_data_type;
-use crate::codec::kinds::packbits::{self, PackBitsConfiguration, PaddingEncoding};
-use crate::codec::kinds::scale_offset::{self, BoundScaleOffset, ScaleOffsetConfiguration};
-use crate::codec::kinds::transpose::{self, TransposeConfiguration};
+use crate::codec::kinds::packbits::{PackBitsConfiguration, PaddingEncoding};
+use crate::codec::kinds::scale_offset::{BoundScaleOffset, ScaleOffsetConfiguration};
+use crate::codec::kinds::transpose::TransposeConfiguration;
 use crate::codec::registry;
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
@@ -44,6 +44,11 @@ fn only<T>((_, diagnostics): &Parsed<T>) -> Option<&'static str> {
     diagnostics.first().map(|found| found.code)
 }
 
+/// The configuration of the codec at a pointer.
+fn of<C: ArrayConfiguration>(name: &str, configuration: Option<Object>, pointer: &str) -> Parsed<C> {
+    C::parse(&CodecMetadata { pointer: pointer.to_owned(), ..CodecMetadata::new(name, configuration) })
+}
+
 /// Whether a codec of any kind has a configuration, and what is wrong with it.
 fn parse(codec: &CodecMetadata) -> Parsed<()> {
     fn of_array<C: ArrayConfiguration>(codec: &CodecMetadata) -> Parsed<()> {
@@ -70,7 +75,7 @@ fn parse(codec: &CodecMetadata) -> Parsed<()> {
 #[test]
 fn every_unknown_member_is_found_with_its_pointer() {
     let text = r#"{"data_type": "uint8", "a": 1, "b/c": 2, "scalar_map": {"x": []}}"#;
-    let (_, diagnostics) = cast_value::parse(object(text).as_ref(), "/codecs/1");
+    let (_, diagnostics) = of::<CastValueConfiguration>("cast_value", object(text), "/codecs/1");
     let unknown = code::CONFIGURATION_UNKNOWN.code;
     assert_eq!(
         codes(&diagnostics),
@@ -128,7 +133,7 @@ fn configuration_that_is_absent_is_one_fault_where_a_member_is_required() {
 #[test]
 fn scale_offset_scalars_are_those_of_the_data_type() {
     let bind = |text: &str, name: &str| {
-        let (configuration, diagnostics) = scale_offset::parse(object(text).as_ref(), "");
+        let (configuration, diagnostics) = of::<ScaleOffsetConfiguration>("scale_offset", object(text), "");
         assert_eq!(diagnostics, []);
         configuration.unwrap().bind_type(&data_type(name), "")
     };
@@ -163,7 +168,7 @@ fn scale_offset_scalars_are_those_of_the_data_type() {
 #[test]
 fn scale_offset_of_zero_is_refused_without_a_data_type() {
     for text in [r#"{"scale": 0}"#, r#"{"scale": -0.0}"#, r#"{"scale": 0e5}"#] {
-        let parsed = scale_offset::parse(object(text).as_ref(), "");
+        let parsed = of::<ScaleOffsetConfiguration>("scale_offset", object(text), "");
         assert_eq!(only(&parsed), Some(code::SCALE_OFFSET_SCALE_ZERO.code), "{text}");
     }
 }
@@ -187,7 +192,7 @@ fn cast_value_binds_both_directions() {
     let text = r#"{"data_type": "uint8", "rounding": "towards-zero", "out_of_range": "wrap", "scalar_map": {
         "encode": [["NaN", 0], ["+Infinity", 1], ["0x7fc00001", 2], [1.5, 7], [1.5, 9]],
         "decode": [[0, "NaN"], [2, "0x7fc00001"]]}}"#;
-    let (configuration, diagnostics) = cast_value::parse(object(text).as_ref(), "");
+    let (configuration, diagnostics) = of::<CastValueConfiguration>("cast_value", object(text), "");
     assert_eq!(diagnostics, []);
     let (bound, diagnostics) = configuration.unwrap().bind_type(&data_type("float32"), "/codecs/0");
     let map = "/codecs/0/configuration/scalar_map/encode";
@@ -239,7 +244,7 @@ fn cast_value_is_written_without_what_says_nothing() {
 fn cast_value_finds_every_entry_that_is_no_value() {
     let text = r#"{"data_type": "int8", "scalar_map": {
         "encode": [["NaN", 128], [1], "x", ["NaN", 1.5]], "decode": [[-129, 0], ["NaN", 0]]}}"#;
-    let (_, diagnostics) = cast_value::parse(object(text).as_ref(), "");
+    let (_, diagnostics) = of::<CastValueConfiguration>("cast_value", object(text), "");
     let map = "/configuration/scalar_map";
     let scalar = code::CAST_VALUE_SCALAR.code;
     let expected = ["encode/0", "encode/1", "encode/2", "encode/3", "decode/0", "decode/1"];
@@ -251,7 +256,7 @@ fn cast_value_finds_every_entry_that_is_no_value() {
 
 #[test]
 fn cast_value_takes_integers_and_real_floats_only() {
-    let parse = |text: &str| cast_value::parse(object(text).as_ref(), "");
+    let parse = |text: &str| of::<CastValueConfiguration>("cast_value", object(text), "");
     for (text, expected) in [
         (r#"{"data_type": "bool"}"#, code::CAST_VALUE_DATA_TYPE),
         (r#"{"data_type": "complex64"}"#, code::CAST_VALUE_DATA_TYPE),
@@ -281,7 +286,9 @@ fn cast_value_takes_integers_and_real_floats_only() {
 
 #[test]
 fn transpose_takes_permutations_and_letters() {
-    let parse = |order: &str| transpose::parse(object(&format!(r#"{{"order": {order}}}"#)).as_ref(), "");
+    let parse = |order: &str| {
+        of::<TransposeConfiguration>("transpose", object(&format!(r#"{{"order": {order}}}"#)), "")
+    };
     for order in ["[0, 0]", "[1, 2]", "[-1, 0]", "[0.0]", "[true]", "[\"0\"]", "\"f\""] {
         let parsed = parse(order);
         assert!(
@@ -308,7 +315,7 @@ fn transpose_takes_permutations_and_letters() {
 
 #[test]
 fn bytes_without_a_byte_order_is_little_with_a_warning() {
-    let configuration = bytes::parse(None, "").0.unwrap();
+    let configuration = of::<BytesConfiguration>("bytes", None, "").0.unwrap();
     let bound = configuration.bind_type(&data_type("uint10"), "/codecs/0");
     assert_eq!((bound.0, only(&bound)), (Some(Endian::Little), Some(code::ENDIAN_MISSING.code)));
     assert!(!Profile::Read.forbids(&bound.1[0]));
@@ -321,7 +328,7 @@ fn bytes_without_a_byte_order_is_little_with_a_warning() {
 #[test]
 fn packbits_keeps_the_bits_of_the_data_type() {
     let bind = |text: &str, name: &str| {
-        packbits::parse(object(text).as_ref(), "").0.unwrap().bind_type(&data_type(name), "")
+        of::<PackBitsConfiguration>("packbits", object(text), "").0.unwrap().bind_type(&data_type(name), "")
     };
     let bound = bind(r#"{"first_bit": null, "padding_encoding": "last_byte"}"#, "uint10").0.unwrap();
     assert_eq!((bound.component_size, bound.bits, bound.first_bit, bound.last_bit), (2, 10, 0, 9));
@@ -336,7 +343,7 @@ fn packbits_keeps_the_bits_of_the_data_type() {
     ] {
         assert_eq!(only(&bind(text, name)), Some(expected.code), "{text} {name}");
     }
-    let parsed = packbits::parse(object(r#"{"first_bit": 4, "last_bit": 3}"#).as_ref(), "");
+    let parsed = of::<PackBitsConfiguration>("packbits", object(r#"{"first_bit": 4, "last_bit": 3}"#), "");
     assert_eq!(only(&parsed), Some(code::CONFIGURATION_VALUE.code));
 }
 

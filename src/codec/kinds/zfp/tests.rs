@@ -204,7 +204,8 @@ fn streams_of_the_c_library_are_read_and_written() {
 
 fn is_valid(text: &str) -> bool {
     let configuration = Json::parse_str(text).unwrap();
-    let (parsed, diagnostics) = parse(configuration.as_object(), "");
+    let (parsed, diagnostics) =
+        Settings::parse(&CodecMetadata::new("zfp", configuration.as_object().cloned()));
     assert!(parsed.is_some() || !diagnostics.is_empty(), "{text}");
     diagnostics.is_empty()
 }
