@@ -89,7 +89,7 @@ fn inner_chunks_divide_the_shards_that_are_given_or_kept() {
 #[test]
 fn arrays_of_a_hierarchy_have_their_own_shapes_and_their_values() {
     let test = CliTest::new();
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("g");
     array(&test, "g/time", &json!([7]), &json!([1]), "int16");
     array(&test, "g/values", &json!([7, 9, 11]), &json!([7, 2, 3]), "int16");
     array(&test, "g/point", &json!([]), &json!([]), "int16");

@@ -69,8 +69,8 @@ fn shape_that_does_not_fit_one_array_names_the_way_to_leave_it_out() {
             ),
         );
     };
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
-    test.write("g/coordinates/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g");
+    test.group("g/coordinates");
     array("coordinates/time", "[240]", r#"["time"]"#);
     array("field", "[30,8]", r#"["time","x"]"#);
     array("crs", "[]", "[]");
@@ -197,7 +197,7 @@ fn lengths_by_name_go_to_the_arrays_that_have_the_dimension() {
 #[test]
 fn consolidated_metadata_are_made_anew_where_they_were() {
     let test = tree();
-    let read = |path: &str| -> Value { serde_json::from_slice(&test.read(path)).unwrap() };
+    let read = |path: &str| -> Value { test.read_json(path) };
     let copies: serde_json::Map<String, Value> = ["temperature", "deep", "deep/salt", "x", "deep/count"]
         .iter()
         .map(|path| ((*path).to_owned(), read(&format!("a/{path}/zarr.json"))))
@@ -279,7 +279,7 @@ fn rule_of_a_single_array_is_a_pattern_without_a_match() {
 #[test]
 fn array_whose_chunks_are_read_again_tells_what_source_stores() {
     let test = CliTest::new();
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#).write(
+    test.group("g").write(
         "g/field/zarr.json",
         r#"{"zarr_format":3,"node_type":"array","shape":[64,64],"data_type":"uint8",
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[16,16]}},

@@ -291,7 +291,7 @@ fn suggestion_is_what_quantize_writes() {
     assert_eq!(suggestion["range"], quantization["range"]);
     assert_eq!(suggestion["step"], quantization["step"]);
     assert_eq!(suggestion["max_abs_error"], quantization["max_abs_error"]);
-    let written: Value = serde_json::from_slice(&test.read("quantised/zarr.json")).unwrap();
+    let written = test.read_json("quantised/zarr.json");
     assert_eq!(suggestion["codecs"], json!(written["codecs"].as_array().unwrap()[..2]));
     assert_eq!(suggestion["fill_value"], written["fill_value"]);
     // The whole chain does what the option does.

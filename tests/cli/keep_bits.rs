@@ -143,7 +143,7 @@ fn information_of_a_quantised_array_is_that_of_its_codes() {
 #[test]
 fn information_wants_an_array_of_numbers() {
     let test = CliTest::new();
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g");
     test.run(["inspect", "--information", "g"]).fails(1, &["is a group"]);
 }
 
@@ -192,7 +192,7 @@ fn kept_bits_are_rounded_to_nearest_and_reported() {
     let errors =
         values.iter().zip(&rounded).map(|(value, rounded)| (f64::from(*value) - f64::from(*rounded)).abs());
     assert_eq!(report["max_abs_error"].as_f64(), errors.reduce(f64::max));
-    let document: Value = serde_json::from_slice(&test.read("b/zarr.json")).unwrap();
+    let document = test.read_json("b/zarr.json");
     assert_eq!(
         document["codecs"][0],
         json!({"name": "numcodecs.bitround", "configuration": {"keepbits": 7}})
@@ -268,8 +268,8 @@ fn kept_bits_of_a_hierarchy_leave_its_domain_alone_and_are_told_of_in_each_group
             if data_type == "float32" { values.collect() } else { vec![1; size * usize::from(elements)] };
         test.write(&format!("s/{name}/c{}", "/0".repeat(shape.len())), bytes);
     };
-    test.write("s/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
-    test.write("s/g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("s");
+    test.group("s/g");
     let names = json!({"coordinates": "lon", "cell_measures": "area: cells", "formula_terms": "a: hyam"});
     array("t", json!(["y", "x"]), "float32", names);
     array("lon", json!(["y", "x"]), "float32", json!({}));
@@ -301,8 +301,7 @@ fn kept_bits_of_a_hierarchy_leave_its_domain_alone_and_are_told_of_in_each_group
         let run = run.iter().copied().chain(option.split(' ')).chain(named);
         assert_eq!(test.run(run).done().json()["spared"], json!(["/lon", "/x"]), "{option}");
     }
-    let read =
-        |key: &str| -> Value { serde_json::from_slice(&test.read(&format!("d/{key}/zarr.json"))).unwrap() };
+    let read = |key: &str| -> Value { test.read_json(&format!("d/{key}/zarr.json")) };
     let container = read("quantization_info");
     assert_eq!(container["attributes"]["algorithm"], json!("bitround"));
     let by = format!("zarrcast version {}", env!("CARGO_PKG_VERSION"));
@@ -350,11 +349,11 @@ fn kept_bits_go_first_in_shards_and_in_version_2() {
     test.run(["transcode", "--keep-bits", "7", "a", "plain"]).done();
     let expected = elements(&test, "plain");
     test.run(["transcode", "--keep-bits", "7", "-c", "8,5", "-s", "24,25", "--verify", "a", "s"]).done();
-    let document: Value = serde_json::from_slice(&test.read("s/zarr.json")).unwrap();
+    let document = test.read_json("s/zarr.json");
     assert_eq!(document["codecs"][0]["configuration"]["codecs"][0]["configuration"]["keepbits"], json!(7));
     assert_eq!(elements(&test, "s"), expected);
     test.run(["transcode", "--keep-bits", "7", "--zarr-format", "2", "--verify", "a", "v2"]).done();
-    let document: Value = serde_json::from_slice(&test.read("v2/.zarray")).unwrap();
+    let document = test.read_json("v2/.zarray");
     assert_eq!(document["filters"], json!([{"id": "bitround", "keepbits": 7}]));
     assert_eq!(elements(&test, "v2"), expected);
     // Behind the transposition that the order of v2 is, in front of other filters.
@@ -366,14 +365,14 @@ fn kept_bits_go_first_in_shards_and_in_version_2() {
     let shuffled: Vec<u8> = (0..4).flat_map(|place| values.map(|bytes| bytes[place])).collect();
     test.write("f/.zarray", array.to_string()).write("f/0.0", shuffled);
     test.run(["transcode", "--keep-bits", "5", "--verify", "f", "g"]).done();
-    let document: Value = serde_json::from_slice(&test.read("g/.zarray")).unwrap();
+    let document = test.read_json("g/.zarray");
     let filters = json!([{"id": "bitround", "keepbits": 5}, {"id": "shuffle", "elementsize": 4}]);
     assert_eq!((&document["filters"], &document["order"]), (&filters, &json!("F")));
     test.run(["transcode", "--keep-bits", "5", "--zarr-format", "3", "f", "h"]).done();
     test.run(["validate", "--level", "data", "g", "--against", "h"]).done();
     // What is rounded already is rounded again, by one codec.
     test.run(["transcode", "--keep-bits", "4", "s", "t"]).done();
-    let document: Value = serde_json::from_slice(&test.read("t/zarr.json")).unwrap();
+    let document = test.read_json("t/zarr.json");
     let names = document["codecs"][0]["configuration"]["codecs"].as_array().unwrap().clone();
     assert_eq!(names.iter().filter(|codec| codec["name"] == "numcodecs.bitround").count(), 1);
 }

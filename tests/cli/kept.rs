@@ -89,7 +89,7 @@ fn first_pass_that_keeps_none_some_or_all_chunks_gives_the_same() {
 #[test]
 fn arrays_of_a_hierarchy_share_the_memory_for_what_is_kept() {
     let test = CliTest::new();
-    test.write("tree/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("tree");
     write_field(&test, "field");
     for name in ["a", "b", "c"] {
         let path = format!("tree/{name}");

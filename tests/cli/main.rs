@@ -6,34 +6,25 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod against;
-mod apply_codec;
 mod auto_shape;
-mod bad_input;
+mod cases;
 mod cf_values;
 mod constant;
-mod damaged_bool;
 mod drawn;
-mod encoded_anew;
 mod estimate;
-mod exit_status;
-mod foreign;
 mod generators;
 mod help;
 mod hierarchy;
 mod hostile_names;
-mod inspect;
-mod inspect_chunk;
-mod inspect_group;
 mod inspect_preview;
+#[cfg(unix)]
+mod inspect_tree;
 mod inspect_values;
 mod keep_bits;
 mod kept;
-mod locations;
 #[cfg(target_os = "linux")]
 mod memory;
 mod numcodecs;
-mod option_values;
 mod parts;
 mod parts_left;
 #[cfg(unix)]
@@ -42,7 +33,6 @@ mod quality;
 mod quantise;
 mod rechunk;
 mod rectilinear;
-mod references;
 mod report;
 mod report_page;
 mod resume;

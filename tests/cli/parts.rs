@@ -167,7 +167,7 @@ fn hierarchy(test: &CliTest) {
     test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{"title":"t"}}"#);
     field(test, "a/field");
     field(test, "a/deep/field");
-    test.write("a/deep/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("a/deep");
     test.write("a/notes.txt", "not Zarr");
     test.write(
         "a/names/zarr.json",
@@ -539,7 +539,7 @@ fn script_says_how_stores_are_reached_and_what_a_part_may_use() {
 fn script_names_a_node_inside_a_zip_file_from_any_folder() {
     let test = CliTest::new();
     field(&test, "a/t");
-    test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("a");
     test.run(["transcode", "-q", "a", "s.zip"]).succeeds();
     let store = ["transcode", "s.zip", "b", "--node", "t"];
     test.run(store.iter().chain(&["--init", "--partitions", "2"])).succeeds();

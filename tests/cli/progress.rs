@@ -107,11 +107,11 @@ fn progress_of_an_array_is_one_line_that_is_erased() {
 #[test]
 fn progress_of_a_hierarchy_is_one_line_for_all_of_it() {
     let test = CliTest::new();
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g");
     for name in ["g/a", "g/b", "g/sub/c"] {
         write_noise(&test, name, 12);
     }
-    test.write("g/sub/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g/sub");
     for columns in [80, 60] {
         let wide = usize::from(columns);
         let run = |arguments: &[&str]| test.run_in_terminal(columns, OnTerminal::Error, arguments);

@@ -204,7 +204,7 @@ fn contract_that_is_not_kept_leaves_no_destination() {
 #[test]
 fn contract_holds_for_each_array_and_names_it() {
     let test = CliTest::new();
-    test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("a");
     write(&test, "a/rough", &[level(1)]);
     write(&test, "a/even", &[vec![2.5; ROWS * COLUMNS]]);
     let coarse = ["transcode", "--step", "0.125", "a", "b"];

@@ -201,7 +201,7 @@ fn step_that_leaves_nothing_of_an_array_is_refused_and_few_codes_are_a_warning()
     assert_eq!(codes(&quantise(&test, &["--step", "9", "a", "f"])), ["ZC307"]);
     write_values(&test, "constant", "\"NaN\"", &[2.5, 2.5]);
     assert_eq!(codes(&quantise(&test, &["--max-error", "2", "constant", "e"])), [""; 0]);
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g");
     write_values(&test, "g/flat", "\"NaN\"", &[0.0, 1.0]);
     let result = quantise(&test, &["--step", "9", "g", "h"]);
     assert_eq!(result["warnings"][0]["node"], "/flat", "{result}");
@@ -475,7 +475,7 @@ fn cf_of_float32_in_32_bits_is_a_warning() {
 
 /// The configuration of `cast_value` in the shards of an array.
 fn inner_cast(test: &CliTest, name: &str) -> Value {
-    let document: Value = serde_json::from_slice(&test.read(&format!("{name}/zarr.json"))).unwrap();
+    let document = test.read_json(&format!("{name}/zarr.json"));
     let inner = document["codecs"][0]["configuration"]["codecs"].as_array().unwrap().clone();
     inner.into_iter().find(|codec| codec["name"] == "cast_value").unwrap()["configuration"].clone()
 }
@@ -578,10 +578,8 @@ fn absent_chunks_that_are_written_out_are_verified_by_what_their_code_is_decoded
 #[test]
 fn attributes_that_mask_values_follow_the_codes() {
     let test = CliTest::new();
-    let attributes = |name: &str| -> Value {
-        serde_json::from_slice::<Value>(&test.read(&format!("{name}/zarr.json"))).unwrap()["attributes"]
-            .take()
-    };
+    let attributes =
+        |name: &str| -> Value { test.read_json(&format!("{name}/zarr.json"))["attributes"].take() };
     let write = |attributes: &str| {
         write_values(&test, "a", "\"NaN\"", &[0.0, 1.0, 2.0, 1e20]);
         let document = String::from_utf8(test.read("a/zarr.json")).unwrap();

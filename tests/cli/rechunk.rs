@@ -46,7 +46,7 @@ fn node(run: &Run) -> Value {
 }
 
 fn document(test: &CliTest) -> Value {
-    serde_json::from_slice(&test.read("b/zarr.json")).unwrap()
+    test.read_json("b/zarr.json")
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn histogram_and_suggestion_count_each_element_once() {
 fn group_with_consolidated_metadata_keeps_the_grid_in_both_places() {
     let test = CliTest::new();
     array(&test, "g/a");
-    let member: Value = serde_json::from_slice(&test.read("g/a/zarr.json")).unwrap();
+    let member = test.read_json("g/a/zarr.json");
     let root = json!({"zarr_format": 3, "node_type": "group", "attributes": {}, "consolidated_metadata":
         {"kind": "inline", "must_understand": false, "metadata": {"a": member}}});
     test.write("g/zarr.json", root.to_string());
@@ -191,8 +191,7 @@ fn group_with_consolidated_metadata_keeps_the_grid_in_both_places() {
         [("copy", &[][..]), ("recoded", &["--compress", "zstd:1"]), ("cut", &["--chunk-shape", "2,2"])]
     {
         done(test.run([&["transcode", "--verify"], options, &["g", name]].concat()));
-        let read =
-            |key: &str| -> Value { serde_json::from_slice(&test.read(&format!("{name}/{key}"))).unwrap() };
+        let read = |key: &str| -> Value { test.read_json(&format!("{name}/{key}")) };
         assert_eq!(read("zarr.json")["consolidated_metadata"]["metadata"]["a"], read("a/zarr.json"));
         done(test.run(["validate", "--level", "data", name]));
         done(test.run(["validate", name, "--against", "g"]));

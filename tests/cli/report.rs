@@ -186,7 +186,7 @@ fn page_of_a_validation_counts_and_is_written_whatever_is_found() {
     let test = CliTest::new();
     write_plane(&test, "g/a");
     write_plane(&test, "g/b");
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g");
     test.write("g/b/c/0/0", "short");
     let run = test.run(["validate", "--level", "data", "--json", "--report", "r.html", "g"]);
     let (status, result) = (run.status, run.json());
@@ -217,7 +217,7 @@ fn page_of_a_validation_counts_and_is_written_whatever_is_found() {
 fn page_of_several_stores_has_a_section_each() {
     let test = CliTest::new();
     write_plane(&test, "a");
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g");
     let run = test.run(["inspect", "--report", "r.html", "a", "missing", "g"]);
     assert_eq!(run.status, 3);
     let page = page(&test, "r.html");
@@ -274,7 +274,7 @@ fn page_of_a_huge_array_is_small_and_reads_little() {
 #[test]
 fn tree_of_many_arrays_is_summed_up() {
     let test = CliTest::new();
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g");
     let document = r#"{"zarr_format":3,"node_type":"array","shape":[2],"data_type":"uint8",
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
         "chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]}"#;

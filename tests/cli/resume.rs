@@ -218,7 +218,7 @@ fn file_size_limit_is_an_error_that_says_what_may_have_run_out() {
 fn overwrite_replaces_nodes_unfinished_runs_and_empty_folders_only() {
     let test = ended();
     mend(&test);
-    test.write("group/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#).write("group/x/c/0", "1");
+    test.group("group").write("group/x/c/0", "1");
     test.write("old/.zarray", r#"{"zarr_format":2}"#);
     test.write_float32("array", "0", &[Some([7.0; 4])]);
     fs::create_dir(test.path("empty")).unwrap();

@@ -14,81 +14,25 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give of a store alone, each with the test that another command gives it in.
-const OF_OTHERS: [(Code, &str, &str); 18] = [
-    (
-        code::KEEP_BITS_NO_INFORMATION,
-        include_str!("keep_bits.rs"),
-        "constant_arrays_keep_all_bits_and_say_so",
-    ),
-    (
-        code::QUANTIZE_FEW_CODES,
-        include_str!("quantise.rs"),
-        "step_that_leaves_nothing_of_an_array_is_refused_and_few_codes_are_a_warning",
-    ),
-    (
-        code::DATA_TYPE_ROUNDED,
-        include_str!("transcode_options.rs"),
-        "data_type_that_rounds_most_values_to_integers_is_a_warning_with_their_number",
-    ),
-    (code::QUANTIZE_ATTRIBUTES, include_str!("quantise.rs"), "attributes_that_mask_values_follow_the_codes"),
-    (
-        code::OME_METADATA_OLD,
-        include_str!("version_2_and_3.rs"),
-        "ome_zarr_of_0_4_in_version_3_is_a_warning_that_names_what_readers_miss",
-    ),
-    (
-        code::MULTISCALES_LEVELS_LEFT_OUT,
-        include_str!("hierarchy.rs"),
-        "levels_of_one_image_are_not_cut_by_one_index_and_share_a_range",
-    ),
-    (
-        code::ZFP_LOSSY,
-        include_str!("encoded_anew.rs"),
-        "zfp_that_rounds_is_warned_of_and_held_to_its_tolerance",
-    ),
-    (
-        code::DELTA_LOSSY,
-        include_str!("encoded_anew.rs"),
-        "d15_delta_of_floats_that_is_applied_anew_is_warned_of",
-    ),
-    (
-        code::DATA_TYPE_UNREAD,
-        include_str!("version_2_types.rs"),
-        "raw_bytes_get_the_name_of_the_core_or_that_of_zarr_python",
-    ),
-    (code::NO_STATISTICS, include_str!("cf_values.rs"), "values_without_order_are_an_info_and_exit_0"),
-    (
-        code::QUANTIZE_FILL_VALUE_MOVED,
-        include_str!("verdicts.rs"),
-        "fill_value_that_the_codes_do_not_bring_back_is_moved_with_a_warning",
-    ),
-    (
-        code::QUANTIZE_CLAMPED,
-        include_str!("quantise.rs"),
-        "values_that_are_clamped_are_a_warning_with_their_number",
-    ),
-    (code::QUANTIZE_CF_TYPE, include_str!("quantise.rs"), "cf_of_float32_in_32_bits_is_a_warning"),
-    (
-        code::QUANTIZE_READERS,
-        include_str!("verdicts.rs"),
-        "shards_whose_zero_overflows_are_warned_of_as_few_readers_open_them",
-    ),
-    (
-        code::V2_FILL_VALUE_MASKS,
-        include_str!("version_2_and_3.rs"),
-        "v3_whose_fill_value_masks_nothing_says_so_in_v2",
-    ),
-    (
-        code::NOT_LOCKED,
-        include_str!("../../src/operation/transcode/tests/unlocked.rs"),
-        "file_system_without_locks_is_a_warning",
-    ),
-    (
-        code::MANY_OBJECTS,
-        include_str!("parts.rs"),
-        "plan_of_very_many_objects_is_a_warning_that_names_larger_shards",
-    ),
-    (code::VALUES_DIFFER, include_str!("verdicts.rs"), "difference_is_a_finding_in_the_formats_of_runners"),
+const OF_OTHERS: [(Code, &str); 18] = [
+    (code::KEEP_BITS_NO_INFORMATION, "constant_arrays_keep_all_bits_and_say_so"),
+    (code::QUANTIZE_FEW_CODES, "step_that_leaves_nothing_of_an_array_is_refused_and_few_codes_are_a_warning"),
+    (code::DATA_TYPE_ROUNDED, "data_type_that_rounds_most_values_to_integers_is_a_warning_with_their_number"),
+    (code::QUANTIZE_ATTRIBUTES, "attributes_that_mask_values_follow_the_codes"),
+    (code::OME_METADATA_OLD, "ome_zarr_of_0_4_in_version_3_is_a_warning_that_names_what_readers_miss"),
+    (code::MULTISCALES_LEVELS_LEFT_OUT, "levels_of_one_image_are_not_cut_by_one_index_and_share_a_range"),
+    (code::ZFP_LOSSY, "zfp_that_rounds_is_warned_of_and_held_to_its_tolerance"),
+    (code::DELTA_LOSSY, "d15_delta_of_floats_that_is_applied_anew_is_warned_of"),
+    (code::DATA_TYPE_UNREAD, "raw_bytes_get_the_name_of_the_core_or_that_of_zarr_python"),
+    (code::NO_STATISTICS, "values_without_order_are_an_info_and_exit_0"),
+    (code::QUANTIZE_FILL_VALUE_MOVED, "fill_value_that_the_codes_do_not_bring_back_is_moved_with_a_warning"),
+    (code::QUANTIZE_CLAMPED, "values_that_are_clamped_are_a_warning_with_their_number"),
+    (code::QUANTIZE_CF_TYPE, "cf_of_float32_in_32_bits_is_a_warning"),
+    (code::QUANTIZE_READERS, "shards_whose_zero_overflows_are_warned_of_as_few_readers_open_them"),
+    (code::V2_FILL_VALUE_MASKS, "v3_whose_fill_value_masks_nothing_says_so_in_v2"),
+    (code::NOT_LOCKED, "file_system_without_locks_is_a_warning"),
+    (code::MANY_OBJECTS, "plan_of_very_many_objects_is_a_warning_that_names_larger_shards"),
+    (code::VALUES_DIFFER, "difference_is_a_finding_in_the_formats_of_runners"),
 ];
 
 /// A store that breaks a rule.
@@ -234,6 +178,15 @@ fn fixture_gives_its_code_and_nothing_worse() {
     assert!(faults.is_empty(), "\n{faults}");
 }
 
+/// The text of all tests in some folders.
+fn tests_of(folders: &[&str]) -> String {
+    let files = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap());
+    let files = files.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    files.map(|path| fs::read_to_string(path).unwrap() + "\n== \n").collect()
+}
+
 #[test]
 fn every_code_is_given_by_a_fixture_or_by_a_named_test() {
     let mut given: BTreeSet<String> = BTreeSet::new();
@@ -242,12 +195,16 @@ fn every_code_is_given_by_a_fixture_or_by_a_named_test() {
         let findings = result["findings"].as_array().unwrap();
         given.extend(findings.iter().map(|finding| finding["code"].as_str().unwrap().to_owned()));
     }
-    for (code, file, test) in OF_OTHERS {
+    let tests = tests_of(&["tests/cli", "tests/cli/cases", "src/operation/transcode/tests"]);
+    for (code, test) in OF_OTHERS {
         assert!(!given.contains(code.code), "{} is given by a fixture: list it no more", code.code);
-        let (_, rest) = file
-            .split_once(&format!("#[test]\nfn {test}() {{\n"))
-            .unwrap_or_else(|| panic!("{}: there is no test {test}", code.code));
-        let (body, _) = rest.split_once("\n}\n").unwrap();
+        let body = [("\n== ", "\n", "\n== "), ("#[test]\nfn ", "() {\n", "\n}\n")].iter().find_map(
+            |(before, behind, end)| {
+                let (_, rest) = tests.split_once(&format!("{before}{test}{behind}"))?;
+                rest.split(end).next()
+            },
+        );
+        let body = body.unwrap_or_else(|| panic!("{}: there is no test {test}", code.code));
         assert!(body.contains(&format!("{}\"", code.code)), "{test} does not look for {}", code.code);
         given.insert(code.code.to_owned());
     }

@@ -291,15 +291,14 @@ fn select_of_a_hierarchy_takes_every_array_that_has_the_dimension() {
             (0..count).map(|value| u8::try_from(value).unwrap()).collect::<Vec<u8>>(),
         );
     };
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("g");
     array("t", &json!(["time", "x"]), &json!([4, 3]));
     array("time", &json!(["time"]), &json!([4]));
     array("x", &json!(["x"]), &json!([3]));
     array("mask", &json!(["time", "x"]), &json!([4, 3]));
     let shapes = |store: &str| {
         ["t", "time", "x", "mask"].map(|name| {
-            let document: Value =
-                serde_json::from_slice(&test.read(&format!("{store}/{name}/zarr.json"))).unwrap();
+            let document = test.read_json(&format!("{store}/{name}/zarr.json"));
             document["shape"].clone()
         })
     };

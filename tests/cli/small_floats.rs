@@ -36,7 +36,7 @@ fn write_array(test: &CliTest, name: &str, data_type: &str, fill_value: &str, co
 }
 
 fn metadata(test: &CliTest, name: &str) -> Value {
-    serde_json::from_slice(&test.read(&format!("{name}/zarr.json"))).unwrap()
+    test.read_json(&format!("{name}/zarr.json"))
 }
 
 const LITTLE: &str = r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#;

@@ -92,8 +92,7 @@ fn holds(test: &CliTest, result: &Value) {
         let estimated = way["bytes_stored"].as_f64().unwrap();
         if let (Some(tried), false) = (way["keep_bits"].as_u64(), is_whole) {
             // All values may say that a bit more, or less, matters.
-            let document: Value =
-                serde_json::from_slice(&test.read(&format!("{destination}/zarr.json"))).unwrap();
+            let document = test.read_json(&format!("{destination}/zarr.json"));
             let found = document["attributes"]["quantization_nsb"].as_u64().unwrap();
             assert!(tried.abs_diff(found) <= 1, "{name}: {tried} and {found}");
             if tried != found {
@@ -150,7 +149,7 @@ fn estimates_of_a_whole_small_array_are_what_the_commands_write() {
         test.all_files("a").iter().filter(|(key, _)| *key != "zarr.json").map(|(_, bytes)| bytes.len()).sum();
     assert_eq!(result["ways"]["bytes_stored"], stored);
     holds(&test, &result);
-    let written: Value = serde_json::from_slice(&test.read("out5/zarr.json")).unwrap();
+    let written = test.read_json("out5/zarr.json");
     assert_eq!(ways(&result)[5].1["keep_bits"], written["codecs"][0]["configuration"]["keepbits"]);
 }
 
@@ -212,7 +211,7 @@ fn array_that_is_not_compressed_gets_a_compressor_in_every_way() {
         assert!(way["command"].as_str().unwrap().contains(" --compress zstd:3 a DEST"), "{name}: {way}");
     }
     holds(&test, &result);
-    let written: Value = serde_json::from_slice(&test.read("out0/zarr.json")).unwrap();
+    let written = test.read_json("out0/zarr.json");
     let zstd: Value = serde_json::from_str(ZSTD).unwrap();
     assert_eq!(written["codecs"].as_array().unwrap().last(), Some(&zstd));
     assert!(done(test.run(["inspect", "--suggest", "a"])).text().contains("compressed  by zstd:3"));
@@ -308,11 +307,11 @@ fn declared_missing_values_are_left_out_and_their_option_is_in_the_commands() {
 #[test]
 fn group_has_a_table_for_each_array_of_floats_that_is_no_coordinate() {
     let test = CliTest::new();
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g");
     for name in ["g/rain", "g/deep/wave"] {
         write(&test, name, 3, if name == "g/rain" { rain } else { wave }, &[]);
     }
-    test.write("g/deep/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("g/deep");
     let quantised = ["transcode", "-q", "--quantize", "uint8", "g/rain", "g/quantised"];
     done(test.run(quantised));
     test.write_float32("g/x", "0", &[Some([0.0, 1.0, 2.0, 3.0])]);
@@ -340,7 +339,7 @@ fn group_has_a_table_for_each_array_of_floats_that_is_no_coordinate() {
     );
     test.run(["inspect", "--suggest", "uint8", "g"]).fails(1, &["is a group", "--suggest` of the group"]);
     test.run(["inspect", "--suggest", "g/x"]).succeeds();
-    test.write("h/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("h");
     test.run(["inspect", "--suggest", "h"]).fails(1, &["no array of floats"]);
 }
 

@@ -97,7 +97,7 @@ fn missing_chunk_stays_missing_and_attributes_stay() {
     assert_eq!(test.read("b/c/0"), [0, 1, 255, 3]);
     assert!(!test.exists("b/c/1"));
     assert_eq!(test.read("b/c/2"), [254, 6, 254, 7]);
-    let document: serde_json::Value = serde_json::from_slice(&test.read("b/zarr.json")).unwrap();
+    let document = test.read_json("b/zarr.json");
     assert_eq!(document["attributes"], json!({"units": "K"}));
     assert_eq!(document["data_type"], "float32");
 }
@@ -202,14 +202,14 @@ fn plan_tells_the_keys_files_and_folders_that_will_be() {
     let array = r#"{"zarr_format":3,"node_type":"array","shape":[6,8],"data_type":"uint8","fill_value":0,
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,2]}},"attributes":{},
         "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]}"#;
-    test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#).write("a/notes/today", "x");
+    test.group("a").write("a/notes/today", "x");
     for (path, row) in [("a/x", 0), ("a/g/y", 1)] {
         test.write(&format!("{path}/zarr.json"), array);
         for chunk in 0..12 {
             test.write(&format!("{path}/c/{}/{}", chunk / 4, chunk % 4), [row + 1; 4]);
         }
     }
-    test.write("a/g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("a/g");
     for options in [&[][..], &["--zarr-format", "2"], &["-c", "3,8"], &["--separator", "."]] {
         let run = |more: &[&str]| test.run([&["transcode", "--json", "a", "b"], options, more].concat());
         let plan = run(&["--dry-run"]).succeeds().json()["plan"].clone();

@@ -33,7 +33,7 @@ fn write_array(test: &CliTest, name: &str, data_type: &str, codecs: &str, chunks
 }
 
 fn metadata(test: &CliTest, name: &str) -> Value {
-    serde_json::from_slice(&test.read(&format!("{name}/zarr.json"))).unwrap()
+    test.read_json(&format!("{name}/zarr.json"))
 }
 
 fn names(codecs: &Value) -> Vec<&str> {

@@ -182,7 +182,7 @@ fn chunks_of_an_unknown_codec_are_compressed_anew() {
 #[test]
 fn tree_with_a_text_coordinate_is_compressed_as_a_whole() {
     let test = CliTest::new();
-    test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    test.group("a");
     words(&test, "a/words", "");
     let numbers = r#"{"zarr_format":3,"node_type":"array","shape":[10],"data_type":"uint8","fill_value":0,
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},
@@ -327,8 +327,7 @@ fn fill_value_that_readers_differ_about_is_said_as_it_was_taken() {
     );
     test.write("a/0", chunk(&["a0", "bb"]));
     let fill_value = |name: &str| {
-        let document: serde_json::Value =
-            serde_json::from_slice(&test.read(&format!("{name}/.zarray"))).unwrap();
+        let document = test.read_json(&format!("{name}/.zarray"));
         document["fill_value"].clone()
     };
     let run = test.run(["transcode", "--compress", "zstd:1", "a", "b"]);

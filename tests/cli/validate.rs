@@ -14,12 +14,10 @@ const ARRAY: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_ty
 /// A group with a valid array `a` and an array `b` with an error in one document and a warning.
 fn hierarchy() -> CliTest {
     let test = CliTest::new();
-    test.write("s/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#)
-        .write("s/a/zarr.json", ARRAY)
-        .write(
-            "s/b/zarr.json",
-            ARRAY.replace("\"fill_value\":0", "\"fill_value\":-1,\"dimension_names\":null"),
-        );
+    test.group("s").write("s/a/zarr.json", ARRAY).write(
+        "s/b/zarr.json",
+        ARRAY.replace("\"fill_value\":0", "\"fill_value\":-1,\"dimension_names\":null"),
+    );
     test
 }
 

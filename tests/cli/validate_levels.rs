@@ -12,8 +12,6 @@ const ARRAY: &str = r#"{"zarr_format":3,"node_type":"array","shape":[8],"data_ty
     {"name":"regular","configuration":{"chunk_shape":[4]}},"chunk_key_encoding":{"name":"default"},"fill_value":0,
     "codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip","configuration":{"level":1}}]}"#;
 
-const GROUP: &str = r#"{"zarr_format":3,"node_type":"group"}"#;
-
 fn validate(test: &CliTest, level: &str, more: &[&str]) -> (i32, Value) {
     let run = test.run(["validate", "--json", "--level", level, "s"].iter().chain(more));
     (run.status, run.json())
@@ -26,7 +24,7 @@ fn codes(result: &Value) -> Vec<&str> {
 /// A group of two arrays with a fault at every level.
 fn damaged() -> CliTest {
     let test = CliTest::new();
-    test.write("s/zarr.json", GROUP).write("s/notes", "x");
+    test.group("s").write("s/notes", "x");
     for (array, chunks) in [("a", ["no gzip", "nor this"]), ("b", ["still none", "none"])] {
         test.write(&format!("s/{array}/zarr.json"), ARRAY);
         for (index, chunk) in chunks.iter().enumerate() {
@@ -154,7 +152,7 @@ fn chunk_beyond_the_memory_is_3_and_the_least_is_named() {
 #[test]
 fn links_in_circles_and_names_that_are_no_text_end_the_walk() {
     let test = CliTest::new();
-    test.write("s/zarr.json", GROUP).write("s/a/zarr.json", GROUP);
+    test.group("s").group("s/a");
     for (link, target) in [("s/a/up", "../../s"), ("s/up", "."), ("s/a/side", "../a")] {
         std::os::unix::fs::symlink(target, test.path(link)).unwrap();
     }

@@ -13,8 +13,6 @@ const ARRAY: &str = r#"{"zarr_format":3,"node_type":"array","shape":[8],"data_ty
     "chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},
     "fill_value":0,"codecs":[{"name":"bytes"}]}"#;
 
-const GROUP: &str = r#"{"zarr_format":3,"node_type":"group"}"#;
-
 /// The array with these chunks.
 fn array(test: &CliTest, path: &str, document: &str, chunks: &[u64]) {
     test.write(&format!("{path}/zarr.json"), document);
@@ -99,7 +97,7 @@ fn scalar_that_describes_a_grid_mapping_is_not_told_to_be_without_chunks() {
 #[test]
 fn array_of_a_contract_that_the_store_lacks_is_named_as_an_array() {
     let test = CliTest::new();
-    test.write("s/zarr.json", GROUP);
+    test.group("s");
     array(&test, "s/a", ARRAY, &[0]);
     array(&test, "s/b", ARRAY, &[0]);
     test.run(["validate", "s", "--write-expect", "contract.json"]).succeeds();
@@ -137,7 +135,7 @@ fn verdict_of_a_codec_that_nobody_decodes_is_never_valid() {
 #[test]
 fn absent_chunks_are_ranges_in_json_and_listed_with_v() {
     let test = CliTest::new();
-    test.write("s/zarr.json", GROUP);
+    test.group("s");
     array(&test, "s/a", ARRAY, &[1]);
     array(&test, "s/b", ARRAY, &[]);
     array(&test, "s/c", ARRAY, &[0, 1, 2, 3]);
@@ -159,7 +157,7 @@ fn absent_chunks_are_ranges_in_json_and_listed_with_v() {
 #[test]
 fn absent_ranges_are_at_most_100_of_all_arrays() {
     let test = CliTest::new();
-    test.write("s/zarr.json", GROUP);
+    test.group("s");
     let long = ARRAY.replace("\"shape\":[8]", "\"shape\":[4000000000000]");
     let every_second: Vec<u64> = (0..70).map(|chunk| 2 * chunk + 1).collect();
     for name in ["s/a", "s/b", "s/c"] {
@@ -202,7 +200,7 @@ fn chunk_and_folder_that_cannot_be_read_are_failures_with_their_keys() {
     if is_root(&test) {
         return; // Nothing is unreadable to root.
     }
-    test.write("s/zarr.json", GROUP);
+    test.group("s");
     array(&test, "s/a", ARRAY, &[0, 1, 2, 3]);
     array(&test, "s/b", ARRAY, &[0, 1, 2, 3]);
     let close = |path: &str| {
@@ -279,7 +277,7 @@ fn chunks_without_a_checksum_are_one_info_an_array_at_data() {
 #[test]
 fn finding_of_many_nodes_is_one_line_of_text_and_whole_in_json() {
     let test = CliTest::new();
-    test.write("s/zarr.json", GROUP);
+    test.group("s");
     let odd = ARRAY.replace("\"fill_value\":0", "\"fill_value\":0,\"dimension_names\":null");
     for name in ["a", "b", "c", "d", "e"] {
         array(&test, &format!("s/{name}"), &odd, &[0, 1, 2, 3]);
@@ -387,9 +385,9 @@ fn contract_of_a_store_holds_for_it_and_names_what_changes() {
     );
     array(&test, "s/a", ARRAY, &[0, 1, 2, 3]);
     array(&test, "s/g/b", &ARRAY.replace("\"codecs\"", "\"attributes\":{\"units\":\"K\"},\"codecs\""), &[0]);
-    test.write("s/g/zarr.json", GROUP);
+    test.group("s/g");
     test.run(["validate", "s", "--write-expect", "contract.json"]).succeeds();
-    let contract: Value = serde_json::from_slice(&test.read("contract.json")).unwrap();
+    let contract = test.read_json("contract.json");
     assert_eq!(contract["attributes"]["title"], "t");
     assert_eq!(
         (&contract["/a"]["shape"], &contract["/g/b"]["attributes"]["units"]),
@@ -411,7 +409,7 @@ fn contract_of_a_store_holds_for_it_and_names_what_changes() {
 #[test]
 fn contract_of_one_array_and_documents_of_inspect_serve_for_expect() {
     let test = CliTest::new();
-    test.write("s/zarr.json", GROUP);
+    test.group("s");
     array(&test, "s/a", ARRAY, &[0]);
     for (name, arguments) in [
         ("group.json", &["inspect", "--json", "s"][..]),
@@ -455,7 +453,7 @@ fn retired_code_is_explained_and_accepted() {
 #[test]
 fn warning_of_many_nodes_is_said_once_on_stderr_and_whole_in_json() {
     let test = CliTest::new();
-    test.write("s/zarr.json", GROUP);
+    test.group("s");
     for name in ["a", "b", "c", "d"] {
         array(&test, &format!("s/{name}"), &ARRAY.replace("uint8", "uint7"), &[]);
     }
@@ -520,7 +518,7 @@ fn shards_whose_zero_overflows_are_warned_of_as_few_readers_open_them() {
 #[test]
 fn findings_on_a_terminal_stand_under_their_node_within_its_width() {
     let test = CliTest::new();
-    test.write("s/zarr.json", GROUP);
+    test.group("s");
     array(&test, "s/a", &ARRAY.replace("\"fill_value\":0", "\"fill_value\":-1"), &[0, 1, 2, 3]);
     let shown = test.run_in_terminal(60, OnTerminal::Both, &["validate", "--color", "never", "s"]);
     assert_eq!(shown.status, Some(1));

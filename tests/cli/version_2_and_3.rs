@@ -25,7 +25,7 @@ fn array() -> CliTest {
 }
 
 fn document(test: &CliTest, name: &str) -> Value {
-    serde_json::from_slice(&test.read(name)).unwrap()
+    test.read_json(name)
 }
 
 /// Runs it to `b`, as JSON; warnings are allowed.
@@ -346,7 +346,7 @@ fn order_of_single_bytes_says_nothing_in_version_2() {
         );
         test.write(&format!("{source}/c/0/0"), [0, 1, 2, 3, 4, 5]);
         test.run(["transcode", "--zarr-format", "2", &source, &copy]).succeeds();
-        let document: Value = serde_json::from_slice(&test.read(&format!("{copy}/.zarray"))).unwrap();
+        let document = test.read_json(&format!("{copy}/.zarray"));
         assert_eq!((&document["dtype"], &document["order"]), (&Value::from("|u1"), &Value::from("F")));
         let result = test.run(["validate", "--json", &copy, "--against", &source]).json();
         assert_eq!(result["valid"], true, "{result}");

@@ -22,7 +22,7 @@ fn array(name: &str, filters: &Value, compressor: &Value, chunk: &[u8]) -> CliTe
 const VALUES: [f32; 4] = [1.0, 2.5, -3.0, 4.0];
 
 fn zarray(test: &CliTest, name: &str) -> [Value; 2] {
-    let document: Value = serde_json::from_slice(&test.read(&format!("{name}/.zarray"))).unwrap();
+    let document = test.read_json(&format!("{name}/.zarray"));
     ["filters", "compressor"].map(|member| document[member].clone())
 }
 
@@ -140,7 +140,7 @@ fn d6_unknown_filter_stays_whatever_compresses_behind_it() {
         ([wavpack.clone(), Value::Null], b"sound".to_vec())
     );
     transcode(&test, "a", "v3", &["--zarr-format", "3", "--compress", "zstd:1"]);
-    let document: Value = serde_json::from_slice(&test.read("v3/zarr.json")).unwrap();
+    let document = test.read_json("v3/zarr.json");
     let names = document["codecs"].as_array().unwrap().iter().map(|codec| codec["name"].clone());
     assert_eq!(names.collect::<Vec<_>>(), ["numcodecs.wavpack", "bytes", "zstd"]);
     let both = array("a", &wavpack, &zlib, b"");

@@ -16,7 +16,7 @@ fn array(dtype: &str, fill_value: &str, chunk: &[u8]) -> CliTest {
 }
 
 fn document(test: &CliTest, name: &str) -> Value {
-    serde_json::from_slice(&test.read(name)).unwrap()
+    test.read_json(name)
 }
 
 /// Runs `transcode` to another folder; warnings are allowed.

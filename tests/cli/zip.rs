@@ -37,13 +37,13 @@ fn with_array() -> CliTest {
 /// A group of two arrays.
 fn with_group() -> CliTest {
     let test = CliTest::new();
-    test.write("g.zarr/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("g.zarr");
     test.write_float32("g.zarr/x", "0", &[Some([1.0; 4])]).write_float32(
         "g.zarr/sub/y",
         "0",
         &[Some([2.0; 4])],
     );
-    test.write("g.zarr/sub/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("g.zarr/sub");
     test
 }
 

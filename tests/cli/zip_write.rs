@@ -81,7 +81,7 @@ fn shards_and_chunks_larger_than_what_is_held_are_written() {
 #[test]
 fn hierarchy_with_names_of_any_alphabet_is_written() {
     let test = CliTest::new();
-    test.write("g.zarr/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("g.zarr");
     test.write_float32("g.zarr/température", "0", &[Some([1.0; 4])])
         .write("g.zarr/notes/read me.txt", "text");
     test.run(["transcode", "g.zarr", "g.zip"]).succeeds();
@@ -112,7 +112,7 @@ fn zip_is_replaced_only_where_it_is_asked_for_and_is_one() {
         }
         assert_eq!(test.read("d.zip"), other);
     }
-    test.write("f.zip/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("f.zip");
     test.run(["transcode", "a.zarr", "f.zip/b"]).succeeds();
     assert!(test.exists("f.zip/b/zarr.json"));
     assert_eq!(test.names(), ["a.zarr", "b.zip", "c.zip", "d.zip", "f.zip"]);
@@ -158,7 +158,7 @@ fn source_and_destination_are_told_apart_in_zips_too() {
         run.fails(3, &["is SOURCE itself"]);
     }
     test.run(["transcode", "a.zarr", "a.zarr/b.zip"]).fails(3, &["one inside the other"]);
-    test.write("g.zarr/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#);
+    test.group("g.zarr");
     std::fs::rename(test.path("hard.zip"), test.path("g.zarr/hard.zip")).unwrap();
     test.run(["transcode", "g.zarr/hard.zip", "g.zarr", "--overwrite"]).fails(3, &["one inside the other"]);
     assert_eq!(test.read("b.zip"), before);

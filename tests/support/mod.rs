@@ -1,5 +1,6 @@
 //! What the tests of the program share: a temporary folder and a way to run `zarrcast` in it.
 
+pub(crate) mod array;
 #[cfg(unix)]
 pub(crate) mod terminal;
 pub(crate) mod zip;
@@ -106,7 +107,8 @@ impl CliTest {
         self.run_in(arguments, input, &[])
     }
 
-    fn run_in<S: AsRef<OsStr>>(
+    /// Runs it with both.
+    pub(crate) fn run_in<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
         input: &[u8],
@@ -188,26 +190,13 @@ pub(crate) fn float32(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-impl CliTest {
-    /// Writes a float32 array of one dimension with chunks of 4 elements, uncompressed; `None` is a chunk that is
-    /// not stored.
-    pub(crate) fn write_float32(&self, name: &str, fill_value: &str, chunks: &[Option<[f32; 4]>]) -> &Self {
-        self.write(
-            &format!("{name}/zarr.json"),
-            format!(
-                r#"{{"zarr_format":3,"node_type":"array","shape":[{}],"data_type":"float32",
-                "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},
-                "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},
-                "fill_value":{fill_value},"codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}],
-                "attributes":{{"units":"K"}}}}"#,
-                chunks.len() * 4
-            ),
-        );
-        for (index, chunk) in chunks.iter().enumerate() {
-            if let Some(chunk) = chunk {
-                self.write(&format!("{name}/c/{index}"), float32(chunk));
-            }
-        }
-        self
+/// A chunk of `vlen-utf8` or `vlen-bytes`.
+pub(crate) fn vlen<S: AsRef<[u8]>>(elements: &[S]) -> Vec<u8> {
+    let length = |length: usize| u32::try_from(length).unwrap().to_le_bytes();
+    let mut bytes = length(elements.len()).to_vec();
+    for element in elements {
+        bytes.extend(length(element.as_ref().len()));
+        bytes.extend(element.as_ref());
     }
+    bytes
 }
