@@ -21,7 +21,7 @@ macro_rules! cases {
 }
 
 cases! {
-    against apply_codec bad_input cf_values damaged_bool encoded_anew exit_status foreign inspect inspect_chunk inspect_group locations option_values references validate validate_levels verdicts
+    against apply_codec bad_input cf_values damaged_bool encoded_anew exit_status foreign hierarchy inspect inspect_chunk inspect_group locations option_values references transcode validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types
 }
 
 /// A line of a file, with those that go on with it.
@@ -230,6 +230,8 @@ impl<'a> Script<'a> {
             let said = self.stream("stdout")? + &self.stream("stderr")?;
             let (_, behind) = said.rsplit_once(before).ok_or(said.clone())?;
             behind.trim_start().split([' ', '`', '\n', ';']).next().unwrap().to_owned()
+        } else if let Some(file) = value.strip_prefix("file ") {
+            String::from_utf8_lossy(&self.test.read(file)).into_owned()
         } else if value == "stdout" {
             self.stream("stdout")?
         } else {

@@ -185,3 +185,22 @@ fn arguments_with_line_ends_are_escaped() {
         run(&test, &arguments);
     }
 }
+
+#[test]
+fn names_with_control_characters_are_no_keys() {
+    let test = CliTest::new();
+    test.group("a").array("a/x", json!({}));
+    test.write("a/no\tes", "x").write("a/\u{7f}/inside", "x");
+    for arguments in [&["transcode", "a", "b"][..], &["inspect", "a"]] {
+        let run = test.run(arguments);
+        assert_eq!(run.status, 0, "{}", run.error);
+        assert!(run.error.contains("ZK206") && run.error.contains("2 names"), "{}", run.error);
+    }
+    assert!(!test.exists("b/no\tes") && !test.exists("b/\u{7f}"));
+    let found = test.run(["validate", "--json", "a"]).json();
+    let codes = found["findings"].as_array().unwrap().iter().filter(|found| found["code"] == "ZK206").count();
+    assert_eq!(codes, 2, "{found}");
+    for node in ["x//y", ".", "x/../y", "no\tes"] {
+        test.run(["inspect", "--node", node, "a"]).fails(2, &["--node: `", "is not the name of a node"]);
+    }
+}

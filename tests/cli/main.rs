@@ -14,7 +14,6 @@ mod drawn;
 mod estimate;
 mod generators;
 mod help;
-mod hierarchy;
 mod hostile_names;
 mod inspect_preview;
 #[cfg(unix)]
@@ -50,9 +49,5 @@ mod unread;
 mod validate;
 mod validate_levels;
 mod verdicts;
-mod version_2;
-mod version_2_and_3;
-mod version_2_codecs;
-mod version_2_types;
 mod zip;
 mod zip_write;
