@@ -21,7 +21,7 @@ macro_rules! cases {
 }
 
 cases! {
-    against apply_codec bad_input cf_values damaged_bool encoded_anew exit_status foreign hierarchy inspect inspect_chunk inspect_group locations option_values references transcode validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types
+    against apply_codec bad_input cf_values damaged_bool encoded_anew exit_status foreign hierarchy inspect inspect_chunk inspect_group locations option_values rechunk rectilinear references small_floats transcode validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types
 }
 
 /// A line of a file, with those that go on with it.
