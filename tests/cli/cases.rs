@@ -21,7 +21,7 @@ macro_rules! cases {
 }
 
 cases! {
-    against apply_codec bad_input cf_values damaged_bool encoded_anew exit_status foreign hierarchy inspect inspect_chunk inspect_group locations option_values rechunk rectilinear references small_floats transcode validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types
+    against apply_codec bad_input cf_values damaged_bool encoded_anew exit_status foreign hierarchy inspect inspect_chunk inspect_group locations option_values rechunk rectilinear references resume small_floats transcode transcode_options validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types zip
 }
 
 /// A line of a file, with those that go on with it.
@@ -147,7 +147,8 @@ impl<'a> Script<'a> {
 
     /// Does a line; `is_judged` of a command whose status the next line tells.
     fn line(&mut self, line: &str, is_judged: bool) -> Outcome {
-        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let quoted = line.strip_prefix('\'').and_then(|line| line.split_once("' "));
+        let (word, rest) = quoted.or_else(|| line.split_once(' ')).unwrap_or((line, ""));
         match word {
             "$" => return self.command(rest, is_judged),
             "let" => return self.assign(rest),
@@ -264,6 +265,7 @@ impl<'a> Script<'a> {
                 fs::remove_file(self.test.path(&format!("{first}.beside"))).unwrap();
                 std::os::unix::fs::symlink(second, self.test.path(first)).unwrap();
             }
+            "hardlink" => fs::hard_link(self.test.path(second), self.test.path(first)).unwrap(),
             "edit" => {
                 let words = shlex::split(second).unwrap();
                 let text = String::from_utf8(self.test.read(first)).unwrap();

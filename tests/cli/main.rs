@@ -41,7 +41,6 @@ mod signals;
 mod sparse;
 mod suggest_ways;
 mod transcode;
-mod transcode_options;
 mod two_passes;
 mod unread;
 mod validate;

@@ -1,4 +1,4 @@
-//! `--resume` and `--overwrite`: what an end of the process, the disk or a chunk leaves, and how it goes on.
+//! `--resume`: what links, locks, limits and a kill do to a run, and how it goes on; `cases/resume.txt` has the rest.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -22,35 +22,6 @@ fn ended() -> CliTest {
 
 fn mend(test: &CliTest) {
     test.write("a/c/2", float32(&[8.0, 9.0, 10.0, 11.0]));
-}
-
-#[test]
-fn run_that_a_corrupt_chunk_ended_goes_on_once_it_is_mended() {
-    let test = ended();
-    test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]).fails(1, &["chunk [2]", "--resume"]);
-    mend(&test);
-    // A chunk that is done is not read again: it may be gone.
-    fs::remove_file(test.path("a/c/0")).unwrap();
-    let run = test.run(["transcode", "--json", "--compress=zstd:1", "--threads=3", "--resume", "a", "b"]);
-    let result = run.succeeds().json();
-    assert_eq!(result["nodes"][0]["chunks_written"], 4);
-    assert_eq!(test.all_files("b"), test.all_files("whole"));
-    test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]).fails(3, &["complete"]);
-}
-
-#[test]
-fn unfinished_run_is_left_alone_without_the_option_and_by_other_plans() {
-    let test = ended();
-    mend(&test);
-    let before = test.all_files("b");
-    test.run(["transcode", "--compress=zstd:1", "a", "b"])
-        .fails(3, &["unfinished", "--resume", "--overwrite"]);
-    test.run(["transcode", "--compress=zstd:2", "--resume", "a", "b"]).fails(3, &["another plan", "options"]);
-    test.run(["transcode", "--resume", "a", "b"]).fails(3, &["another plan"]);
-    test.write_float32("other", "0", &[Some([1.0; 4]), None, None, None]);
-    test.run(["transcode", "--compress=zstd:1", "--resume", "other", "b"]).fails(3, &["SOURCE"]);
-    test.run(["inspect", "b"]).fails(3, &["unfinished", "--resume"]);
-    assert_eq!(test.all_files("b"), before);
 }
 
 #[test]
@@ -82,43 +53,6 @@ fn links_planted_in_an_unfinished_destination_lead_nowhere() {
         assert!(!test.exists("outside/new"), "{link}");
         assert_eq!(fs::read_dir(test.path("outside")).unwrap().count(), 2, "{link}");
     }
-}
-
-#[test]
-fn resume_without_a_destination_starts() {
-    let test = CliTest::new();
-    test.write_float32("a", "0", &[Some([1.0; 4])]);
-    fs::create_dir(test.path("empty")).unwrap();
-    for destination in ["b", "empty"] {
-        test.run(["transcode", "--resume", "a", destination]).succeeds();
-        assert_eq!(test.all_files(destination), test.all_files("a"));
-    }
-}
-
-#[test]
-fn value_that_cannot_be_written_leaves_nothing_to_resume() {
-    let test = CliTest::new();
-    test.write_float32("a", "0", &[Some([1.0; 4]), Some([300.0; 4])]);
-    test.run(["transcode", "--threads=1", "--data-type=uint8", "a", "b"]).fails(1, &["300"]);
-    assert_eq!(test.names(), ["a"]);
-}
-
-#[test]
-fn figures_of_a_resumed_run_are_those_of_the_whole() {
-    let test = CliTest::new();
-    let chunk = |first: f32| Some([first, first + 0.3, first + 0.7, first + 1.1]);
-    test.write_float32("a", "\"NaN\"", &[chunk(0.0), chunk(40.0), chunk(80.0), chunk(100.0)]);
-    let quantize =
-        ["transcode", "--json", "--threads=1", "--quantize=uint8", "--range=0,102", "--nan-value=255"];
-    let run = |more: &[&str]| test.run(quantize.iter().chain(more));
-    let whole = run(&["a", "whole"]).succeeds().json();
-    let chunk = test.read("a/c/3");
-    test.write("a/c/3", b"torn");
-    run(&["a", "b"]).fails(1, &["chunk [3]"]);
-    test.write("a/c/3", chunk);
-    let resumed = run(&["--resume", "a", "b"]).succeeds().json();
-    assert_eq!(resumed["nodes"][0]["quantization"], whole["nodes"][0]["quantization"]);
-    assert_eq!(test.all_files("b"), test.all_files("whole"));
 }
 
 #[test]
@@ -215,66 +149,6 @@ fn file_size_limit_is_an_error_that_says_what_may_have_run_out() {
 }
 
 #[test]
-fn overwrite_replaces_nodes_unfinished_runs_and_empty_folders_only() {
-    let test = ended();
-    mend(&test);
-    test.group("group").write("group/x/c/0", "1");
-    test.write("old/.zarray", r#"{"zarr_format":2}"#);
-    test.write_float32("array", "0", &[Some([7.0; 4])]);
-    fs::create_dir(test.path("empty")).unwrap();
-    for destination in ["group", "old", "array", "empty", "b", "new"] {
-        test.run(["transcode", "--compress=zstd:1", "--overwrite", "a", destination]).succeeds();
-        assert_eq!(test.all_files(destination), test.all_files("whole"), "{destination}");
-    }
-    let names = test.names();
-    assert_eq!(names, ["a", "array", "b", "empty", "group", "new", "old", "whole"]);
-    test.write("file", "mine").write("folder/mine", "mine").write("fake/zarr.json", "mine");
-    symlink("nowhere", test.path("dangling")).unwrap();
-    for destination in ["file", "folder", "fake", "dangling"] {
-        test.run(["transcode", "--overwrite", "a", destination]).fails(3, &[destination, "not a Zarr node"]);
-    }
-    test.run(["transcode", "--overwrite", "a", "a"]).fails(3, &["SOURCE itself"]);
-    test.run(["transcode", "--overwrite", "a/.", "a"]).fails(3, &["SOURCE itself"]);
-    test.run(["transcode", "--overwrite", "group", "."]).fails(3, &["one inside the other"]);
-    assert_eq!((test.read("file"), test.read("folder/mine")), (b"mine".to_vec(), b"mine".to_vec()));
-}
-
-#[test]
-fn overwrite_that_fails_leaves_the_old_one() {
-    let test = ended();
-    test.write_float32("old", "0", &[Some([7.0; 4])]);
-    let before = test.all_files("old");
-    test.run(["transcode", "--threads=1", "--compress=zstd:1", "--overwrite", "a", "old"])
-        .fails(1, &["chunk [2]", "--overwrite --resume"]);
-    assert_eq!(test.all_files("old"), before);
-    assert!(test.exists(".old.zarrcast/data/c/0"));
-    mend(&test);
-    test.run(["transcode", "--compress=zstd:1", "--overwrite", "--resume", "a", "old"]).succeeds();
-    assert_eq!(test.all_files("old"), test.all_files("whole"));
-    assert!(!test.exists(".old.zarrcast"));
-}
-
-#[test]
-fn overwrite_keeps_links_and_what_they_lead_to() {
-    let test = CliTest::new();
-    test.write_float32("a", "0", &[Some([1.0; 4])]);
-    test.write_float32("real/array", "0", &[Some([7.0; 4])]);
-    test.write("outside/mine", "mine");
-    symlink(test.path("outside"), test.path("real/array/link")).unwrap();
-    symlink("real/array", test.path("b")).unwrap();
-    test.run(["transcode", "--overwrite", "a", "b"]).succeeds();
-    assert!(fs::symlink_metadata(test.path("b")).unwrap().is_symlink());
-    assert_eq!(test.all_files("real/array"), test.all_files("a"));
-    assert_eq!(test.read("outside/mine"), b"mine");
-    // A chunk of SOURCE that is a link into DEST would go with it.
-    test.write_float32("c", "0", &[None]);
-    fs::create_dir(test.path("c/c")).unwrap();
-    symlink(test.path("real/array/c/0"), test.path("c/c/0")).unwrap();
-    test.run(["transcode", "--overwrite", "c", "b"]).fails(3, &["link into", "c/c/0"]);
-    assert_eq!(test.all_files("b"), test.all_files("a"));
-}
-
-#[test]
 fn permissions_are_those_that_cp_gives() {
     let test = CliTest::new();
     test.write_float32("a", "0", &[Some([1.0; 4]), Some([2.0; 4])]);
@@ -298,16 +172,6 @@ fn permissions_are_those_that_cp_gives() {
     assert_eq!([mode("b/c/0"), mode("b/c/1")], [0o600, 0o444]);
     run("077", "--compress zstd:1", "d");
     assert_eq!([mode("d"), mode("d/c"), mode("d/zarr.json"), mode("d/c/0")], [0o700, 0o700, 0o600, 0o600]);
-}
-
-#[test]
-fn place_where_nothing_can_be_written_is_3() {
-    let test = CliTest::new();
-    test.write_float32("a", "0", &[Some([1.0; 4])]);
-    for destination in ["/proc/zarrcast", "/dev/null/b", "a/zarr.json/b"] {
-        test.run(["transcode", "a", destination]).fails(3, &[]);
-    }
-    assert_eq!(test.names(), ["a"]);
 }
 
 /// A process that may open few files fails at one point or another, and says how to go on.
