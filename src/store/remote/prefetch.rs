@@ -241,9 +241,7 @@ impl RemoteReader {
     fn wanted(&self, state: &mut State, offset: u64, length: u64) -> u64 {
         let follows = state.end > 0 && offset >= state.end && offset - state.end <= GAP;
         state.ahead = if follows { state.ahead.saturating_mul(4).clamp(GAP, MOST_AHEAD) } else { 0 };
-        // What the first request brought does not come again.
-        let end = if offset < self.first.offset { self.first.offset } else { self.length };
-        length.max(state.ahead.min(end.saturating_sub(offset))).min(self.length - offset)
+        length.max(state.ahead).min(self.length - offset)
     }
 }
 
@@ -302,26 +300,5 @@ impl ReadObject for RemoteReader {
             state.plan.entry(offset).or_insert(length);
         }
         self.ask(&state);
-    }
-
-    fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize> {
-        let (mut filled, mut place) = (0, offset);
-        while filled < piece.len() && place < self.length {
-            let known = if self.first.from(place, 1).is_some() {
-                Some(self.first.clone())
-            } else {
-                held(&self.state).kept(place, 1)
-            };
-            // What has come is not asked for again with what is before it.
-            let end = if place < self.first.offset { self.first.offset } else { self.length };
-            let length = (end - place).min((piece.len() - filled) as u64);
-            let stretch = known.map_or_else(|| self.stretch(place, length), Ok)?;
-            let come = stretch.from(place, 1).unwrap_or_default();
-            let count = come.len().min(piece.len() - filled);
-            piece[filled..filled + count].copy_from_slice(&come[..count]);
-            (filled, place) = (filled + count, place + count as u64);
-            held(&self.state).end = place;
-        }
-        Ok(filled)
     }
 }
