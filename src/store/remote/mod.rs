@@ -23,7 +23,6 @@ mod same;
 mod service;
 mod writes;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -160,28 +159,6 @@ impl RemoteStore {
         Err(client.error("create", &whole, refused, "report it to whoever runs the store"))
     }
 
-    /// The sizes of objects of one folder, from a listing of what lies between the first and the last of them.
-    fn listed_sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
-        let (least, greatest) = (names.iter().min().unwrap_or(&""), names.iter().max().unwrap_or(&""));
-        let in_common = least.chars().zip(greatest.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a);
-        let below = folder.prefix();
-        let prefix: String = below.chars().chain(in_common).collect();
-        let by_folder = !names.iter().any(|name| name.contains('/'));
-        let mut known: HashMap<&str, Option<u64>> = names.iter().map(|name| (*name, None)).collect();
-        self.pages(ListRequest { prefix: &prefix, by_folder, ..ListRequest::default() }, |page| {
-            let mut is_past = false;
-            for (key, bytes) in &page.objects {
-                let name = key.strip_prefix(below.as_str()).unwrap_or_default();
-                is_past = name > *greatest;
-                if let Some(size) = known.get_mut(name) {
-                    *size = Some(*bytes);
-                }
-            }
-            if is_past { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        Ok(names.iter().map(|name| known.get(name).copied().flatten()).collect())
-    }
-
     /// Gives each page of a listing to `visit`, until that breaks off.
     fn pages(&self, listed: ListRequest<'_>, visit: impl FnMut(Page) -> ControlFlow<()>) -> Result<()> {
         let client = self.client()?;
@@ -222,12 +199,8 @@ impl Store for RemoteStore {
         client.wait(client.size(key.as_str()))
     }
 
-    /// What a listing says of them, where they are many: the names are of one folder, and near each other.
+    /// All are asked for at once: where the store lists, a listing has told them before.
     fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
-        const FEW: usize = 8;
-        if self.tells_keys(folder) && names.len() > FEW {
-            return self.listed_sizes(folder, names);
-        }
         let client = self.client()?;
         let keys: Vec<_> = names.iter().map(|name| folder.join(name)).collect::<Result<_, _>>()?;
         client.wait(try_join_all(keys.iter().map(|key| client.size(key.as_str()))))
