@@ -39,7 +39,8 @@ enum CopyOutcome {
 }
 
 impl RemoteStore {
-    /// Whether the server may copy objects of another store: both are of one bucket, and reached by the same user.
+    /// Whether the server may copy objects of another store: both are of one bucket, and reached by the same user, and it has
+    /// not shown that it copies none.
     ///
     /// Not where refused objects count as absent: that shows when they are read.
     pub(super) fn may_copy_from(&self, source: &RemoteStore) -> bool {
@@ -48,6 +49,7 @@ impl RemoteStore {
             && self.address.kind != Kind::Http
             && !self.options.anonymous
             && !self.options.refused_is_absent
+            && *held(&self.copies) != Some(false)
     }
 
     /// Has the server copy an object; where it does not, the object is read and written.
@@ -65,15 +67,12 @@ impl RemoteStore {
         let copy = Copy { client: client.clone(), from: from.as_str().to_owned(), to: key.clone(), bytes };
         let (copies, is_copied) =
             if bytes <= MOST_COPIED { self.server_copies(&copy)? } else { (false, false) };
-        if is_copied {
-            return Ok(Some(bytes));
-        }
-        if !copies && bytes > MOST_RELAYED {
+        if !copies {
             return copy_in_pieces(self, source, (from, to), most);
         }
-        let here = if copies { 0 } else { bytes };
-        let run = async move { if copies { copy.run().await } else { copy.relay().await } };
-        client.writes.begin(&key, here, run)?;
+        if !is_copied {
+            client.writes.begin(&key, 0, async move { copy.run().await })?;
+        }
         Ok(Some(bytes))
     }
 
