@@ -36,6 +36,9 @@ const CHECKPOINT_AFTER: Duration = Duration::from_mins(10);
 /// Longer journals are not read: more than this is not written by runs of any length.
 const MOST_BYTES: u64 = 4 << 30;
 
+/// What a journal gives, or why it cannot be begun or gone on with.
+pub type Result<T, E = JournalError> = std::result::Result<T, E>;
+
 /// A journal cannot be begun or gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -151,7 +154,7 @@ pub struct Journal {
 
 impl Journal {
     /// An error where another process has the journal in the folder of a run.
-    pub fn check_free(run: &Node) -> Result<(), JournalError> {
+    pub fn check_free(run: &Node) -> Result<()> {
         match run.kind_of(JOURNAL.as_str())? {
             Some(_) => OwnLock::take(&mut *run.begin_log(&JOURNAL)?, last_owner).map(drop),
             None => Ok(()),
@@ -163,11 +166,7 @@ impl Journal {
     ///
     /// Where the store locks it, whoever comes second is refused. Where it does not, or its locks are those of one machine,
     /// both go on with the same work, and neither believes what the other notes meanwhile.
-    pub fn open(
-        (run, data): (&Node, &Node),
-        fingerprint: &Fingerprint,
-        resumes: bool,
-    ) -> Result<Self, JournalError> {
+    pub fn open((run, data): (&Node, &Node), fingerprint: &Fingerprint, resumes: bool) -> Result<Self> {
         let mut log = run.begin_log(&JOURNAL)?;
         let lock = OwnLock::take(&mut *log, last_owner)?;
         let left = if resumes { Left::read(&log.read(MOST_BYTES)?, fingerprint)? } else { Left::default() };
@@ -184,7 +183,7 @@ impl Journal {
         (run, data): (&Node, &Node),
         fingerprint: &Fingerprint,
         assigned: Assignment,
-    ) -> Result<Self, JournalError> {
+    ) -> Result<Self> {
         let journal = Journal { assigned: Some(assigned), ..Self::open((run, data), fingerprint, true)? };
         journal.begin(true)?;
         Ok(journal)
@@ -202,7 +201,7 @@ impl Journal {
 
     /// Notes the run. It begins with the first checkpoint: at once where the destination is ready, as it is where runs have
     /// begun before.
-    pub fn begin(&self, is_ready: bool) -> Result<(), JournalError> {
+    pub fn begin(&self, is_ready: bool) -> Result<()> {
         let (schema, fingerprint) = (SCHEMA.to_owned(), self.fingerprint.clone());
         let mut lines = to_line(&Line::Run(Run { schema, fingerprint, owner: self.lock.owner.clone() }));
         if is_ready && !self.is_begun() {
@@ -246,18 +245,18 @@ impl Journal {
     }
 
     /// What this run and those before have counted over the units of a pass, by its name.
-    pub fn counted(&self, name: &str) -> Result<ObjectReport, JournalError> {
+    pub fn counted(&self, name: &str) -> Result<ObjectReport> {
         self.write_lines(&mut self.writer())?;
         Ok(held(&self.counts).noted.get(name).copied().unwrap_or_default())
     }
 
     /// Notes what waits, and syncs the destination: what was noted so far is believed after any failure.
-    pub fn checkpoint(&self) -> Result<(), JournalError> {
+    pub fn checkpoint(&self) -> Result<()> {
         self.mark(&mut self.writer())
     }
 
     /// Notes what waits, so that another process finds it: what is written by now, and then what is under way.
-    pub fn flush(&self) -> Result<(), JournalError> {
+    pub fn flush(&self) -> Result<()> {
         self.flush_written()?;
         if self.data.abilities().is_remote {
             // What fails has no line.
@@ -279,14 +278,14 @@ impl Journal {
         }
     }
 
-    fn flush_written(&self) -> Result<(), JournalError> {
+    fn flush_written(&self) -> Result<()> {
         let mut writer = self.writer();
         self.write_lines(&mut writer)?;
         Ok(writer.log.sync()?)
     }
 
     /// An error unless what lies there is this run's still.
-    pub fn confirm(&self) -> Result<(), JournalError> {
+    pub fn confirm(&self) -> Result<()> {
         if self.writer().log.confirm()? { Ok(()) } else { Err(JournalError::Lost) }
     }
 
@@ -300,7 +299,7 @@ impl Journal {
     }
 
     /// Notes what waited before the destination was synced, and that it was, in one go.
-    fn mark(&self, writer: &mut Writer) -> Result<(), JournalError> {
+    fn mark(&self, writer: &mut Writer) -> Result<()> {
         let bytes_written = self.bytes_written();
         let mut lines = self.lines(writer);
         self.data.sync()?;
@@ -343,7 +342,7 @@ impl Journal {
     }
 
     /// The writer, if no other thread has it and a line is due; an error where the journal is not this run's any more.
-    fn due_writer(&self) -> Result<Option<MutexGuard<'_, Writer>>, JournalError> {
+    fn due_writer(&self) -> Result<Option<MutexGuard<'_, Writer>>> {
         // Whoever comes first writes; the others go on.
         let writer = self.writer.try_lock().ok().filter(|writer| writer.last_line.elapsed() >= LINE_AFTER);
         if writer.as_ref().is_some_and(|writer| writer.log.is_lost()) {
@@ -359,7 +358,7 @@ impl Journal {
         units: Range<u64>,
         report: &ObjectReport,
         first_write: u64,
-    ) -> Result<(), JournalError> {
+    ) -> Result<()> {
         let writes = first_write..self.data.next_write();
         held(&self.counts).add(pass, units, report, writes);
         let Some(mut writer) = self.due_writer()? else { return Ok(()) };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fingerprint::Fingerprint;
 use super::owner::LockOwner;
-use super::{JournalError, SCHEMA};
+use super::{JournalError, Result, SCHEMA};
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::engine::report::ObjectReport;
 use crate::store::machine;
@@ -55,7 +55,7 @@ pub(super) struct Left {
 impl Left {
     /// What the text of a journal says that can be believed: what was written after the present boot, and what a checkpoint
     /// follows; nothing where no run had begun.
-    pub(super) fn read(text: &[u8], fingerprint: &Fingerprint) -> Result<Self, JournalError> {
+    pub(super) fn read(text: &[u8], fingerprint: &Fingerprint) -> Result<Self> {
         let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let is_torn = serde_json::from_slice::<serde::de::IgnoredAny>(first).is_err();
         let begun = match lines(text).next() {

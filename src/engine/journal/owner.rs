@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::{JournalError, MOST_BYTES};
+use super::{JournalError, MOST_BYTES, Result};
 use crate::store::{Asker, Holding, Lock, Log, held, machine};
 
 /// A run, by the process that it is a part of.
@@ -85,10 +85,7 @@ impl OwnLock {
 
     /// Locks a log that still stands at its path. Where the file system has no locks, it is free unless a process of this
     /// machine goes on which `last_owner` finds in its text.
-    pub(super) fn take(
-        log: &mut dyn Log,
-        last_owner: impl Fn(&[u8]) -> Option<LockOwner>,
-    ) -> Result<Self, JournalError> {
+    pub(super) fn take(log: &mut dyn Log, last_owner: impl Fn(&[u8]) -> Option<LockOwner>) -> Result<Self> {
         let mut own = Self::new();
         let note = serde_json::to_string(&own.owner).unwrap_or_default();
         let has_ended = |note: &str| owner(note).is_some_and(|owner| owner.is_here() && !owner.is_alive());
