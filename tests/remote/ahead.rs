@@ -200,7 +200,7 @@ fn parts_of_a_chunk_that_blocks_need_are_asked_for_once() {
         .map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes));
     let (test, (server, _)) = (CliTest::new(), slow(objects.into_iter().collect()));
     let arguments =
-        ["transcode", "-c", "256,1024", "--threads", "1", "--max-memory", "4MiB", "s3://bucket/a", "b"];
+        ["transcode", "-c", "256,1024", "--threads", "1", "--max-memory", "6MiB", "s3://bucket/a", "b"];
     run(&test, &server, &arguments).succeeds();
     let is_read = |request: &super::server::Request| request.method == "GET" && request.path.contains("/c/");
     let requests = server.requests().into_iter().filter(is_read);
