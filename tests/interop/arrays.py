@@ -1,9 +1,13 @@
-"""Arrays in and out: fixtures with their expected elements, and comparison of every bit."""
+"""Arrays of the fixtures, arrays that zarr-python and tensorstore write or read, and comparison bit for bit."""
 
+import itertools
 import json
 
 import numpy as np
-from program import FIXTURES
+import zarr
+from program import FIXTURES, files
+
+ROUNDINGS = ["nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"]
 
 
 class Fixture:
@@ -19,31 +23,78 @@ class Fixture:
         self._extent = entry["extent"]
 
     def expected(self):
-        """The expected elements of the box that is kept."""
+        """The expected elements of `box`."""
         stored = {"uint10": "<u2", "r24": "V3"}.get(self.data_type) or np.dtype(self.data_type).newbyteorder("<")
         return np.frombuffer(self._elements.read_bytes(), stored).reshape(self._extent)
 
     def has_codecs(self, *names):
-        """Whether any of the codecs is in the chain, also inside shards."""
+        """True if any of the codecs is in the chain or inside its shards."""
         text = json.dumps(self.metadata["codecs"])
         return any(f'"{name}"' in text for name in names)
 
 
 def fixtures():
-    """Every array of the fixtures."""
     index = json.loads((FIXTURES / "expected" / "index.json").read_text())
     return [Fixture(entry) for entry in index["arrays"]]
 
 
 def fixture(name):
-    """The fixture whose name ends so."""
-    found = [one for one in fixtures() if one.name.endswith(name)]
-    assert len(found) == 1, f"{len(found)} fixtures end in {name}"
-    return found[0]
+    """The one fixture whose name ends with `name`."""
+    (found,) = [one for one in fixtures() if one.name.endswith(name)]
+    return found
+
+
+def write(path, values, **options):
+    """Writes an array by zarr-python, and returns it."""
+    array = zarr.create_array(path, shape=values.shape, dtype=values.dtype, **options)
+    array[...] = values
+    return array
+
+
+def read(path):
+    return np.asarray(zarr.open_array(path, mode="r")[...])
+
+
+def by_tensorstore(path):
+    import tensorstore
+
+    specification = {"driver": "zarr3" if (path / "zarr.json").exists() else "zarr", "kvstore": {"driver": "file", "path": str(path)}}
+    return tensorstore.open(specification, open=True, read=True).result().read().result()
+
+
+def codec(name, **configuration):
+    """A codec as JSON."""
+    return {"name": name} | ({"configuration": configuration} if configuration else {})
+
+
+LITTLE, BIG = codec("bytes", endian="little"), codec("bytes", endian="big")
+
+
+def plain_codec(data_type):
+    """The codec that stores elements as they are."""
+    return LITTLE if np.dtype(data_type).itemsize > 1 else codec("bytes")
+
+
+def lengths(shape):
+    """A shape as an option has it."""
+    return ",".join(map(str, shape)) or "scalar"
+
+
+def pieces(shape, parts=2):
+    """A chunk shape that cuts each dimension into about so many parts."""
+    return tuple(max(1, -(-length // parts)) for length in shape)
+
+
+def apply_codec(zarrcast, folder, codecs, values, to, *options, data_type=None):
+    """Elements of type `to` that `apply-codec` makes of elements. `data_type` is the decoded one, if not that of `values`."""
+    (folder / "in").write_bytes(values.tobytes())
+    chain = ["--codecs", json.dumps(codecs), "--data-type", data_type or values.dtype.name, "--shape", values.size]
+    zarrcast.ok("apply-codec", *options, *chain, folder / "in", folder / "out")
+    return np.frombuffer((folder / "out").read_bytes(), to)
 
 
 def same_bits(found, expected, what="elements"):
-    """Fail unless two arrays agree in type, shape and every bit; the message names the first element that differs."""
+    """Fails unless two arrays agree in type, shape and every bit. The message names the first element that differs."""
     found, expected = np.asarray(found), np.asarray(expected)
     assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
     native = [array.dtype.newbyteorder("=") for array in (found, expected)]
@@ -55,34 +106,58 @@ def same_bits(found, expected, what="elements"):
         raise AssertionError(f"{what}: {at.size} of {a.size} differ, first at {at[0]}: {a[at[0]]!r}, not {b[at[0]]!r}")
 
 
+def zarr_python_refuses(document):
+    """True if zarr-python 3.1 refuses a valid array: it compares inner chunks with the chunk before `transpose`."""
+    chunk = document["chunk_grid"]["configuration"]["chunk_shape"]
+    inner = [codec["configuration"]["chunk_shape"] for codec in document["codecs"] if codec["name"] == "sharding_indexed"]
+    return any(outer % within for shape in inner for outer, within in zip(chunk, shape))
+
+
+def tensorstore_refuses(document):
+    """True if tensorstore refuses a valid array: one of numcodecs' codecs, or codecs after `sharding_indexed`."""
+    names = [codec["name"] for codec in document["codecs"]]
+    return "sharding_indexed" in names[:-1] or any(name.startswith("numcodecs.") for name in names)
+
+
+def elements(path):
+    """All elements of an array, by zarr-python where it can."""
+    return by_tensorstore(path) if zarr_python_refuses(metadata(path)) else read(path)
+
+
+def same_by_both(path, expected):
+    """Fails unless zarr-python and tensorstore find `expected`."""
+    document = metadata(path)
+    if not zarr_python_refuses(document):
+        same_bits(read(path), expected, "by zarr-python")
+    if not tensorstore_refuses(document):
+        same_bits(by_tensorstore(path), expected, "by tensorstore")
+
+
+def same_within(found, expected, bound):
+    """Fails unless two arrays have one type, NaN in the same places, and differ by no more than `bound`."""
+    assert found.dtype == expected.dtype and np.array_equal(np.isnan(found), np.isnan(expected)), "other type, or NaN elsewhere"
+    worst = np.nanmax(np.abs(found.astype("f8") - expected.astype("f8")))
+    assert worst <= bound, f"{worst} is more than {bound}"
+
+
 def metadata(path):
-    """The metadata document of a node."""
     return json.loads((path / "zarr.json").read_text(encoding="utf-8"))
 
 
-def with_literals(path):
-    """The metadata document with every number as its text, so that literals compare."""
-    text = (path / "zarr.json").read_text(encoding="utf-8")
-    return json.loads(text, parse_float=lambda s: f"number {s}", parse_int=lambda s: f"number {s}", parse_constant=lambda s: f"number {s}")
-
-
-def stored_objects(path):
-    """Every file below a node but its metadata document, by relative path."""
-    return {str(p.relative_to(path)): p.read_bytes() for p in path.rglob("*") if p.is_file() and p.name != "zarr.json"}
-
-
-def innermost(codecs):
-    """The innermost codec list of a chain."""
-    for codec in codecs:
-        if codec["name"] == "sharding_indexed":
-            return innermost(codec["configuration"]["codecs"])
-    return codecs
+def chunks_of(path):
+    """Every file of an array but its metadata, by its relative path."""
+    return {key: content for key, content in files(path).items() if key != "zarr.json" and not key.startswith(".z")}
 
 
 def round_to_integer(values, rounding):
-    """Round floats to integers by one of the five rules of `cast_value`, exactly."""
+    """Floats rounded to integers by one of the five rules of `cast_value`, exactly."""
     if rounding == "nearest-away":
         whole = np.trunc(values)
         return whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0).astype(values.dtype)
     rules = {"nearest-even": np.rint, "towards-zero": np.trunc, "towards-positive": np.ceil, "towards-negative": np.floor}
     return rules[rounding](values)
+
+
+def every(**choices):
+    """Every combination of named choices."""
+    return (dict(zip(choices, chosen)) for chosen in itertools.product(*choices.values()))

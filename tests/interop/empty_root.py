@@ -1,70 +1,18 @@
-#!/usr/bin/env python3
 """The static program in a root folder that holds nothing but it and a store: no /proc, /tmp, /etc, HOME, no certificates.
 
 As in a container from scratch. `chroot` leads there, as root; else `unshare`, by a user namespace.
 """
 
-import functools
-import http.server
 import json
 import os
 import shutil
 import subprocess
-import threading
-from pathlib import Path
 
-from program import FIXTURES, TIME_LIMIT_SECONDS, Zarrcast, run_sections
+from program import FIXTURES, Zarrcast, same_files
+from remote_google import Web
 from remote_tls import Authority
 
 STORE = "sea_surface_temperature"
-
-
-class Inside(Zarrcast):
-    """The program in a root of its own, to which all paths are relative; its environment is empty but for what is said."""
-
-    def __init__(self, root, environment=None):
-        super().__init__("/zarrcast", environment or {})
-        self.root = root
-
-    def within(self, **environment):
-        return Inside(self.root, self.environment | environment)
-
-    def run(self, *arguments):
-        lead = ["chroot", self.root] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", f"--root={self.root}"]
-        # The one who leads there is found before the environment is the program's.
-        lead[0] = shutil.which(lead[0])
-        process = subprocess.run(
-            [*lead, self.path, *map(str, arguments)],
-            capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_SECONDS, env=self.environment,
-        )
-        assert "panicked at" not in process.stderr and process.returncode in (0, 1, 2, 3, 4), (process.returncode, process.stderr)
-        return process
-
-
-class Web:
-    """A web server over the fixtures, by TLS where there is a context."""
-
-    def __init__(self, context=None):
-        handler = functools.partial(Quiet, directory=str(FIXTURES / "valid"))
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        # That a client does not trust it is what some cases are about.
-        self.server.handle_error = lambda *_: None
-        if context:
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        self.address = f"{'https' if context else 'http'}://127.0.0.1:{self.server.server_port}"
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
 
 
 def empty_root(tally, zarrcast, scratch):
@@ -73,7 +21,9 @@ def empty_root(tally, zarrcast, scratch):
     root.mkdir()
     shutil.copy(zarrcast.path, root / "zarrcast")
     shutil.copytree(FIXTURES / "valid" / STORE, root / "source.zarr")
-    inside = Inside(root)
+    leads_there = ["chroot", root] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", f"--root={root}"]
+    # The environment of the program is empty.
+    inside = Zarrcast("/zarrcast", {}, [shutil.which(leads_there[0]), *leads_there[1:]])
     with tally.case("nothing is loaded beside it"):
         told = subprocess.run(["ldd", zarrcast.path], capture_output=True, text=True)
         assert "statically linked" in told.stdout or "not a dynamic executable" in told.stderr, told
@@ -84,7 +34,7 @@ def empty_root(tally, zarrcast, scratch):
         made = inside.ok("transcode", "--quantize", "uint8", "--verify", "/source.zarr", "/small.zarr")
         assert "verified" in made, made
         zarrcast.ok("transcode", "--quantize", "uint8", FIXTURES / "valid" / STORE, scratch / "small.zarr")
-        assert content(root / "small.zarr") == content(scratch / "small.zarr")
+        same_files(root / "small.zarr", scratch / "small.zarr")
         inside.ok("validate", "--level", "data", "/small.zarr", "--against", "/source.zarr", "--atol", "0.072")
     with tally.case("a zip, a rechunk, a second destination of the same"):
         inside.ok("transcode", "--verify", "/source.zarr", "/small.zip")
@@ -124,9 +74,4 @@ def empty_root(tally, zarrcast, scratch):
         assert made == known, made ^ known
 
 
-def content(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
-
-
-if __name__ == "__main__":
-    run_sections(__doc__.splitlines()[0], [empty_root])
+SECTIONS = [empty_root]

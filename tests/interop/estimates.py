@@ -11,7 +11,6 @@ import shutil
 import numpy as np
 import zarr
 from information import fields
-from program import run_sections
 
 WITHIN = 0.05
 SHARE = 0.9
@@ -48,14 +47,13 @@ def made():
 
 
 def write(values, path, chunks):
-    """The field as zarr-python writes it, NaN where there is none."""
     shutil.rmtree(path, ignore_errors=True)
     array = zarr.create_array(path, shape=values.shape, dtype="f4", chunks=chunks, fill_value=np.nan, dimension_names=[f"d{n}" for n in range(values.ndim)])
     array[...] = values
 
 
 def check(zarrcast, folder, name, values, chunks):
-    """Every way of `--suggest` and a few plans, each with how far off its size was."""
+    """Every way of `--suggest` and a few plans: each with the relative error of its size."""
     path, written = folder / "field.zarr", folder / "written.zarr"
     write(values, path, chunks)
     suggested = zarrcast.json("inspect", "--suggest", "--storage", "never", path)["ways"]
@@ -77,7 +75,7 @@ def check(zarrcast, folder, name, values, chunks):
 
 
 def sizes_come_true(tally, zarrcast, place):
-    """All fields; nine of ten sizes are within a twentieth."""
+    """Nine of ten sizes are within a twentieth."""
     off = []
     real = [(name, values.astype("f4")) for name, values in fields() if values.ndim > 1 and values.dtype.kind == "f" and values.size > 1000][:12]
     cases = [(name, values, tuple(-(-length // 4) for length in values.shape)) for name, values in real]
@@ -91,5 +89,4 @@ def sizes_come_true(tally, zarrcast, place):
         assert within >= SHARE * len(off), f"{within} of {len(off)}"
 
 
-if __name__ == "__main__":
-    run_sections(__doc__.splitlines()[0], [sizes_come_true])
+SECTIONS = [sizes_come_true]

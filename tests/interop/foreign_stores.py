@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import zarr
-from program import Refused, Tally, Zarrcast
+from program import Tally, Zarrcast
 
 ROOT = Path(__file__).resolve().parents[2]
 ARCHIVE = ROOT / "../shared/foreign/fetched.tar.xz"
@@ -71,8 +71,6 @@ def arrays_of(store):
 
 
 class Array:
-    """What zarr-python reads of an array."""
-
     def __init__(self, path, zarr_format):
         array = zarr.open_array(str(path), mode="r", zarr_format=zarr_format)
         if array.size > MAX_ELEMENTS:
@@ -92,7 +90,7 @@ class Array:
 
 
 def reading(path, zarr_format):
-    """The array; `None` where zarr-python does not read it."""
+    """The array. None if zarr-python does not read it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -102,7 +100,7 @@ def reading(path, zarr_format):
 
 
 def same_values(found, expected):
-    """Fail unless two arrays have the same elements; every NaN is the same."""
+    """Fails unless two arrays have the same elements. All NaN are the same."""
     assert found.shape == expected.shape, f"shape {found.shape}, not {expected.shape}"
     if expected.dtype.kind in "OTUS":
         assert found.astype(object).tolist() == expected.astype(object).tolist(), "text differs"
@@ -118,7 +116,7 @@ def same_values(found, expected):
 
 
 def same_description(found, expected, is_converted):
-    """Fail unless attributes and dimension names agree; between formats, but for what either has another place for."""
+    """Fails unless attributes and dimension names agree. Between formats some attributes have another place."""
     left_out = {"_ARRAY_DIMENSIONS", "_FillValue"} if is_converted and expected.names is not None else set()
     own, other = ({name: value for name, value in array.attributes.items() if name not in left_out} for array in (found, expected))
     if is_converted:
@@ -128,15 +126,17 @@ def same_description(found, expected, is_converted):
     assert (found.names or None) == (expected.names or None), f"dimension names {found.names}, not {expected.names}"
 
 
-class Check:
-    """One store, and what became of each case."""
+class Refused(AssertionError):
+    """A conversion that ended with an error."""
 
+
+class Check:
     def __init__(self, program, store, name, folder):
         self.zarrcast, self.store, self.name, self.folder = Zarrcast(program), store, name, folder
         self.results = []
 
     def run(self):
-        """Every case; a list of `(case, fault or None)`."""
+        """Runs every case, and returns a list of `(case, fault or None)`."""
         found = list(arrays_of(self.store))
         self.readings = {path: (reading(self.store / path, zarr_format), zarr_format) for path, zarr_format in found}
         self.case("inspect", self.reads, "inspect")
@@ -209,18 +209,16 @@ class Check:
 
 
 def check(job):
-    """A job of the pool."""
     warnings.simplefilter("ignore")
     return job.name, job.run()
 
 
 def reason(name, case):
-    """Why a case may fail; `None` where it may not."""
+    """The reason why a case may fail, or None."""
     return next((why for pattern, why in KNOWN.items() if fnmatch.fnmatchcase(f"{name} {case}", pattern)), None)
 
 
 def main():
-    """The options, the archive, the stores; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("zarrcast", help="the program")
     parser.add_argument("--only", default="", help="only stores whose name contains this")

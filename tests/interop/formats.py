@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Results against published schemas.
 
 Environment: jsonschema, xmlschema. `zarrcast validate`: SARIF 2.1.0 and JUnit XML by the schemas in tests/schemas, over every
@@ -10,7 +9,7 @@ import json
 
 import jsonschema
 import xmlschema
-from program import FIXTURES, run_sections
+from program import FIXTURES
 from referencing import Registry, Resource
 
 ROOT = FIXTURES.parent
@@ -29,7 +28,7 @@ RESULTS_OF = [
 
 
 def content(value):
-    """The bytes of a key of a fixture; None where it is no file."""
+    """The bytes of a key of a fixture. None if it is no file."""
     ((kind, of),) = value.items()
     if kind == "json":
         return json.dumps(of).encode()
@@ -43,7 +42,6 @@ def content(value):
 
 
 def make_store(fixture, folder):
-    """Makes a store of fixtures/invalid; links, FIFOs and the like are left out."""
     for key, value in fixture["store"].items():
         if (data := content(value)) is not None:
             (folder / key).parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +62,6 @@ def stores(place):
 
 
 def report(zarrcast, form, level, *arguments):
-    """stdout of a run that ends with 0 or 1."""
     process = zarrcast.run("validate", "--format", form, "--level", level, *arguments)
     assert process.returncode in (0, 1), process.stderr
     return process.stdout
@@ -84,7 +81,7 @@ def json_documents(tally, zarrcast, place):
 
 
 def closed(schema):
-    """The same schema, by which a member that it does not describe is a fault."""
+    """The same schema, but members that it does not describe are errors."""
     if isinstance(schema, list):
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):
@@ -94,7 +91,6 @@ def closed(schema):
 
 
 def validator_of(command):
-    """What holds the result of a command to its schema."""
     schema = json.loads((ROOT / f"schemas/{command}.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     registry = Registry().with_resource("validate.schema.json", Resource.from_contents(closed(VALIDATE)))
@@ -102,14 +98,13 @@ def validator_of(command):
 
 
 def documents_of(zarrcast, *arguments):
-    """The document of a run that ends with 0 or 1."""
     process = zarrcast.run(*arguments, "--json")
     assert process.returncode in (0, 1), process.stderr
     return json.loads(process.stdout)
 
 
 def inspect_documents(tally, zarrcast, place):
-    """Every store, damaged ones too, and everything that can be asked for."""
+    """Every store, damaged ones too, with all options."""
     validator = validator_of("inspect")
     for name, _, folder in stores(place):
         with tally.case("inspect", name):
@@ -251,17 +246,13 @@ def stores_that_are_missing(tally, zarrcast, place):
         xmlschema.XMLSchema(JUNIT).validate(str(place / "missing.xml"))
 
 
-if __name__ == "__main__":
-    run_sections(
-        __doc__.splitlines()[0],
-        [
-            json_documents,
-            inspect_documents,
-            transcode_documents,
-            parts_documents,
-            apply_codec_documents,
-            sarif_logs,
-            junit_reports,
-            stores_that_are_missing,
-        ],
-    )
+SECTIONS = [
+    json_documents,
+    inspect_documents,
+    transcode_documents,
+    parts_documents,
+    apply_codec_documents,
+    sarif_logs,
+    junit_reports,
+    stores_that_are_missing,
+]

@@ -3,7 +3,6 @@
 After https://kubernetes.io/docs/concepts/workloads/controllers/job/. The image and the volume are those of this machine.
 """
 
-import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +10,7 @@ AT_ONCE = 2
 
 
 class IndexedJob:
-    """A Job; `faults` are the exit statuses of its indices that did not end well, `tries` all that were, in order."""
+    """A Job. `faults` are the exit statuses of indices that failed, `tries` all runs in order."""
 
     def __init__(self, job, environment, folder):
         self.spec = job["spec"]
@@ -29,7 +28,7 @@ class IndexedJob:
         return self
 
     def run_index(self, index):
-        """Its last exit status: 0, one that ends it, or that of the last retry."""
+        """The last exit status of an index."""
         is_indexed = self.spec.get("completionMode") == "Indexed"
         retries = self.spec["backoffLimitPerIndex" if is_indexed else "backoffLimit"]
         environment = self.environment | ({"JOB_COMPLETION_INDEX": str(index)} if is_indexed else {})
@@ -44,7 +43,7 @@ class IndexedJob:
         return status
 
     def action(self, status):
-        """What is done with an exit status: nothing is another try."""
+        """The action for an exit status. None is another try."""
         for rule in self.spec["podFailurePolicy"]["rules"]:
             if codes := rule.get("onExitCodes"):
                 assert codes["operator"] == "In"

@@ -18,7 +18,6 @@ import numpy as np
 import xarray
 import xbitinfo
 import zarr
-from program import run_sections
 
 # Where xbitinfo sums the same logarithms in another order.
 NEAR = 1e-9
@@ -67,7 +66,7 @@ def write(values, path, chunks, shards=None, **options):
 
 
 def patterns(values):
-    """What xbitinfo looks at."""
+    """The bits that xbitinfo compares."""
     unsigned = f"u{values.dtype.itemsize}"
     if values.dtype.kind != "f":
         return values.view(unsigned)
@@ -75,7 +74,7 @@ def patterns(values):
 
 
 def information(values, axis):
-    """The definition: mutual information of each bit in neighbours of which neither is NaN."""
+    """Mutual information of each bit of two neighbours that are not NaN, and the number of such pairs."""
     bits, first = patterns(values), np.moveaxis(values, axis, 0)
     there = ~np.isnan(first) if values.dtype.kind == "f" else np.ones(first.shape, bool)
     bits = np.moveaxis(bits, axis, 0)
@@ -93,7 +92,7 @@ def information(values, axis):
 
 
 def kept(found, pairs, leading):
-    """xbitinfo's rule, and the significance of the paper."""
+    """The kept bits by xbitinfo's rule and the significance of the paper."""
     share = min(1.0, 0.5 + 2.5758293035489004 / (2 * np.sqrt(pairs)))
     entropy = -sum(p * np.log2(p) for p in (share, 1 - share) if p > 0)
     real = np.where(found > max(1 - entropy, 1.5 * found[-4:].max()), found, 0)
@@ -104,7 +103,7 @@ def kept(found, pairs, leading):
 
 
 def check(zarrcast, path, values):
-    """Each dimension of what `inspect` tells."""
+    """Checks each dimension of the result of `inspect`."""
     document = zarrcast.json("inspect", "--information", "--storage", "never", path)["information"]
     width = values.dtype.itemsize * 8
     assert len(document["bits"]) == width
@@ -162,7 +161,7 @@ def information_is_that_of_xbitinfo(tally, zarrcast, place):
 
 
 def absent_chunks(tally, zarrcast, place):
-    """What is not stored are pairs of the fill value, or of none where that is NaN."""
+    """Absent chunks are pairs of the fill value, or of none if it is NaN."""
     for fill in (0.0, 1.5, np.nan):
         for shards in (None, (8, 12)):
             with tally.case("fill value", fill, shards):
@@ -174,7 +173,7 @@ def absent_chunks(tally, zarrcast, place):
 
 
 def information_of_codes(tally, zarrcast, place):
-    """Of a quantised array the codes are looked at, in shards, too; NaN has a code that is no neighbour."""
+    """The codes of a quantised array are compared, in shards, too. The code of NaN is no neighbour."""
     rng = np.random.default_rng(3)
     values = np.cumsum(rng.normal(size=(60, 80)), axis=1).astype("f4")
     for name, field in {"plain": values, "NaN": np.where(values > 9, np.nan, values).astype("f4")}.items():
@@ -198,7 +197,7 @@ def information_of_codes(tally, zarrcast, place):
 
 
 def kept_bits(tally, zarrcast, place):
-    """Values are those of numcodecs' bitround; zarr-python opens them."""
+    """Rounded values are those of numcodecs' bitround."""
     for name, values in fields():
         if values.dtype.kind != "f":
             continue
@@ -231,7 +230,7 @@ def kept_bits(tally, zarrcast, place):
 
 
 def rounded_hierarchies(tally, zarrcast, place):
-    """Coordinates, bounds and integers stay; the variable that tells how stands beside the arrays (CF 8.4)."""
+    """Coordinates, bounds and integers stay. A variable describes the rounding (CF 8.4)."""
     rng = np.random.default_rng(5)
     shape = (4, 30, 40)
     dataset = xarray.Dataset(
@@ -267,15 +266,11 @@ def rounded_hierarchies(tally, zarrcast, place):
             assert set(xarray.open_zarr(again, consolidated=True).variables) == set(found.variables)
 
 
-if __name__ == "__main__":
-    run_sections(
-        __doc__.splitlines()[0],
-        [
-            information_of_fields,
-            information_is_that_of_xbitinfo,
-            absent_chunks,
-            information_of_codes,
-            kept_bits,
-            rounded_hierarchies,
-        ],
-    )
+SECTIONS = [
+    information_of_fields,
+    information_is_that_of_xbitinfo,
+    absent_chunks,
+    information_of_codes,
+    kept_bits,
+    rounded_hierarchies,
+]

@@ -27,8 +27,6 @@ TABLE = HERE.parents[1] / "docs" / "interop.md"
 
 @dataclass
 class Writer:
-    """A writer: its heading, what `matrix_writers.py` calls it, whether it runs in the newest environment."""
-
     title: str
     name: str
     version: int
@@ -36,7 +34,6 @@ class Writer:
 
     @property
     def folder(self):
-        """The folder of its arrays."""
         return f"newest-{self.name}" if self.newest else self.name
 
 
@@ -54,8 +51,6 @@ READ = ["source", "convert", "recompress", "rechunk"]
 
 
 class Matrix:
-    """All writers, runs and readers in one temporary folder."""
-
     def __init__(self, zarrcast, newest, folder, only):
         self.zarrcast, self.newest, self.folder = zarrcast, newest, folder
         self.writers = [writer for writer in WRITERS if (newest or not writer.newest) and only in writer.title]
@@ -64,12 +59,11 @@ class Matrix:
             self.readers["the newest zarr-python"] = (newest, "zarr-python")
 
     def write(self, writer):
-        """Let a writer write its arrays."""
         python = self.newest if writer.newest else sys.executable
         call(python, HERE / "matrix_writers.py", writer.name, self.folder / writer.folder)
 
     def read(self, request):
-        """Let a reader read the source and the results of a writer; its answers by operation and path."""
+        """The answers of a reader for the source and the results of a writer, by operation and path."""
         reader, writer = request
         operations = ["source", "convert"] if reader.startswith("the newest") and not writer.newest else READ
         asked = {operation: [str(path) for path in self.places(writer, operation).values() if path.exists()] for operation in operations}
@@ -82,16 +76,15 @@ class Matrix:
         return {operation: {path: found[path] for path in paths} for operation, paths in asked.items()}
 
     def places(self, writer, operation):
-        """Where the arrays of an operation are, by the array's path."""
+        """The array of an operation, by the path of its source."""
         root = self.folder / writer.folder if operation == "source" else self.folder / f"{writer.folder}.results" / operation
         return {cell["path"]: root / cell["path"] for cell in self.cells(writer)}
 
     def cells(self, writer):
-        """The arrays of a writer."""
         return json.loads((self.folder / f"{writer.folder}.json").read_text())["cells"]
 
     def run(self):
-        """Everything; the verdicts of each writer."""
+        """Runs everything, and returns the runs of each writer."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(self.write, self.writers))
             runs = {}
@@ -108,7 +101,7 @@ class Matrix:
         return [(writer, runs[writer.title]) for writer in self.writers]
 
     def judge(self, runs, writer, operation, answers):
-        """Fail a result that a reader finds other elements in; tell of one that none reads."""
+        """Fails a result in which a reader finds other elements. Notes one that no reader opens."""
         sources, results = self.places(writer, "source"), self.places(writer, operation)
         for cell in runs.cells:
             path = cell["path"]
@@ -125,7 +118,6 @@ class Matrix:
 
 
 def verdict(cell, readers):
-    """By what each reader found in the source and in the result."""
     equal = [reader for reader, (_, after) in readers.items() if after == cell["digest"]]
     for reader, (before, after) in readers.items():
         if isinstance(after, str) and after != cell["digest"] and before in (cell["digest"], None):
@@ -137,7 +129,6 @@ def verdict(cell, readers):
 
 
 def call(*command):
-    """Run a script to its end."""
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment)
     if process.returncode != 0:
@@ -145,7 +136,7 @@ def call(*command):
 
 
 def entries(page):
-    """The entries of a page, `yes`, `refused`, `unread` or `fail`, by writer, data type and column; footnotes are left out."""
+    """The entries of a page (`yes`, `refused`, `unread`, `fail`) by writer, data type and column, without footnotes."""
     found, writer, columns = {}, None, []
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -176,7 +167,6 @@ def compare(text):
 
 
 def main():
-    """Run the matrix, and compare or write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("zarrcast", help="the program")
     parser.add_argument("--newest", help="the Python of the environment with the newest zarr-python")

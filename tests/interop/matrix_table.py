@@ -32,22 +32,17 @@ INITIALS = {"zarr-python 3.1.6": "P", "the newest zarr-python": "N", "tensorstor
 
 
 class Notes:
-    """Footnotes in the order of their first use."""
-
     def __init__(self):
         self.numbers = {}
 
     def mark(self, text):
-        """The mark of a note."""
         return f"[^{self.numbers.setdefault(text, len(self.numbers) + 1)}]"
 
     def listed(self):
-        """All notes."""
         return [f"[^{number}]: {text}" for text, number in self.numbers.items()]
 
 
 def entry(verdicts, notes):
-    """One entry: the verdicts of a row's arrays for one operation."""
     counts = Counter(found for found, _ in verdicts)
     reasons = list(dict.fromkeys(why for _, why in verdicts if why))
     marks = " ".join(notes.mark(reason) for reason in sorted(reasons))
@@ -61,7 +56,6 @@ def entry(verdicts, notes):
 
 
 def table(writer, runs, notes):
-    """The table of one writer."""
     operations = ["inspect", "validate", "copy", "convert", "recompress", "rechunk"]
     titles = [f"to {runs.other}" if operation == "convert" else operation for operation in operations]
     lines = [f"## {writer.title}", ""]
@@ -78,7 +72,6 @@ def table(writer, runs, notes):
 
 
 def document(outcome):
-    """The whole page."""
     notes = Notes()
     tables = [table(writer, runs, notes) for writer, runs in outcome]
     head = HEAD.format(count=sum(len(runs.cells) for _, runs in outcome))

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 
 import numpy as np
+from arrays import codec
 
 SHAPE, CHUNK, SHARD = (7, 8), (2, 3), (6, 6)
 # Rows before this one are never written: their elements are the fill value, and some chunks are absent.
@@ -15,7 +16,7 @@ STRUCTURE = np.dtype([("a", "<i2"), ("b", "<f4"), ("c", "S2")])
 
 @dataclass
 class DataType:
-    """One row: `numpy` as writers take it, `names` and `fills` as the v3 form may have them."""
+    """One row. `numpy` is the type for writers; `names` and `fills` are its possible forms in v3."""
 
     title: str
     numpy: object
@@ -25,24 +26,16 @@ class DataType:
 
     @property
     def byte_orders(self):
-        """The byte orders that its elements come in."""
         return "<>" if ordered(self.numpy) else "|"
 
 
 def ordered(kind):
-    """Whether byte order means something to a type."""
     if not isinstance(kind, np.dtype):
         return False
     return any(ordered(kind[name]) for name in kind.names) if kind.names else kind.newbyteorder(">") != kind.newbyteorder("<")
 
 
-def named(name, **configuration):
-    """A data type with a configuration, as JSON."""
-    return {"name": name, "configuration": configuration}
-
-
 def numbers():
-    """Types of numbers and booleans."""
     yield DataType("bool", np.dtype("?"), ["bool"], True, [True])
     for bits in (8, 16, 32, 64):
         least = -(1 << bits - 1)
@@ -55,20 +48,19 @@ def numbers():
 
 
 def others():
-    """Times, text, bytes and structures."""
     for kind, unit, factor, fill in [("M8[s]", "s", 1, NOT_A_TIME), ("M8[10us]", "us", 10, 42), ("m8[ms]", "ms", 1, NOT_A_TIME), ("m8[D]", "D", 1, -1)]:
         name = "datetime64" if kind[0] == "M" else "timedelta64"
         value = np.dtype(kind).type(fill, kind[3:-1])
         fills = ["NaT", NOT_A_TIME] if fill == NOT_A_TIME else [fill]
-        yield DataType(f"{name} [{kind[3:-1]}]", np.dtype(kind), [named(f"numpy.{name}", unit=unit, scale_factor=factor)], value, fills)
-    yield DataType("fixed-length text", np.dtype("<U4"), [named("fixed_length_utf32", length_bytes=16)], "fü", ["fü"])
-    yield DataType("fixed-length bytes", np.dtype("S5"), [named("null_terminated_bytes", length_bytes=5)], b"fill", ["ZmlsbA==", "ZmlsbAA="])
-    yield DataType("raw bytes", np.dtype("V3"), [named("raw_bytes", length_bytes=3), "r24"], np.void(b"abc"), ["YWJj", [97, 98, 99]])
-    fields = [["a", "int16"], ["b", "float32"], ["c", named("null_terminated_bytes", length_bytes=2)]]
+        yield DataType(f"{name} [{kind[3:-1]}]", np.dtype(kind), [codec(f"numpy.{name}", unit=unit, scale_factor=factor)], value, fills)
+    yield DataType("fixed-length text", np.dtype("<U4"), [codec("fixed_length_utf32", length_bytes=16)], "fü", ["fü"])
+    yield DataType("fixed-length bytes", np.dtype("S5"), [codec("null_terminated_bytes", length_bytes=5)], b"fill", ["ZmlsbA==", "ZmlsbAA="])
+    yield DataType("raw bytes", np.dtype("V3"), [codec("raw_bytes", length_bytes=3), "r24"], np.void(b"abc"), ["YWJj", [97, 98, 99]])
+    fields = [["a", "int16"], ["b", "float32"], ["c", codec("null_terminated_bytes", length_bytes=2)]]
     members = [{"name": name, "data_type": kind} for name, kind in fields]
     fill = np.array((-7, 1.5, b"x"), STRUCTURE)[()]
     fills = ["+f8AAMA/eAA=", {"a": -7, "b": 1.5, "c": "eA=="}, {"a": -7, "b": 1.5, "c": "eAA="}]
-    yield DataType("structured", STRUCTURE, [named("structured", fields=fields), named("struct", fields=members)], fill, fills)
+    yield DataType("structured", STRUCTURE, [codec("structured", fields=fields), codec("struct", fields=members)], fill, fills)
     yield DataType("text", "string", ["string"], "", [""])
     yield DataType("bytes", "bytes", ["variable_length_bytes", "bytes"], b"", ["", []])
 
@@ -100,7 +92,7 @@ def values_of(kind, seed=5):
 
 
 def digest(elements):
-    """What tells two arrays of elements apart: every bit in little-endian C order, or the list of texts and bytes."""
+    """A digest of all elements: every bit in little-endian C order, or the list of texts and bytes."""
     elements = np.asarray(elements)
     if elements.dtype.kind in "OT":
         listed = [value.hex() if isinstance(value, bytes) else str(value) for value in elements.astype(object).reshape(-1)]

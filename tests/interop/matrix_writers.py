@@ -5,8 +5,8 @@ An array lies at ROW/VARIANT, ROW numbering the data types. Every data type meet
 are dealt out in turn, so that each type and each compressor meets all of them, too.
 """
 
-import contextlib
 import json
+import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 import numcodecs
 import numpy as np
 import zarr
+from arrays import BIG, LITTLE, codec
 from matrix_types import CHUNK, DATA_TYPES, FIRST_ROW, SHAPE, SHARD, SMALL, DataType, digest, values_of
 
 warnings.filterwarnings("ignore")
@@ -23,7 +24,6 @@ SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"]
 
 
 def compressors_of_version_2():
-    """Name and codec of each compressor that numcodecs has for v2 arrays."""
     yield "none", None
     yield "zstd", numcodecs.Zstd(3)
     yield "gzip", numcodecs.GZip(5)
@@ -36,7 +36,6 @@ def compressors_of_version_2():
 
 
 def compressors_of_version_3():
-    """Name and bytes-to-bytes codecs of each compressor that zarr-python writes in v3 arrays."""
     from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec, numcodecs as named
 
     yield "none", []
@@ -68,14 +67,13 @@ def variants(row, data_type, compressors, sharded):
 
 
 def expected_values(values, fill):
-    """The values with the fill value where nothing is written."""
     expected = values.copy()
     expected[:FIRST_ROW] = fill
     return expected
 
 
 class ByZarrPython:
-    """zarr-python, writing v2 or v3."""
+    """Writes arrays of one format. `write` returns the elements that an array must hold."""
 
     def __init__(self, version):
         self.version = version
@@ -87,7 +85,6 @@ class ByZarrPython:
         zarr.create_group(path, zarr_format=self.version)
 
     def write(self, path, data_type, layout, compressor):
-        """Write one array; return its elements."""
         order, endian, shards = layout
         kind = data_type.numpy
         if not isinstance(kind, np.dtype):
@@ -131,11 +128,11 @@ class ByTensorstore:
     @staticmethod
     def of_version_3():
         yield "none", []
-        yield "crc32c", [{"name": "crc32c"}]
-        yield "zstd", [{"name": "zstd", "configuration": {"level": 3}}]
-        yield "gzip crc32c", [{"name": "gzip", "configuration": {"level": 5}}, {"name": "crc32c"}]
+        yield "crc32c", [codec("crc32c")]
+        yield "zstd", [codec("zstd", level=3)]
+        yield "gzip crc32c", [codec("gzip", level=5), codec("crc32c")]
         for name, (algorithm, shuffle) in BLOSC.items():
-            yield name, [{"name": "blosc", "configuration": {"cname": algorithm, "clevel": 5, "shuffle": shuffle}}]
+            yield name, [codec("blosc", cname=algorithm, clevel=5, shuffle=shuffle)]
 
     def group(self, path):
         path.mkdir(exist_ok=True)
@@ -143,24 +140,20 @@ class ByTensorstore:
         (path / name).write_text(json.dumps(document))
 
     def document(self, data_type, layout, compressor):
-        """The metadata to create an array with."""
         order, endian, shards = layout
         kind = data_type.numpy
         fill = data_type.fills[0]
         if self.version == 2:
-            name = (kind.newbyteorder(endian).str if isinstance(kind, np.dtype) else kind)
+            name = kind.newbyteorder(endian).str if isinstance(kind, np.dtype) else kind
             return {"shape": SHAPE, "chunks": CHUNK, "dtype": name, "order": order, "compressor": compressor, "fill_value": fill}
-        transpose = [{"name": "transpose", "configuration": {"order": [1, 0]}}] if order == "F" else []
-        orders = {"configuration": {"endian": "big" if endian == ">" else "little"}} if endian != "|" else {}
-        codecs = [*transpose, {"name": "bytes"} | orders, *compressor]
+        transpose = [codec("transpose", order=[1, 0])] if order == "F" else []
+        codecs = [*transpose, {"<": LITTLE, ">": BIG, "|": codec("bytes")}[endian], *compressor]
         if shards:
-            inner = {"chunk_shape": CHUNK, "codecs": codecs, "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}
-            codecs = [{"name": "sharding_indexed", "configuration": inner}]
-        grid = {"name": "regular", "configuration": {"chunk_shape": SHARD if shards else CHUNK}}
+            codecs = [codec("sharding_indexed", chunk_shape=CHUNK, codecs=codecs, index_codecs=[LITTLE, codec("crc32c")])]
+        grid = codec("regular", chunk_shape=SHARD if shards else CHUNK)
         return {"shape": SHAPE, "chunk_grid": grid, "data_type": data_type.names[0], "fill_value": fill, "codecs": codecs}
 
     def write(self, path, data_type, layout, compressor):
-        """Write one array; return its elements."""
         import tensorstore
 
         kvstore = {"driver": "file", "path": str(path)}
@@ -183,11 +176,8 @@ class ByTensorstore:
 
 
 class ByNumcodecs(ByZarrPython):
-    """The filters of numcodecs in v2 arrays, which zarr-python writes."""
-
     def __init__(self):
         super().__init__(2)
-        self.sharded = False
         types = {one.title: one for one in DATA_TYPES}
         self.filters = {
             "delta": ("int32", lambda e: [numcodecs.Delta(f"{e}i4")]),
@@ -213,7 +203,7 @@ class ByNumcodecs(ByZarrPython):
         return DataType(f"{name} ({like.title})", like.numpy, like.names, zero, [zero, float(zero)])
 
     def write(self, path, data_type, layout, compressor):
-        """Write one array; return its elements as zarr-python reads them, since filters may round."""
+        """Returns the elements as zarr-python reads them, since filters may round."""
         order, endian, _ = layout
         kind = data_type.numpy.newbyteorder(endian) if endian == ">" else data_type.numpy
         _, make = self.filters[data_type.title.rsplit(" (", 1)[0]]
@@ -234,7 +224,7 @@ WRITERS = {
 
 
 def write_all(writer, folder):
-    """Write every array; those that the writer cannot write are told of."""
+    """Writes every array, and a list of those that the writer cannot write."""
     folder.mkdir()
     writer.group(folder)
     cells, left_out = [], {}
@@ -246,19 +236,11 @@ def write_all(writer, folder):
                 elements = writer.write(path, data_type, layout, compressor)
             except Exception as error:
                 left_out.setdefault(f"{data_type.title}: {type(error).__name__}: {str(error)[:200]}", []).append(variant)
-                with contextlib.suppress(OSError):
-                    remove(path)
+                shutil.rmtree(path, ignore_errors=True)
                 continue
             cell = {"row": row, "title": data_type.title, "variant": variant, "path": f"{row}/{path.name}", "shards": layout[2]}
             cells.append(cell | {"names": data_type.names, "fills": data_type.fills, "digest": digest(elements)})
     (folder.parent / f"{folder.name}.json").write_text(json.dumps({"cells": cells, "left_out": left_out}))
-
-
-def remove(path):
-    """Remove what a failed write left."""
-    import shutil
-
-    shutil.rmtree(path)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """A job in parts for tests: its SOURCE, what a plain run makes of it, its processes and what is missing."""
 
 import contextlib
-import filecmp
 import json
 import os
 import re
@@ -11,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from program import same_files
 
 PARTS = 8
 # Slow enough that a part can be killed in the middle: most of a second each.
@@ -26,7 +26,6 @@ def document(folder, **members):
 
 
 def array(folder, elements, depth):
-    """Writes an array of float32 in uncompressed chunks of so many levels each."""
     document(
         folder,
         node_type="array",
@@ -54,16 +53,8 @@ def make_source(folder):
         array(folder / f"small_{number}", random.standard_normal((4, 8, 8)), 1)
 
 
-def same_trees(one, other):
-    """The same files with the same bytes: nothing is left over, either."""
-    files = [sorted(path.relative_to(root) for path in root.rglob("*") if path.is_file()) for root in (one, other)]
-    assert files[0] == files[1], set(files[0]) ^ set(files[1])
-    differing = [path for path in files[0] if not filecmp.cmp(one / path, other / path, shallow=False)]
-    assert not differing, differing
-
-
 def until(found, what):
-    """What a function gives as soon as it gives something."""
+    """Waits until a function gives something, and returns it."""
     end = time.monotonic() + SECONDS_TO_WAIT
     while not (result := found()):
         assert time.monotonic() < end, f"waited in vain: {what}"
@@ -72,7 +63,7 @@ def until(found, what):
 
 
 class Job:
-    """A job in parts that is begun, in a folder of its own; `destination` is its DEST as commands name it."""
+    """A job in parts that is begun. `destination` is its DEST as commands name it."""
 
     def __init__(self, zarrcast, shared, folder, destination=None):
         self.source, self.plain = shared / ODD_NAME, shared / "plain"
@@ -88,13 +79,12 @@ class Job:
         return self.zarrcast.ok("transcode", *options, "--", self.source, self.destination)
 
     def script(self, engine, name, *options):
-        """The printed script, in a file."""
         path = self.folder / name
         path.write_text(self.transcode("--print-script", engine, *options))
         return path
 
     def missing(self):
-        """The lists of missing parts by pass, of those that have any."""
+        """The missing parts of each pass that has any."""
         process = self.zarrcast.run("transcode", "--status", "--json", "--", self.source, self.destination)
         status = json.loads(process.stdout)
         lists = {found["name"]: found["missing"] for found in status["passes"] if found["missing"]}
@@ -105,11 +95,10 @@ class Job:
         return json.loads(self.transcode("--status", "--json"))["complete"]
 
     def running(self, command, log):
-        """A process that finds the program, in the job's folder."""
         return running(command, log, self.zarrcast.environment, self.folder)
 
     def parts(self, name):
-        """Processes that are in the middle of a part of a pass: by their numbers, what their environment and words say."""
+        """The command lines of processes in the middle of a part of a pass, by process number."""
         running = {}
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -120,12 +109,12 @@ class Job:
         return running
 
     def has_begun(self, process):
-        """Whether a process has worked for a tenth of a second: a part takes several."""
+        """True if a process has worked for a tenth of a second. A part takes several."""
         ticks = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
         return sum(map(int, ticks)) >= os.sysconf("SC_CLK_TCK") // 10
 
     def kill_a_part(self, name):
-        """Kills a process in the middle of a part; gives the part's number where its words say it."""
+        """Kills a process in the middle of a part. Returns the part's number on its command line."""
         process, words = until(lambda: self.parts(name), f"a part of {name} runs").popitem()
         os.kill(process, signal.SIGKILL)
         return words[words.index(b"--partition") + 1].decode()
@@ -133,7 +122,7 @@ class Job:
     def check_done(self, written=None):
         """Complete, and byte for byte what a plain run writes."""
         assert self.is_complete()
-        same_trees(written or self.destination, self.plain)
+        same_files(written or self.destination, self.plain)
         assert not list(self.folder.rglob("pwned")), "a name was carried out"
 
 
@@ -145,7 +134,7 @@ def numbers(missing_parts):
 
 @contextlib.contextmanager
 def running(command, log, environment, folder):
-    """A process in a session of its own, which ends with all that it started."""
+    """Runs a process in a session of its own, which ends with all that it started."""
     with log.open("ab") as output:
         process = subprocess.Popen(
             [str(word) for word in command],

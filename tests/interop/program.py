@@ -1,13 +1,11 @@
-"""Runs `zarrcast` and keeps count of what agreed with the other implementations."""
+"""Runs `zarrcast` and counts the cases that agree with other implementations."""
 
-import argparse
 import contextlib
 import json
 import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,83 +16,89 @@ MAX_SHOWN_FAILURES = 40
 TIME_LIMIT_SECONDS = 120
 
 
-class Refused(AssertionError):
-    """The program ended with another status than 0."""
-
-
 class Zarrcast:
-    """The program under test; `path` is its executable, `environment` its environment: without it, this process's own."""
+    """The program under test. Without an `environment` it has that of this process. `launcher` is a command that runs it."""
 
-    def __init__(self, path, environment=None):
-        self.path = str(path)
+    def __init__(self, path, environment=None, launcher=()):
+        self.path, self.launcher = str(path), launcher
         self.environment = dict(os.environ) if environment is None else environment
 
     def within(self, **environment):
-        """The same program, told more by its environment; None takes a variable away."""
+        """The same program with other environment variables. None removes a variable."""
         known = self.environment | environment
-        return Zarrcast(self.path, {name: value for name, value in known.items() if value is not None})
+        return Zarrcast(self.path, {name: value for name, value in known.items() if value is not None}, self.launcher)
 
-    def run(self, *arguments):
-        """Run it and return the completed process, whatever its status; a panic is always a failure."""
-        command = [self.path, *map(str, arguments)]
+    def run(self, *arguments, expected=(0, 1, 2, 3, 4)):
+        """Returns the completed process. A panic or a status that is not expected is a failure."""
+        command = [*self.launcher, self.path, *map(str, arguments)]
         process = subprocess.run(
             command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_SECONDS, env=self.environment
         )
-        if "panicked at" in process.stderr or process.returncode not in (0, 1, 2, 3, 4):
+        if "panicked at" in process.stderr or process.returncode not in expected:
             raise AssertionError(f"status {process.returncode}: {process.stderr.strip()}\n    {shown(command)}")
         return process
 
     def ok(self, *arguments):
-        """Run it, demand success, return stdout."""
-        process = self.run(*arguments)
-        if process.returncode != 0:
-            raise Refused(f"status {process.returncode}: {process.stderr.strip()}\n    {shown([self.path, *map(str, arguments)])}")
-        return process.stdout
+        """Returns stdout of a run that ends with 0."""
+        return self.run(*arguments, expected=[0]).stdout
 
     def json(self, *arguments):
-        """Run it with `--json` and return the document."""
         return json.loads(self.ok(*arguments, "--json"))
 
-    def status(self, expected, *arguments):
-        """Run it and demand an exit status and, if that is a failure, a message; return stderr."""
-        process = self.run(*arguments)
-        if process.returncode != expected:
-            raise AssertionError(
-                f"status {process.returncode}, not {expected}: {process.stderr.strip()}\n    {shown([self.path, *map(str, arguments)])}"
-            )
-        assert expected == 0 or process.stderr.strip(), "a failure without a message"
-        return process.stderr
+    def transcode(self, *arguments):
+        """Transcodes one array, and returns its node of the result."""
+        return self.json("transcode", *arguments)["nodes"][0]
+
+    def status(self, status, *arguments):
+        """Returns stderr of a run that ends with a status. A failure has a message."""
+        message = self.run(*arguments, expected=[status]).stderr
+        assert status == 0 or message.strip(), "a failure without a message"
+        return message
 
 
 def shown(command):
-    """A command line as a shell would take it."""
+    """A command line as a shell takes it."""
     return shlex.join(str(word) for word in command)
 
 
-class Tally:
-    """Counts cases, of several threads too. `with tally.case(name):` passes unless the block raises."""
+def files(folder):
+    """The bytes of every file below a folder, by its relative path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
 
-    def __init__(self):
+
+def same_files(found, expected):
+    """Fails unless two folders have the same files with the same bytes."""
+    found, expected = files(found), files(expected)
+    differing = sorted(key for key in found.keys() | expected.keys() if found.get(key) != expected.get(key))
+    assert not differing, f"{len(differing)} of {len(expected)} files differ, the first is {differing[0]}"
+
+
+class Tally:
+    """Counts cases, also those of several threads."""
+
+    def __init__(self, folder=None):
         self.passed = self.failed = 0
-        self.sections = []
+        self.folder = folder
         self.lock = threading.Lock()
 
     @contextlib.contextmanager
     def case(self, *name):
-        """One case; an exception in it is a failure that is reported, and the run goes on."""
+        """One case, with an empty folder of its own. An exception is a failure that is printed, and the run goes on."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
         try:
-            yield
+            yield folder
             with self.lock:
                 self.passed += 1
         except Exception as error:
             with self.lock:
                 self.failed += 1
                 if self.failed <= MAX_SHOWN_FAILURES:
-                    text = str(error) or type(error).__name__
-                    print(f"FAIL {' '.join(map(str, name))}: {text}", flush=True)
+                    print(f"FAIL {' '.join(map(str, name))}: {str(error) or type(error).__name__}", flush=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def section(self, function, *arguments):
-        """Run a section and say what it came to."""
+        """Runs a section and prints its counts."""
         passed, failed, start = self.passed, self.failed, time.monotonic()
         try:
             function(self, *arguments)
@@ -105,25 +109,6 @@ class Tally:
         print(f"{function.__name__}: {self.passed - passed} passed, {self.failed - failed} failed, {seconds:.1f} s", flush=True)
 
     def close(self):
-        """Print the closing line and return the exit status."""
+        """Prints the last line and returns the exit status."""
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
         return 1 if self.failed or not self.passed else 0
-
-
-def run_sections(description, sections):
-    """The main function of a script: its options, a temporary folder, the sections in order."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("zarrcast", nargs="?", default=os.environ.get("ZARRCAST", "zarrcast"), help="the program (default: $ZARRCAST)")
-    parser.add_argument("--only", help="run only the sections whose name contains this")
-    options = parser.parse_args()
-    path = shutil.which(options.zarrcast)
-    if path is None:
-        sys.exit(f"no program at {options.zarrcast}: build it, then give its path or set ZARRCAST")
-    tally = Tally()
-    with tempfile.TemporaryDirectory(prefix="zarrcast-interop-") as folder:
-        for section in sections:
-            if not options.only or options.only in section.__name__:
-                place = Path(folder) / section.__name__
-                place.mkdir()
-                tally.section(section, Zarrcast(path), place)
-    sys.exit(tally.close())

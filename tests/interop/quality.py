@@ -10,7 +10,6 @@ from pathlib import Path
 
 import iris_sample_data
 import numpy as np
-import program
 import xarray
 from ldcpy.calcs import Diffcalcs
 from scipy import stats
@@ -34,7 +33,6 @@ RUNS = {
 
 
 def read_fields():
-    """Real fields: what is a float array of two dimensions or more."""
     folder = Path(iris_sample_data.__file__).parent / "sample_data"
     for file, name in FIELDS.items():
         dataset = xarray.open_dataset(folder / file, decode_times=False)
@@ -46,7 +44,6 @@ def read_fields():
 
 
 def made_fields():
-    """Fields with what is rare in real ones."""
     random = np.random.default_rng(15)
     smooth = np.add.outer(np.sin(np.arange(70) / 9), np.cos(np.arange(150) / 11)) * 20 + 280
     noisy = (smooth + random.normal(size=(70, 150)) * 0.3).astype("float32")
@@ -68,7 +65,6 @@ def made_fields():
 
 
 def write(path, values):
-    """The field as a Zarr array whose chunks cut levels."""
     import zarr
 
     chunks = tuple(-(-length // 2) for length in values.shape)
@@ -77,7 +73,7 @@ def write(path, values):
 
 
 def read_back(zarrcast, path, folder, result, values):
-    """What a reader gets of the quantised array, as the codecs have it."""
+    """The elements that a reader gets of the quantised array."""
     import zarr
 
     if result["as"] == "codecs":
@@ -91,7 +87,6 @@ def read_back(zarrcast, path, folder, result, values):
 
 
 def dssim(before, after):
-    """ldcpy's, of one level."""
     rows, columns = before.shape
     coordinates = {
         "lat": ("lat", np.linspace(-80, 80, rows), {"units": "degrees_north"}),
@@ -102,7 +97,7 @@ def dssim(before, after):
 
 
 def least_dssim(before, after):
-    """The least of all levels that have a value, and the first that has it."""
+    """The least value of all levels, and the first level that has it."""
     if before.ndim < 2 or min(before.shape[-2:]) < 11:
         return None, None
     least, place = None, None
@@ -115,7 +110,6 @@ def least_dssim(before, after):
 
 
 def expected(before, after):
-    """All measures by numpy, scipy and ldcpy."""
     before, after = before.astype("float64"), after.astype("float64")
     level, place = least_dssim(before, after)
     is_point = np.isfinite(before) & np.isfinite(after)
@@ -142,7 +136,6 @@ def expected(before, after):
 
 
 def agrees(name, found, wanted):
-    """Whether a measure is what the other implementation says."""
     if name == "dssim_level" or wanted is None or found is None:
         return found == wanted
     found = float(found)
@@ -153,7 +146,6 @@ def agrees(name, found, wanted):
 
 
 def measures(tally, zarrcast, folder):
-    """Each measure of each field, quantised in several ways."""
     warnings.simplefilter("ignore")
     for name, values in [*read_fields(), *made_fields()]:
         source = folder / f"{name}.zarr"
@@ -179,5 +171,4 @@ def measures(tally, zarrcast, folder):
                         assert agrees(measure, again[measure], value), f"{others}: {measure} is {again[measure]}, not {value}"
 
 
-if __name__ == "__main__":
-    program.run_sections(__doc__, [measures])
+SECTIONS = [measures]

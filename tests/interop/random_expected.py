@@ -13,7 +13,7 @@ FEWEST_EXACT = 2**11 - 2
 
 
 def check_array(source, asked, found, report):
-    """Fail unless a destination, an array of zarr-python's, holds what was asked of `source`; `report` is of its node."""
+    """Fails unless a destination, as zarr-python opens it, holds what was asked of `source`. `report` is its node of the result."""
     source = part_of(source, asked)
     check_layout(source, asked, found)
     check_fill_value(source, asked, found.fill_value)
@@ -38,14 +38,13 @@ def check_array(source, asked, found, report):
 
 
 def part_of(source, asked):
-    """The part of an array that is taken."""
     keys = source.names if any(isinstance(key, str) for key in asked.select) else range(source.values.ndim)
     slices = tuple(slice(*asked.select.get(key, (None, None))) for key in keys or ())
     return replace(source, values=source.values[slices])
 
 
 def check_layout(source, asked, found):
-    """Fail unless format, chunk shape, shards and attributes are those that were asked for, or SOURCE's."""
+    """Fails unless format, chunk shape, shards and attributes are those that were asked for, or those of SOURCE."""
     version = asked.zarr_format or source.zarr_format
     assert found.metadata.zarr_format == version, f"Zarr version {found.metadata.zarr_format}, not {version}"
     check_shape("chunks", found.chunks, wanted(source, asked, asked.chunks, source.chunks))
@@ -63,7 +62,7 @@ def check_layout(source, asked, found):
 
 
 def check_fill_value(source, asked, found):
-    """Fail unless the fill value is the one that was asked for or, where nothing else changes it, SOURCE's."""
+    """Fails unless the fill value is the one that was asked for or, if nothing else changes it, that of SOURCE."""
     if asked.fill_value is not None:
         given = json.loads(asked.fill_value)
         expected = complex(*given) if isinstance(given, list) else given
@@ -82,7 +81,7 @@ def check_fill_value(source, asked, found):
 
 
 def wanted(source, asked, shape, present):
-    """The shape that an option asks for; None where that is the array's affair."""
+    """The shape that an option asks for. None if any will do."""
     if shape is None:
         return None if asked.codecs else present
     if asked.by_name and present:
@@ -92,12 +91,11 @@ def wanted(source, asked, shape, present):
 
 
 def check_shape(what, found, expected):
-    """Fail unless a shape is the one that is expected, if one is."""
     assert expected is None or found == expected, f"{what} {found}, not {expected}"
 
 
 def check_same(found, expected):
-    """Fail unless two arrays agree bit for bit, or, of text, element by element."""
+    """Fails unless two arrays agree bit for bit, or as text."""
     if expected.dtype.kind in "OT":
         assert np.array_equal(found.astype(object), expected.astype(object)), "text differs"
     else:
@@ -105,7 +103,7 @@ def check_same(found, expected):
 
 
 def check_filtered_again(source, found):
-    """Fail unless values differ by no more than a lossy filter may change them when it is applied once more."""
+    """Fails unless values differ by no more than a lossy filter changes them when it is applied once more."""
     before, after = source.values.astype("f8"), found.astype("f8")
     if source.lossy in ("delta", "fixedscaleoffset"):
         finite = before[np.isfinite(before)]
@@ -124,7 +122,7 @@ def check_filtered_again(source, found):
 
 
 def check_unpacked(source, asked, found):
-    """Fail unless packed integers were unpacked by their attributes, and arrays of the two codecs kept their values."""
+    """Fails unless packed integers were unpacked by their attributes, and arrays of the two codecs kept their values."""
     attributes, values = source.attributes, source.values
     if not is_packed(source):
         check_same(found, values) if asked.data_type is None else check_converted(values, asked, found)
@@ -142,19 +140,17 @@ def check_unpacked(source, asked, found):
 
 
 def is_packed(source):
-    """Whether attributes pack an array's values."""
     return bool({"scale_factor", "add_offset"} & set(source.attributes))
 
 
 def unpacked(source):
-    """The floats that packed integers stand for, to a few units in the last place."""
+    """The floats that packed integers stand for, but for a few units in the last place."""
     values, attributes = source.values, source.attributes
     floats = values.astype("f8") * attributes.get("scale_factor", 1.0) + attributes.get("add_offset", 0.0)
     return np.where(np.isin(values, declared_missing(source)), np.nan, floats).astype("f4" if values.dtype.itemsize <= 2 else "f8")
 
 
 def check_converted(values, asked, found):
-    """Fail unless values were converted one by one to the type that was asked for."""
     target = np.dtype(asked.data_type)
     assert found.dtype.newbyteorder("=") == target, f"type {found.dtype}, not {target}"
     if target == values.dtype:
@@ -166,7 +162,7 @@ def check_converted(values, asked, found):
 
 
 def is_conversion(value, result, target, asked):
-    """Whether `result` is what a value becomes in a type, exactly."""
+    """True if `result` is the exact conversion of a value to a type."""
     if value.dtype.kind == "f" and not np.isfinite(value):
         if np.isnan(value):
             return (np.isnan(result) if target.kind == "f" else False) if asked.nan_value is None else float(result) == float(asked.nan_value)
@@ -183,7 +179,7 @@ def is_conversion(value, result, target, asked):
 
 
 def is_rounded(value, result, target, asked):
-    """Whether a float is the value, or a neighbour of it in the right direction; infinite only where clamping may make it so."""
+    """True if a float is the value, or a neighbour of it in the right direction. It is infinite only if clamping may make it so."""
     exact = int(value) if value.dtype.kind in "ui" else value
     if not np.isfinite(result):
         return asked.out_of_range == "clamp" and abs(exact) > float(np.finfo(target).max)
@@ -197,7 +193,6 @@ def is_rounded(value, result, target, asked):
 
 
 def in_direction(result, exact, rounding):
-    """Whether a result lies on the side of the exact value that a directed rounding takes."""
     if rounding == "towards-positive":
         return result >= exact
     if rounding == "towards-negative":
@@ -206,7 +201,7 @@ def in_direction(result, exact, rounding):
 
 
 def check_quantised(source, asked, found, array, report):
-    """Fail unless every value came back within its bound, and NaN where NaN or a missing value was."""
+    """Fails unless every value is within its bound, and NaN where NaN or a missing value was."""
     values = source.values
     back = decoded(found, asked, array, report, values.dtype)
     missing = np.isnan(values) | np.isin(values, missing_values(source, asked))
@@ -229,7 +224,7 @@ def check_quantised(source, asked, found, array, report):
 
 
 def decoded(found, asked, array, report, kind):
-    """The floats that the codes stand for: zarr-python's where it decodes them, else by attributes or by the report."""
+    """The floats of the codes: decoded by zarr-python, by attributes or by the report."""
     if asked.form == "codecs":
         assert found.dtype.newbyteorder("=") == kind.newbyteorder("="), f"type {found.dtype}, not {kind}"
         return found
@@ -247,7 +242,6 @@ def decoded(found, asked, array, report, kind):
 
 
 def missing_values(source, asked):
-    """Values that count as NaN."""
     if asked.missing is None:
         return []
     if asked.missing == "auto":
@@ -259,7 +253,7 @@ def missing_values(source, asked):
 
 
 def declared_missing(source):
-    """Values that stand for missing ones, as xarray reads them: of v2 with dimension names the fill value is `_FillValue`."""
+    """Values that stand for missing ones in xarray. In v2 with dimension names the fill value is `_FillValue`."""
     attributes = dict(source.attributes)
     if source.zarr_format == 2 and source.names and source.fill_value is not None:
         attributes["_FillValue"] = source.fill_value
@@ -267,7 +261,6 @@ def declared_missing(source):
 
 
 def within_range(values, asked, report):
-    """Elements that are not clamped and do not wrap."""
     if asked.out_of_range is None:
         return np.ones(values.shape, bool)
     first, last = report["codes"]
@@ -289,7 +282,7 @@ def bound_of(values, exact, asked, report):
 
 
 def step_of(exact, asked, report):
-    """The step that is given, or that the range and the number of codes give; of a given scale its inverse."""
+    """The given step, or that of the range and the number of codes. That of a scale is its inverse."""
     if asked.scale is not None or asked.offset is not None:
         return 1 / (asked.scale or 1.0)
     if asked.step is not None:
@@ -302,7 +295,7 @@ def step_of(exact, asked, report):
 
 
 def slack_of(values, exact, asked):
-    """What two rounded operations may add to an error: a few units in the last place of the greatest number that they meet."""
+    """The error that two rounded operations may add: a few units in the last place of the greatest number in them."""
     ends = np.array([*exact, *(asked.limits or ()), asked.offset or 0.0])
     with np.errstate(over="ignore"):
         unit = float(np.spacing(values.dtype.type(max(np.abs(ends).max(), ends.max() - ends.min()))))

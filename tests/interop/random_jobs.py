@@ -18,8 +18,6 @@ MAX_PARTS = 6
 
 @dataclass
 class Case:
-    """One job: what is drawn of it, and what it comes to."""
-
     number: int
     source: Source
     checksum: str
@@ -38,16 +36,13 @@ class Case:
     """How long the plain run took."""
 
     def prefix(self):
-        """A prefix of the bucket that no other case has."""
         return f"{self.folder.parents[1].name}/{self.number}"
 
     def chance(self, share):
-        """Whether something that comes about in a share of all cases does in this one."""
         return self.random.random() < share
 
 
 def draw_stop(case):
-    """When and how a process is ended."""
     number, removing = case.random.choice(SIGNALS), case.chance(0.25)
     requests = case.random.choice(["late"] if removing else ["answered", "lost", "late"]) if number == signal.SIGKILL else "answered"
     return Stop(number, case.random.random() * 1.1, requests, case.random.randint(0, 3), removing)
@@ -73,7 +68,6 @@ def check_done(case, left=True, strangers=False):
 
 
 def check_same(case, found):
-    """Fail unless the keys and their bytes are those of the plain run."""
     expected = case.expected
     assert expected is not None, "a plain run is refused, and this is not"
     lacking, more = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
@@ -82,7 +76,7 @@ def check_same(case, found):
 
 
 def check_undone(case, old=None):
-    """Whether a job that did not end with 0 is undone: nothing opens, or the old one; it may be complete, and ended before it could say so."""
+    """True if nothing opens, or the old DEST. Else DEST is complete, and the run was ended before it could say so."""
     found = case.place.found()
     if found is None:
         assert old is None or not case.place.keeps_old, "the old DEST is gone before there is a new one"
@@ -94,7 +88,6 @@ def check_undone(case, old=None):
 
 
 def run_to_end(case, arguments, old=None):
-    """Run a job that nothing stops: it ends as the plain run did."""
     ended = case.place.run(*arguments)
     if case.expected is None:
         assert ended.status != 0, "a plain run is refused, and this is not"
@@ -105,7 +98,7 @@ def run_to_end(case, arguments, old=None):
 
 
 def put_old(case):
-    """Sometimes there is something at DEST, with keys such as there will be, which is to be replaced; it, and the option."""
+    """Sometimes writes an old DEST, to be replaced. Returns it, and the option."""
     if not case.chance(0.4):
         return None, []
     old = read_folder(case.source.path)
@@ -114,13 +107,11 @@ def put_old(case):
 
 
 def whole(case):
-    """A job that nothing stops."""
     old, option = put_old(case)
     run_to_end(case, ["transcode", *case.words, *option, case.read, case.place.name], old)
 
 
 def ended(case):
-    """A job that is ended once, twice or thrice, and resumed."""
     old, option = put_old(case)
     job = ["transcode", *case.words, *option]
     for _ in range(case.random.choice([1, 1, 2, 3])):
@@ -137,14 +128,14 @@ def ended(case):
 
 
 def resume_complete(case, job):
-    """A run that was ended after DEST was complete is resumed: DEST stays as it is, and what the run needed goes, or that is refused."""
+    """Resumes a run that was ended after DEST was complete. DEST stays as it is. The journal is removed, or the run is refused."""
     again = case.place.run(*job, *["--resume"] * ("--resume" not in job), case.read, case.place.name)
     assert again.status in (0, 3), str(again)
     check_done(case, left=again.status == 0)
 
 
 def refused(case):
-    """A bucket that takes no more from some request on: nothing opens; it is gone on with when it does."""
+    """A bucket that refuses writes from some request on. Nothing opens; the job is resumed when the bucket takes writes again."""
     old, option = put_old(case)
     place = case.place
     place.refused_from = int(case.random.random() * 1.1 * len(case.expected or "x"))
@@ -158,7 +149,6 @@ def refused(case):
 
 
 def upload(case):
-    """SOURCE is read from the bucket."""
     prefix = f"{case.prefix()}-source"
     store = case.cloud.obstore(prefix)
     for key, content in read_folder(case.source.path).items():
@@ -167,7 +157,7 @@ def upload(case):
 
 
 def lied_to(case):
-    """A chunk of SOURCE that is listed, and is not there when it is read, or comes as an answer without a body."""
+    """A chunk of SOURCE that is listed, and is not there when it is read, or comes without a body."""
     place, keys = case.place, [key for key in read_folder(case.source.path) if not is_document(key)]
     if case.chance(0.5):
         case.words, case.plain = [], case.folder / "copy.zarr"
@@ -199,7 +189,7 @@ def lied_to(case):
 
 
 def parts(case):
-    """A job in parts, in random order, some of them twice, at once, or ended in the middle."""
+    """A job in parts, in random order. Some parts run twice, at once, or are ended in the middle."""
     place = case.place
     init = ["transcode", *case.words, "--init", "--partitions", case.random.randint(1, MAX_PARTS), "--json", case.read, place.name]
     if case.chance(0.15):
@@ -215,7 +205,7 @@ def parts(case):
 
 
 def do_parts(case, passes, alone=True):
-    """Do the parts of every pass; none is done yet where nothing else is at work."""
+    """Does the parts of every pass. With `alone` none of them is done yet."""
     place = case.place
     for index, one in enumerate(passes):
         numbers = list(range(one["partitions"]))
@@ -234,7 +224,6 @@ def do_parts(case, passes, alone=True):
 
 
 def do_missing(case, name):
-    """Do the parts of a pass that are said to be missing."""
     status = json.loads(case.place.run("transcode", "--status", "--json", case.read, case.place.name).stdout)
     for number in missing_numbers(next(found["missing"] for found in status["passes"] if found["name"] == name)):
         ran = case.place.run(*part(case, number, name))
@@ -242,13 +231,12 @@ def do_missing(case, name):
 
 
 def part(case, number, name):
-    """The words for one part."""
     threads = case.random.choice([[], ["--threads", "1"]])
     return ["transcode", "--partition", number, "--pass", name, *threads, case.read, case.place.name]
 
 
 def do_part(case, number, name):
-    """One part: to its end, beside itself, or until it is ended."""
+    """Does one part: to its end, twice at once, or until it is ended."""
     place, kind = case.place, case.random.random()
     if kind < 0.25:
         place.run(*part(case, number, name), stop=draw_stop(case))
@@ -262,7 +250,7 @@ def do_part(case, number, name):
 
 
 def finish(case, strangers=False):
-    """Finish a job in parts, sometimes after a finish that was ended."""
+    """Finishes a job in parts, sometimes after a finish that was ended."""
     place, command = case.place, ["transcode", "--finish", case.read, case.place.name]
     if case.chance(0.3) and place.run(*command, stop=draw_stop(case)).status != 0:
         check_undone(case)
@@ -278,7 +266,7 @@ def finish(case, strangers=False):
 
 
 def straggler(case):
-    """A part of a job that was removed and planned anew goes on: what it writes is not taken for the new job's."""
+    """A part of a job that was removed and planned anew goes on. Its chunks are not taken for those of the new job."""
     place = case.place
     other = ["--compress", case.random.choice(["gzip:1", "zstd:3", "none"])]
     planned = place.run("transcode", *other, "--init", "--partitions", 2, "--json", case.read, place.name)

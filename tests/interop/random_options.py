@@ -13,7 +13,7 @@ SMALL_CODES = ["uint8", "int8", "uint16", "int16"]
 
 @dataclass
 class Asked:
-    """What is asked of one array, and the words that ask for it."""
+    """The options for one array, and the words of the command line."""
 
     words: list = field(default_factory=list)
     chunks: tuple | None = None
@@ -47,12 +47,11 @@ class Asked:
 
     @property
     def quantises(self):
-        """Whether floats become integers of few bits."""
         return self.quantize is not None or self.max_error is not None or self.step is not None
 
 
 def draw_options(random, source):
-    """Options for a whole source: `Asked` by the path of each array, and the words of the command line."""
+    """Options for a whole source: `Asked`, the words of the command line, and `Asked` by the path of each array."""
     first = next(iter(source.arrays.values()))
     asked = draw_changes(random, first)
     select(random, source, asked)
@@ -78,7 +77,7 @@ def draw_options(random, source):
 
 
 def select(random, source, asked):
-    """A part of the array; of a group by the names of dimensions, as far as all arrays that have them reach."""
+    """Takes a part of the array. In a group it is given by names of dimensions, as far as all arrays reach."""
     lengths = {}
     for array in source.arrays.values():
         for number, length in enumerate(array.values.shape):
@@ -101,7 +100,7 @@ def select(random, source, asked):
 
 
 def for_one(random, asked, chosen, source):
-    """The same options for one array of a group alone; the others are copied."""
+    """Applies the options to one array of a group alone. The others are copied."""
     # A hierarchy is of one format.
     # What is not included goes along where a part is taken.
     others = {
@@ -115,7 +114,6 @@ def for_one(random, asked, chosen, source):
 
 
 def draw_changes(random, array):
-    """One to three changes of an array."""
     asked = Asked()
     themes = themes_for(array) if random.random() < 0.9 else themes_for(None)
     for theme in random.sample(themes, random.choice([1, 1, 1, 2, 2, 3])):
@@ -135,7 +133,7 @@ def draw_changes(random, array):
 
 
 def themes_for(array):
-    """The kinds of change that an array can bear, some more than once since they are drawn more often; all for None."""
+    """The kinds of change for an array, or all for None. Those that stand more than once are drawn more often."""
     themes = [plainly, version, compress, compress, compress, codecs, codecs, chunk_shapes, chunk_shapes, chunk_shapes]
     kind = array.values.dtype.kind if array else "f"
     if kind in "uif":
@@ -148,18 +146,17 @@ def themes_for(array):
 
 
 def plainly(_random, _array, _asked):
-    """Nothing: a copy."""
+    """A copy."""
 
 
 def compress(random, _array, asked):
-    """Another list of compressors."""
     if "--compress" not in asked.words:
         asked.recodes = True
         asked.words += ["--compress", random.choice(COMPRESSORS)]
 
 
 def lengths(random, shape, near):
-    """A shape: a given one, one that divides it, a multiple, one that does not fit."""
+    """A given shape, one that divides it, a multiple, or one that does not fit."""
     whole = tuple(max(1, n) for n in shape)
     near = near or whole
     divisor = tuple(random.choice([d for d in range(1, n + 1) if n % d == 0]) for n in near)
@@ -169,7 +166,6 @@ def lengths(random, shape, near):
 
 
 def chunk_shapes(random, array, asked):
-    """Other chunks, other shards, or both."""
     if asked.chunks or asked.shards:
         return
     asked.recodes = True
@@ -189,14 +185,13 @@ def chunk_shapes(random, array, asked):
 
 
 def spelt(random, shape, asked):
-    """A shape as an option's value."""
     if asked.by_name:
         return ",".join(f"{name}={length}" for name, length in zip(DIMENSIONS, shape))
     return ",".join(map(str, shape)) if shape else random.choice(["", "scalar"])
 
 
 def codecs(random, array, asked):
-    """A whole chain of codecs; half of the sharded ones have inner chunks that fit."""
+    """A whole chain of codecs. Half of the sharded ones have inner chunks that fit."""
     if asked.codecs is not None:
         return
     endian = {"name": "bytes", "configuration": {"endian": random.choice(["little", "big"])}}
@@ -218,7 +213,6 @@ def codecs(random, array, asked):
 
 
 def data_type(random, array, asked):
-    """Another data type; what values out of range and NaN become."""
     if asked.data_type or asked.quantises:
         return
     asked.data_type = random.choice([*FLOATS, *INTEGERS, "bool", "nonsense"] if random.random() < 0.3 else [*FLOATS, *INTEGERS])
@@ -233,7 +227,7 @@ def data_type(random, array, asked):
 
 
 def conversion(random, asked):
-    """How values are rounded, and what becomes of those out of range."""
+    """Rounding, and a rule for values out of range."""
     if random.random() < 0.3:
         asked.rounding = random.choice(ROUNDINGS)
         asked.words += ["--rounding", asked.rounding]
@@ -243,7 +237,6 @@ def conversion(random, asked):
 
 
 def quantise(random, array, asked):
-    """A quantisation by its type, its bound, its range or its scale."""
     if asked.quantises or asked.data_type:
         return
     asked.recodes = True
@@ -283,13 +276,11 @@ def quantise(random, array, asked):
 
 
 def unpack(_random, _array, asked):
-    """Plain floats again."""
     asked.unpack, asked.recodes, asked.keeps_attributes = True, True, False
     asked.words += ["--unpack"]
 
 
 def version(random, _array, asked):
-    """The other version of the format, or the same."""
     if asked.zarr_format is not None:
         return
     asked.zarr_format, asked.keeps_attributes = random.choice([2, 3]), False
@@ -297,7 +288,6 @@ def version(random, _array, asked):
 
 
 def fill_value(random, array, asked):
-    """Another fill value."""
     kind = array.values.dtype.kind
     choices = {"f": ["0", '"NaN"', "1.5", '"Infinity"'], "u": ["0", "255"], "i": ["0", "-1"], "b": ["true", "false"], "c": ["[0.0, 1.0]"]}
     given = random.random() < 0.8

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import zarr
 from fault_proxy import Answer, Before, FaultProxy, Hang, Late
-from program import TIME_LIMIT_SECONDS, shown
+from program import TIME_LIMIT_SECONDS, files, shown
 from remote_servers import BUCKET
 
 OWN = ".zarrcast"
@@ -26,7 +26,7 @@ DENIED = b"<Error><Code>AccessDenied</Code></Error>"
 
 @dataclass
 class Stop:
-    """When a process gets a signal, as a share of the whole run; what becomes of its requests from then on."""
+    """The moment of a signal, as a share of the whole run, and the fate of the requests from then on."""
 
     signal: int
     moment: float
@@ -38,7 +38,7 @@ class Stop:
     fired: threading.Event = field(default_factory=threading.Event)
 
     def fire(self, process):
-        """Send the signal, once; one that can be heeded as soon as the process does so."""
+        """Sends the signal once. One that a process can handle is sent when its handler is there."""
         for _ in range(200):
             if self.signal in (signal.SIGKILL, signal.SIGSTOP) or is_heeded(self.signal, process):
                 break
@@ -50,8 +50,6 @@ class Stop:
 
 @dataclass
 class Ended:
-    """What a process came to."""
-
     status: int
     stdout: str
     stderr: str
@@ -61,7 +59,7 @@ class Ended:
 
 
 class Place:
-    """A DEST and its folder; `program` runs jobs on it, `direct` looks at it. `steps` are the commands so far, for whoever repeats them."""
+    """A DEST and its folder. `program` runs jobs on it, `direct` looks at it. `steps` are the commands so far."""
 
     keeps_old = True
     """Whether the old DEST is there until the new one is complete."""
@@ -76,18 +74,15 @@ class Place:
         """How long a whole run takes, about."""
 
     def close(self):
-        """End what still runs, or is paused."""
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
                 process.communicate()
 
     def run(self, *arguments, stop=None):
-        """Run the program to its end, or until it is stopped."""
         return self.end(self.start(*arguments, stop=stop), stop)
 
     def start(self, *arguments, stop=None):
-        """Start the program, and see to it that it is stopped."""
         command = [self.program.path, *map(str, arguments)]
         self.steps.append(shown(command) + (f"    # {signal.Signals(stop.signal).name} at {stop.moment:.2f} of it" if stop else ""))
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -95,7 +90,7 @@ class Place:
         return self.processes[-1]
 
     def watched(self, start, stop):
-        """A process, which a timer stops."""
+        """Starts a process that a timer stops."""
         process = start()
         if stop:
             timer = threading.Timer(stop.moment * self.seconds, stop.fire, [process])
@@ -104,7 +99,7 @@ class Place:
         return process
 
     def end(self, process, stop=None):
-        """Wait for the end of a process; an end that nothing explains is a failure."""
+        """Waits for the end of a process. An end that nothing explains is a failure."""
         try:
             stdout, stderr = process.communicate(timeout=TIME_LIMIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -122,55 +117,47 @@ class Place:
         return Ended(process.returncode, stdout, stderr)
 
     def settle(self):
-        """Wait for what is still under way."""
+        """Waits for requests that are under way."""
 
     def is_begun(self):
-        """Whether there is anything at DEST."""
         return self.name.exists()
 
     def opens(self):
-        """Whether there is anything that opens, for the program and for zarr-python; with errors of SOURCE's metadata, too."""
+        """True if the program opens DEST, with errors of SOURCE's metadata, too."""
         process = self.direct.run("inspect", self.name)
         assert process.returncode in (0, 1, 3), f"inspect ended with {process.returncode}: {process.stderr}"
         return process.returncode != 3
 
     def found(self):
-        """What opens at DEST, by keys; None where nothing does."""
+        """The bytes of DEST by keys. None if it does not open."""
         return self.contents() if self.opens() else None
 
     def left(self):
-        """What runs have left in DEST and beside it, of what they keep for themselves."""
+        """The files that runs have left in DEST and beside it."""
         beside = [one for one in os.listdir(self.folder) if one != self.name.name]
         return beside + [str(path) for path in self.name.rglob(OWN)] if self.name.is_dir() else beside
 
 
 class Folder(Place):
-    """A folder of the local disk."""
-
     def contents(self):
-        """The bytes by keys."""
         return read_folder(self.name)
 
     def write(self, contents):
-        """Write a store as others do."""
         for key, content in contents.items():
             (self.name / key).parent.mkdir(parents=True, exist_ok=True)
             (self.name / key).write_bytes(content)
 
     def remove(self):
-        """As `rm -r`; what a run writes meanwhile may stay."""
         shutil.rmtree(self.name, ignore_errors=True)
 
     def opens(self):
-        """Nothing that the program does not open is opened by zarr-python."""
+        """zarr-python opens nothing that the program does not open."""
         found = super().opens()
         assert found or not opened_by_zarr_python(self.name), "zarr-python opens what the program does not"
         return found
 
 
 class Zip(Folder):
-    """A file."""
-
     def contents(self):
         with zipfile.ZipFile(self.name) as file:
             return {key: file.read(key) for key in file.namelist() if not key.endswith("/")}
@@ -182,8 +169,6 @@ class Zip(Folder):
 
 
 class Bucket(Place):
-    """A prefix of a bucket, behind a proxy."""
-
     keeps_old = False
 
     def __init__(self, zarrcast, folder, cloud, prefix):
@@ -203,7 +188,7 @@ class Bucket(Place):
         self.proxy.__exit__()
 
     def watched(self, start, stop):
-        """A process that is stopped as soon as so many requests were sent."""
+        """Starts a process that is stopped after a number of requests."""
         if stop is None:
             return start()
         self.begun.clear()
@@ -213,7 +198,7 @@ class Bucket(Place):
         return self.process
 
     def fault(self, _, request):
-        """What goes wrong with a request; the proxy asks."""
+        """The fault of a request, for the proxy."""
         stop = self.stop
         if stop:
             self.count += 1
@@ -232,7 +217,7 @@ class Bucket(Place):
         return None
 
     def after(self, stop, request):
-        """What becomes of a request of a process that is stopped."""
+        """The fault of a request of a process that is stopped."""
         if not stop.fired.is_set():
             self.begun.wait(5)
             stop.fire(self.process)
@@ -242,18 +227,16 @@ class Bucket(Place):
         return {"answered": None, "lost": Hang(), "late": self.late}[stop.requests]
 
     def settle(self):
-        """Wait until the server has what was sent."""
+        """Waits until the server has all requests."""
         self.stop = None
         time.sleep(0.01)
         while self.proxy.asking:
             time.sleep(0.005)
 
     def contents(self):
-        """The bytes by keys, without what runs keep for themselves."""
         return {key: bytes(self.store.get(key).bytes()) for key in self.keys() if not is_own(key)}
 
     def keys(self):
-        """All keys below the prefix."""
         return [one["path"] for batch in self.store.list() for one in batch]
 
     def is_begun(self):
@@ -264,7 +247,6 @@ class Bucket(Place):
             self.store.put(key, content)
 
     def remove(self):
-        """As `aws s3 rm --recursive`."""
         if keys := self.keys():
             self.store.delete(keys)
 
@@ -273,7 +255,7 @@ class Bucket(Place):
 
 
 def is_heeded(number, process):
-    """Whether a process has a handler for a signal, or is over."""
+    """True if a process has a handler for a signal, or has ended."""
     with contextlib.suppress(OSError, IndexError):
         caught = Path(f"/proc/{process.pid}/status").read_text().partition("SigCgt:")[2].split()[0]
         return bool(int(caught, 16) >> (number - 1) & 1)
@@ -281,24 +263,20 @@ def is_heeded(number, process):
 
 
 def is_document(key):
-    """Whether a key is that of metadata."""
     return key.endswith(DOCUMENTS)
 
 
 def is_own(key):
-    """Whether a key is of what a run keeps for itself."""
+    """True if a key belongs to the journal or the lock of a run."""
     return OWN in key.split("/")
 
 
 def read_folder(folder):
-    """The bytes of a folder's files by their paths below it, without what runs keep for themselves."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
-    return {key: content for key, content in found.items() if not is_own(key)}
+    """The files of a folder, without those of a journal or a lock."""
+    return {key: content for key, content in files(folder).items() if not is_own(key)}
 
 
 def opened_by_zarr_python(path):
-    """Whether zarr-python opens anything."""
     with contextlib.suppress(Exception):
         zarr.open(str(path), mode="r")
         return True

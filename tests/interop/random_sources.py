@@ -21,7 +21,7 @@ DIMENSIONS = "xyz"
 
 @dataclass
 class Array:
-    """One array of a source: what it holds, as zarr-python reads it, and what decides how it may be written anew."""
+    """One array of a source: its elements as zarr-python reads them, and facts that decide how it may be written anew."""
 
     values: np.ndarray
     zarr_format: int
@@ -39,19 +39,17 @@ class Array:
 
 @dataclass
 class Source:
-    """A source at `path`: its arrays by their paths below it, "" for an array that is the source itself."""
+    """A store. `arrays` are by their paths in it, "" if it is an array itself."""
 
     path: object
     arrays: dict = field(default_factory=dict)
 
     @property
     def is_group(self):
-        """Whether the source is a group."""
         return "" not in self.arrays
 
 
 def draw_source(random, path):
-    """Draw and write a source at `path`."""
     if random.random() > 0.08:
         return Source(path, {"": draw_array(random, path)})
     version = random.choice([2, 3])
@@ -65,7 +63,6 @@ def draw_source(random, path):
 
 
 def draw_array(random, path, version=None):
-    """Draw and write one array; what it holds is what zarr-python reads."""
     version = version or random.choice([2, 3])
     kind = random.choice(random.choice([FLOATS, FLOATS, INTEGERS, OTHERS]))
     shape = draw_shape(random)
@@ -102,7 +99,7 @@ def draw_array(random, path, version=None):
 
 
 def write(path, values, options):
-    """Write an array, every chunk of it, and read it once, so that what zarr-python cannot read is known."""
+    """Writes all chunks of an array, and reads them: zarr-python may refuse."""
     array = zarr.create_array(path, config={"write_empty_chunks": True}, **options)
     if values.size:
         array[...] = values
@@ -110,7 +107,7 @@ def write(path, values, options):
 
 
 def draw_shape(random):
-    """From no to three dimensions, with lengths of 0, of 1 and odd ones."""
+    """No to three dimensions, with lengths of 0, of 1 and odd ones."""
     while True:
         shape = tuple(random.choice([random.randint(1, 7), random.randint(3, 24), random.choice([0, 1, 16])]) for _ in range(random.choice([0, 1, 1, 2, 2, 2, 3])))
         if np.prod(shape) <= MAX_ELEMENTS and (0 not in shape or random.random() < 0.3):
@@ -162,7 +159,6 @@ def draw_floats(random, generator, kind, shape):
 
 
 def draw_fill(random, kind, values):
-    """A fill value: none, zero, a value of the array, or a special one."""
     if kind == "string":
         return random.choice(["", "a"])
     kind = np.dtype(kind)
@@ -176,12 +172,10 @@ def draw_fill(random, kind, values):
 
 
 def fill_that_holds(fill, kind):
-    """The fill value, or the type's zero where no chain can be blamed for it."""
     return fill if kind == "string" or np.dtype(kind).kind not in "mM" else np.zeros((), kind)[()]
 
 
 def draw_attributes(random, kind):
-    """Attributes: some that CF readers act on, with the types that writers give them."""
     attributes = {"units": "K", "n": 1, "x": 1.0} if random.random() < 0.5 else {}
     number = kind in FLOATS or kind in INTEGERS
     if number and random.random() < 0.2:
@@ -194,12 +188,11 @@ def draw_attributes(random, kind):
 
 
 def draw_codecs(random, kind, version, rank):
-    """Options of `create_array` for the codecs, the lossy filter among them (or None), and whether a cast is among them."""
+    """Options of `create_array` for the codecs, the lossy filter or None, and whether a cast is among them."""
     return of_version_2(random, kind) if version == 2 else of_version_3(random, kind, rank)
 
 
 def of_version_2(random, kind):
-    """Filters and compressor of numcodecs, element order."""
     compressors = [None, None, numcodecs.Zstd(1), numcodecs.GZip(1), numcodecs.Zlib(1), numcodecs.BZ2(1), numcodecs.LZ4(), numcodecs.LZMA(preset=0)]
     compressors += [numcodecs.Blosc("lz4", 5, shuffle) for shuffle in (0, 1, 2)]
     options = {"compressors": random.choice(compressors), "order": random.choice("CF")}
@@ -222,7 +215,6 @@ def of_version_2(random, kind):
 
 
 def of_version_3(random, kind, rank):
-    """A chain of v3 codecs."""
     compressors = [[], [], [ZstdCodec(level=1)], [GzipCodec(level=1)], [BloscCodec(cname="lz4")], [Crc32cCodec()], [ZstdCodec(), Crc32cCodec()]]
     compressors += [[named.Zlib(level=1)], [named.LZ4()], [named.Fletcher32()]]
     options = {"compressors": random.choice(compressors), "filters": []}
@@ -240,7 +232,7 @@ def of_version_3(random, kind, rank):
 
 
 def quantised(random, kind):
-    """`scale_offset` and `cast_value` of floats about 280, or of small ones, NaN by a map."""
+    """`scale_offset` and `cast_value` of floats about 280, or of small ones, with a code for NaN."""
     from zarr.codecs import CastValue, ScaleOffset
 
     scale, offset = random.choice([(100.0, 270.0), (8.0, 0.0)])
@@ -250,7 +242,7 @@ def quantised(random, kind):
 
 
 def drop_chunks(random, path):
-    """Remove some of the stored chunks; whether any was."""
+    """Removes some of the stored chunks. Returns whether it removed any."""
     chunks = sorted(one for one in path.rglob("*") if one.is_file() and not one.name.startswith((".z", "zarr.json")))
     dropped = random.sample(chunks, random.randint(0, len(chunks)))
     for one in dropped:
@@ -259,7 +251,7 @@ def drop_chunks(random, path):
 
 
 def respell(random, path, version, kind):
-    """Sometimes write a document as other programs do: a fill value of null in v2, or a bare NaN among attributes."""
+    """Sometimes writes a document as other programs do: with a fill value of null in v2, or a bare NaN among attributes."""
     document = path / (".zarray" if version == 2 else "zarr.json")
     metadata = json.loads(document.read_text())
     # Of times zarr-python reads null as NaT, zarrcast as 0: what absent chunks hold is undefined then.

@@ -32,8 +32,6 @@ LEFT_OUT = {"--dry-run": 0, "--overwrite": 0, "--resume": 0, "--max-memory": 1}
 FEW = 8
 
 class Trial:
-    """A run of the test: what it draws, runs and finds."""
-
     name = "random jobs over stores"
 
     def __init__(self, cloud, program, seed, folder):
@@ -41,7 +39,6 @@ class Trial:
         self.failures, self.statuses, self.messages = 0, Counter(), Counter()
 
     def draw(self, group, numbers):
-        """Draw one source and the cases of it; only those of `numbers` are yielded."""
         folder = self.folder / str(group)
         folder.mkdir()
         source = draw_larger(random.Random(f"{self.seed} source {group}"), folder / "source.zarr")
@@ -52,7 +49,7 @@ class Trial:
             yield Case(number, source, before, place, self.cloud, random.Random(f"{self.seed} case {number}"))
 
     def run(self, case):
-        """Run one case; the failure that it is, or None."""
+        """Returns the failure, or None."""
         try:
             self.plain(case)
             self.settle_place(case)
@@ -66,7 +63,7 @@ class Trial:
         return None
 
     def plain(self, case):
-        """Draw options until a plain run into a folder does not refuse them, a few times at most."""
+        """Draws options until a plain run into a folder accepts them, a few times at most."""
         for attempt in range(4):
             _, words, _ = draw_options(case.random, case.source)
             case.words, case.expected = kept(words), None
@@ -79,7 +76,7 @@ class Trial:
                 return
 
     def settle_place(self, case):
-        """Draw where DEST is and what happens to the job."""
+        """Draws the kind of DEST and the course of the job."""
         there, kind = case.folder / "there", case.random.random()
         if kind < 0.2:
             case.place = Folder(self.program, there, there / "out.zarr", case.seconds)
@@ -98,7 +95,6 @@ class Trial:
         case.way = case.random.choice(ways[type(case.place)])
 
     def judge(self, cases, found):
-        """Count what came of the cases, and say what failed."""
         for case, error in zip(cases, found):
             self.statuses[1 if case.expected is None else 0] += 1
             self.statuses["a signal"] += case.place.interrupted if case.place else 0
@@ -106,7 +102,6 @@ class Trial:
                 self.fail(case, error)
 
     def fail(self, case, error):
-        """Say what failed, and how it is repeated."""
         self.failures += 1
         if self.failures <= MAX_SHOWN_FAILURES:
             lines = [f"FAIL --seed {self.seed} --only {case.number}, {case.way}: {str(error).strip() or type(error).__name__}"]
@@ -115,7 +110,6 @@ class Trial:
 
 
 def draw_larger(random, path):
-    """A source, mostly of more than a few objects."""
     for _ in range(4):
         source = draw_source(random, path)
         if len(read_folder(path)) > FEW or random.random() < 0.1:
@@ -127,7 +121,6 @@ def draw_larger(random, path):
 
 
 def kept(words):
-    """Options without those that are left out."""
     found, rest = [], iter(words)
     for word in rest:
         if word in LEFT_OUT:

@@ -29,8 +29,6 @@ DOCUMENTS = ("zarr.json", ".zarray", ".zgroup")
 
 @dataclass
 class Case:
-    """One combination of a source and options."""
-
     number: int
     source: Source
     checksum: str
@@ -46,13 +44,10 @@ class Case:
     """The estimates by path, of a plan that could be made."""
 
     def arguments(self):
-        """The arguments of the program."""
         return ["transcode", *self.words, "--json", self.source.path, self.destination]
 
 
 class Trial:
-    """A run of the test: what it draws, runs and finds."""
-
     name = "random transcode"
 
     def __init__(self, program, seed, folder):
@@ -60,7 +55,6 @@ class Trial:
         self.failures, self.statuses, self.messages = 0, Counter(), Counter()
 
     def draw(self, group, numbers):
-        """Draw one source and the cases of it; only those of `numbers` are yielded."""
         folder = self.folder / str(group)
         folder.mkdir()
         source = draw_source(random.Random(f"{self.seed} source {group}"), folder / "source.zarr")
@@ -75,7 +69,7 @@ class Trial:
             yield case
 
     def run(self, case):
-        """Run one case; what it came to, or the failure that this is already."""
+        """Returns the process, or the failure."""
         try:
             if case.estimates:
                 planned = self.program.run(*case.arguments(), "--dry-run", "--estimate")
@@ -86,7 +80,7 @@ class Trial:
             return error
 
     def judge(self, cases, processes):
-        """Hold all results of one source against what they must be."""
+        """Compares all results of one source with the expected ones."""
         done = [case for case, process in zip(cases, processes) if ended_well(process) and not case.asked.dry_run]
         faults = first_errors(self.program, [cases[0].source.path, *(case.destination for case in done)]) if done else {}
         for case, process in zip(cases, processes):
@@ -103,7 +97,7 @@ class Trial:
                 self.statuses["unaligned"] += 1
 
     def judge_one(self, case, process, faults):
-        """Fail unless a case came to what it must; `faults` are those that `validate` finds in DEST."""
+        """`faults` are the errors that `validate` finds in DEST."""
         if isinstance(process, Exception):
             self.statuses["fault"] += 1
             raise process
@@ -135,13 +129,12 @@ class Trial:
             zarr.open_group(case.destination, mode="r").members(max_depth=None)
 
     def note_refusal(self, case, process):
-        """Count the message of a refusal, without the folder that it names."""
+        """Counts the message of a refusal, without the folder that it names."""
         if process.returncode != 0:
             lines = [line.strip() for line in process.stderr.split("\n") if line.strip() and not line.startswith(("warning", "  help"))]
             self.messages[" / ".join(lines[:2]).replace(str(case.source.path), "SOURCE")[:200]] += 1
 
     def fail(self, case, error):
-        """Say what failed, and how it is repeated."""
         self.failures += 1
         if self.failures <= MAX_SHOWN_FAILURES:
             text = (str(error) or type(error).__name__).strip().replace("\n", "\n    ")
@@ -150,12 +143,11 @@ class Trial:
 
 
 def ended_well(process):
-    """Whether a process ended with status 0."""
     return not isinstance(process, Exception) and process.returncode == 0
 
 
 def check_nothing_new(case):
-    """Fail if there is anything at DEST that opens, or anything else than what was there before."""
+    """Fails if anything new opens at DEST, or if the old DEST was changed."""
     if case.before is not None:
         assert checksum(case.destination) == case.before, "the old DEST was changed"
         return
@@ -165,7 +157,7 @@ def check_nothing_new(case):
 
 
 def check_estimates(case, result):
-    """Fail unless a plan of what was written could be estimated, and was estimated as it came: all chunks are in the samples."""
+    """Fails unless the estimate of the plan came true: all chunks are in the samples."""
     assert case.estimated is not None, "the plan has no estimate, and the run ended well"
     for node in result["nodes"]:
         estimate = case.estimated[node["path"]]

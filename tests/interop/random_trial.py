@@ -31,7 +31,6 @@ def first_errors(program, stores):
 
 
 def described(case):
-    """SOURCE in a few words."""
     words = [
         f"{path or 'array'}: v{one.zarr_format} {one.values.dtype} {one.values.shape}, chunks {one.chunks}, shards {one.shards}, fill value "
         f"{one.fill_value!r}{', absent chunks' * one.absent}{f', {one.lossy}' if one.lossy else ''}{', cast' * one.cast}, {one.attributes}"
@@ -41,7 +40,6 @@ def described(case):
 
 
 def checksum(path):
-    """A digest of all files below a folder, with their paths."""
     digest = hashlib.blake2b()
     for one in sorted(path.rglob("*")):
         digest.update(str(one.relative_to(path)).encode() + b"\0")
@@ -51,7 +49,7 @@ def checksum(path):
 
 
 def run_trial(trial, options):
-    """Draw, run and judge until the count or the time is reached; how many cases there were."""
+    """Draws, runs and judges cases until the count or the time is reached. Returns the number of cases."""
     start, cases = time.monotonic(), 0
     groups = range(-(-options.count // CASES_PER_SOURCE)) if options.only is None else [options.only // CASES_PER_SOURCE]
     with ThreadPoolExecutor(PARALLEL) as pool:
@@ -72,14 +70,13 @@ def run_trial(trial, options):
 
 
 def conclude(trial, group, cases, running, keep):
-    """Judge the cases of one source and remove their files."""
     trial.judge(cases, [one.result() for one in running])
     if not keep:
         shutil.rmtree(trial.folder / str(group))
 
 
 def main(make_trial, description):
-    """Run one trial; status 1 if any case failed, or if hardly any combination was sensible."""
+    """Runs one trial. Its status is 1 if any case failed, or if few combinations were sensible."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("program", help="the zarrcast to test")
     parser.add_argument("--seed", default="fresh", help="what is drawn follows from it (default: fresh, a new one, which is printed)")

@@ -1,20 +1,21 @@
-"""Real NetCDF files as xarray writes them to Zarr, group by group, and what it reads after `zarrcast` has converted them.
+"""Real NetCDF files as xarray writes them to Zarr: what it reads after `zarrcast` has converted their groups.
 
 The files are those of `iris-sample-data` (Open Government Licence v3.0): model runs and analyses with bounds, masks, rotated
 poles, times of several calendars, scalar coordinates and text.
 """
 
-import shutil
-import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import xarray
+from arrays import lengths, pieces
 
 try:
     import iris_sample_data
 except ImportError:
     iris_sample_data = None
+    print("LEFT OUT: the package iris-sample-data is not installed", flush=True)
 
 FILES = [
     "A1B_north_america.nc",
@@ -30,16 +31,18 @@ FILES = [
     "toa_brightness_stereographic.nc",
     "vlstr_type.nc",
 ]
-# What of a variable's encoding is about its values, not about how NetCDF stored them.
+# The part of a variable's encoding that is about its values, not about how NetCDF stored them.
 ENCODING = ["_FillValue", "missing_value", "scale_factor", "add_offset", "units", "calendar"]
 
 
+def folder_of_files():
+    return Path(iris_sample_data.__file__).parent / "sample_data"
+
+
 def datasets():
-    """Each file as xarray opens it, without what concerns NetCDF alone."""
-    warnings.simplefilter("ignore")
-    folder = Path(iris_sample_data.__file__).parent / "sample_data"
+    """Each file as xarray opens it, without what is about NetCDF alone."""
     for file in FILES:
-        dataset = xarray.open_dataset(folder / file, decode_timedelta=False).load()
+        dataset = xarray.open_dataset(folder_of_files() / file, decode_timedelta=False).load()
         for variable in dataset.variables.values():
             is_number = np.dtype(variable.encoding.get("dtype", "O")).kind in "iuf"
             kept = [*ENCODING, "dtype"] if is_number else ENCODING
@@ -48,26 +51,21 @@ def datasets():
 
 
 def write(dataset, path, zarr_format, packed=()):
-    """Write it in chunks of about half of each dimension; `packed` variables as integers with CF attributes."""
-    shutil.rmtree(path, ignore_errors=True)
-    encoding = {
-        name: {"chunks": tuple(-(-length // 2) for length in variable.shape)} for name, variable in dataset.variables.items() if variable.shape
-    }
+    """Writes it in chunks of about half of each dimension, the `packed` variables as integers with CF attributes."""
+    encoding = {name: {"chunks": pieces(variable.shape)} for name, variable in dataset.variables.items() if variable.shape}
     for name in packed:
         low, high = float(dataset[name].min()), float(dataset[name].max())
-        packing = {"dtype": "i2", "_FillValue": -32768, "scale_factor": (high - low) / 65000 or 1.0, "add_offset": (low + high) / 2}
-        encoding[name] |= packing
+        encoding[name] |= {"dtype": "i2", "_FillValue": -32768, "scale_factor": (high - low) / 65000 or 1.0, "add_offset": (low + high) / 2}
         dataset[name].encoding.pop("missing_value", None)
     dataset.to_zarr(path, zarr_format=zarr_format, encoding=encoding, consolidated=True)
 
 
-def shown(path, **options):
-    """The dataset as xarray opens it, through its consolidated metadata."""
+def read(path, **options):
     return xarray.open_zarr(path, consolidated=True, decode_timedelta=False, **options).load()
 
 
 def same(found, expected, but=()):
-    """Fail unless names, dimensions, coordinates, attributes, values, types and masks agree."""
+    """Fails unless names, dimensions, coordinates, attributes, values, types and masks agree."""
     xarray.testing.assert_identical(found.drop_vars(but), expected.drop_vars(but))
     assert found.attrs == expected.attrs and set(found.coords) == set(expected.coords)
     for name in set(expected.variables) - set(but):
@@ -75,16 +73,22 @@ def same(found, expected, but=()):
         assert a.dtype == b.dtype, f"{name} is {a.dtype}, not {b.dtype}"
         for key in ENCODING:
             one, other = a.encoding.get(key), b.encoding.get(key)
-            # A number that is not equal to itself is no other.
             assert one == other or (one != one and other != other), f"{name}: {key} is {one!r}, not {other!r}"
+    for name in but:
+        a, b = found[name], expected[name]
+        assert np.array_equal(np.isnan(a), np.isnan(b)), f"{name}: other elements are missing"
+        assert a.attrs == b.attrs and a.dims == b.dims and set(a.coords) == set(b.coords)
 
 
 def changed(zarrcast, source, destination, *options):
-    """Convert a whole group; the program's report."""
-    shutil.rmtree(destination, ignore_errors=True)
+    """Converts a whole group, and returns the result."""
     report = zarrcast.json("transcode", "--verify", *options, source, destination)
     assert report["complete"] and zarrcast.json("validate", "--level", "data", destination)["valid"]
     return report
+
+
+def rules(names, text):
+    return [word for name in names for word in ("--rule", f"{name}: {text}")]
 
 
 def fields(dataset):
@@ -92,99 +96,72 @@ def fields(dataset):
     return [name for name, variable in dataset.data_vars.items() if variable.dtype.kind == "f" and variable.ndim > 1 and "bnds" not in variable.dims]
 
 
-def formats_of_real_files(tally, zarrcast, folder):
+def formats_of_real_files(tally, zarrcast, _folder):
     """v2 to v3, v3 to v2, and back, as decoded and as stored."""
-    a, b, c = (folder / name for name in "abc")
-    for name, dataset in datasets():
-        for start in (2, 3):
-            with tally.case(name, f"from v{start}"):
-                write(dataset, a, start)
-                changed(zarrcast, a, b, "--zarr-format", 5 - start)
-                same(shown(b), shown(a))
-                changed(zarrcast, b, c, "--zarr-format", start)
-                same(shown(c), shown(a))
-                same(shown(c, mask_and_scale=False, decode_times=False), shown(a, mask_and_scale=False, decode_times=False))
+    for (name, dataset), start in product(datasets(), (2, 3)):
+        with tally.case(name, f"from v{start}") as folder:
+            a, b, c = (folder / name for name in "abc")
+            write(dataset, a, start)
+            changed(zarrcast, a, b, "--zarr-format", 5 - start)
+            same(read(b), read(a))
+            changed(zarrcast, b, c, "--zarr-format", start)
+            same(read(c), read(a))
+            stored = {"mask_and_scale": False, "decode_times": False}
+            same(read(c, **stored), read(a, **stored))
 
 
-def real_files_recoded(tally, zarrcast, folder):
+def real_files_recoded(tally, zarrcast, _folder):
     """Other compressors and chunks, with a change of format and without."""
-    a, b = folder / "a", folder / "b"
-    for name, dataset in datasets():
-        rules = []
-        for variable, values in dataset.variables.items():
-            if values.ndim:
-                shape = ",".join(str(-(-length // 3)) for length in values.shape)
-                rules += ["--rule", f"{variable}: --chunk-shape {shape}"]
-        for start in (2, 3):
-            with tally.case(name, f"v{start}"):
-                write(dataset, a, start)
-                expected = shown(a)
-                for options in (["--compress", "blosc:zstd:3:shuffle"], rules, ["--zarr-format", 5 - start, "--compress", "gzip:2", *rules]):
-                    changed(zarrcast, a, b, *options)
-                    same(shown(b), expected)
+    for (name, dataset), start in product(datasets(), (2, 3)):
+        shapes = {variable: lengths(pieces(values.shape, 3)) for variable, values in dataset.variables.items() if values.ndim}
+        rechunk = [word for variable, shape in shapes.items() for word in rules([variable], f"--chunk-shape {shape}")]
+        with tally.case(name, f"v{start}") as folder:
+            write(dataset, folder / "a", start)
+            changes = [["--compress", "blosc:zstd:3:shuffle"], rechunk, ["--zarr-format", 5 - start, "--compress", "gzip:2", *rechunk]]
+            for number, options in enumerate(changes):
+                changed(zarrcast, folder / "a", folder / str(number), *options)
+                same(read(folder / str(number)), read(folder / "a"))
 
 
 def quantised(found, expected, report, names):
-    """Fail unless the fields are within their bound and nothing else has changed."""
+    """Fails unless the fields are within their bound and nothing else has changed."""
     same(found, expected, names)
     bounds = {node["path"]: node["quantization"]["bound"] for node in report["nodes"] if node.get("quantization")}
     for name in names:
-        a, b = found[name], expected[name]
-        assert np.array_equal(np.isnan(a), np.isnan(b)), f"{name}: other elements are missing"
+        a, b = (side[name].values.astype("f8") for side in (found, expected))
         # The bound is on the decoded value; xarray may round once more where it scales.
-        difference = np.nanmax(np.abs(a.values.astype("f8") - b.values.astype("f8")))
+        difference = np.nanmax(np.abs(a - b))
         assert difference <= bounds[f"/{name}"] * 1.01 + np.nanmax(np.abs(b)) * 2.0**-23, f"{name} differs by {difference}"
-        assert a.attrs == b.attrs and a.dims == b.dims and set(a.coords) == set(b.coords)
 
 
-def real_files_quantised(tally, zarrcast, folder):
-    """`--rule 'NAME: --quantize'` of the fields alone: by the codecs, and by CF attributes that `--unpack` takes off."""
-    a, b, c = (folder / name for name in "abc")
-    for name, dataset in datasets():
-        names = fields(dataset)
-        rules = lambda text: [word for field in names for word in ("--rule", f"{field}: {text}")]  # noqa: E731
-        for start in (2, 3) if names else ():
-            with tally.case(name, f"codecs, from v{start}"):
+def real_files_quantised(tally, zarrcast, _folder):
+    """`--quantize` of the fields alone, as codecs and as CF attributes, and `--unpack`."""
+    forms = [(3, "--quantize uint16 --missing auto", 0), *((end, "--quantize int16 --as cf --missing auto", 1e-6) for end in (2, 3))]
+    for (name, dataset), start, (end, options, near) in product(datasets(), (2, 3), forms):
+        if names := fields(dataset):
+            with tally.case(name, options, f"from v{start} to v{end}") as folder:
+                a, b, c = (folder / name for name in "abc")
                 write(dataset, a, start)
-                report = changed(zarrcast, a, b, "--zarr-format", 3, *rules("--quantize uint16 --missing auto"))
-                quantised(shown(b), shown(a), report, names)
-                changed(zarrcast, b, c, *rules("--unpack"))
-                xarray.testing.assert_equal(shown(c), shown(b))
-            for end in (2, 3):
-                with tally.case(name, f"CF, from v{start} to v{end}"):
-                    write(dataset, a, start)
-                    report = changed(zarrcast, a, b, "--zarr-format", end, *rules("--quantize int16 --as cf --missing auto"))
-                    quantised(shown(b), shown(a), report, names)
-                    changed(zarrcast, b, c, *rules("--unpack"))
-                    for field in names:
-                        np.testing.assert_allclose(shown(c)[field], shown(b)[field], rtol=1e-6)
+                report = changed(zarrcast, a, b, "--zarr-format", end, *rules(names, options))
+                quantised(read(b), read(a), report, names)
+                changed(zarrcast, b, c, *rules(names, "--unpack"))
+                same(read(c).drop_vars(names), read(b).drop_vars(names))
+                for field in names:
+                    np.testing.assert_allclose(read(c)[field], read(b)[field], rtol=near)
 
 
-def real_files_unpacked(tally, zarrcast, folder):
-    """`--unpack` of what xarray packed gives the values that it decodes."""
-    a, b = folder / "a", folder / "b"
-    for name, dataset in datasets():
-        names = fields(dataset)
-        for start, end in ((2, 2), (2, 3), (3, 2), (3, 3)) if names else ():
-            with tally.case(name, f"from v{start} to v{end}"):
-                write(dataset, a, start, names)
-                expected = shown(a)
-                rules = [word for field in names for word in ("--rule", f"{field}: --unpack")]
-                changed(zarrcast, a, b, "--zarr-format", end, *rules)
-                found = shown(b)
+def real_files_unpacked(tally, zarrcast, _folder):
+    """`--unpack` of variables that xarray packed gives the values that it decodes."""
+    for (name, dataset), start, end in product(datasets(), (2, 3), (2, 3)):
+        if names := fields(dataset):
+            with tally.case(name, f"from v{start} to v{end}") as folder:
+                write(dataset, folder / "a", start, names)
+                changed(zarrcast, folder / "a", folder / "b", "--zarr-format", end, *rules(names, "--unpack"))
+                found, expected = read(folder / "b"), read(folder / "a")
                 same(found, expected, names)
                 for field in names:
-                    assert np.array_equal(np.isnan(found[field]), np.isnan(expected[field])), f"{field}: other elements are missing"
                     np.testing.assert_allclose(found[field], expected[field], rtol=1e-5)
-                    assert found[field].attrs == expected[field].attrs
                     assert not {"scale_factor", "add_offset"} & found[field].encoding.keys()
 
 
-def without_real_files(tally, zarrcast, folder):
-    """Say what is left out."""
-    print("LEFT OUT: the package iris-sample-data is not installed", flush=True)
-
-
-SECTIONS = [formats_of_real_files, real_files_recoded, real_files_quantised, real_files_unpacked]
-if iris_sample_data is None:
-    SECTIONS = [without_real_files]
+SECTIONS = [formats_of_real_files, real_files_recoded, real_files_quantised, real_files_unpacked] if iris_sample_data else []

@@ -1,11 +1,12 @@
-"""Other chunks and shards: what zarr-python and tensorstore read is what was there."""
+"""Other chunks and shards, in one pass or two, alone or with other changes. zarr-python and tensorstore read them."""
 
+import json
 import random
 
 import numpy as np
 import zarr
-from arrays import same_bits
-from readers import as_text, same_by_both
+from arrays import codec, lengths, plain_codec, same_bits, same_by_both
+from program import same_files
 from zarr.codecs import BytesCodec, TransposeCodec, ZstdCodec
 
 CASES = 60
@@ -15,25 +16,38 @@ MOST_ELEMENTS = 30_000
 FILL_VALUES = {"float32": float("nan"), "float64": 1.5, "int16": -3, "uint8": 0}
 
 
-def lengths(choose, rank, most):
-    """A length for each dimension."""
+def draw_shape(choose, rank, most):
+    """A length of at least 1 for each dimension."""
     return tuple(choose.randint(1, most) for _ in range(rank))
 
 
-def text(shape):
-    """A shape as an option has it."""
-    return ",".join(map(str, shape)) or "scalar"
-
-
 def small_shape(choose, rank):
-    """The shape of a small array; some have no elements."""
+    """The shape of a small array. Some have no elements."""
     return tuple(choose.choice([0, 1, *range(2, 24 // rank + 4)]) for _ in range(rank)) if rank else ()
 
 
-def written(choose, generator, path, chunks, shards, shape, names=tuple(FILL_VALUES)):
-    """An array of random values with ragged edges, chunks that are absent, and any order; and its elements."""
-    rank = len(chunks)
-    name = choose.choice(names)
+def transposing(choose, rank):
+    """The shape of an array, chunks that are long along some dimensions, and chunks that are long along the others."""
+    long = [choose.random() < 0.5 for _ in range(rank)]
+    long[0] = not long[-1]
+    side = int(MOST_ELEMENTS ** (1 / rank))
+    shape = tuple(choose.randint(max(side // 2, 1), side) for _ in range(rank))
+
+    def chunks(are_long):
+        cut = lambda length: length - choose.choice([0, 0, length // 3])  # noqa: E731
+        return tuple(cut(length) if is_long else choose.randint(1, 2) for length, is_long in zip(shape, are_long))
+
+    return shape, chunks(long), chunks([not is_long for is_long in long])
+
+
+def sharded(choose, chunks, share=0.4, most=2):
+    """Shards of some chunks, or none."""
+    return tuple(length * choose.randint(1, most) for length in chunks) if chunks and choose.random() < share else None
+
+
+def written(choose, generator, path, chunks, shards, shape):
+    """Writes random values in any order of dimensions, with chunks that are absent, and returns them."""
+    rank, name = len(chunks), choose.choice(list(FILL_VALUES))
     order = choose.sample(range(rank), rank)
     array = zarr.create_array(
         path,
@@ -57,170 +71,121 @@ def written(choose, generator, path, chunks, shards, shape, names=tuple(FILL_VAL
     return elements
 
 
-def options(choose, rank, chunks, shards):
-    """Options that give another grid, and the chunk and shard shapes that must come of them."""
-    other = lengths(choose, rank, 9)
-    around = tuple(length * choose.randint(1, 3) for length in other)
-    if choose.random() < 0.4:
-        return ["--shard-shape", "none", "-c", text(other)], other, None
-    if choose.random() < 0.5:
-        return ["-c", text(other), "-s", text(around)], other, around
-    around = tuple(length * choose.randint(1, 3) for length in chunks)
-    return ["-s", text(around)], chunks, around
+def grid_options(chunks, shards):
+    return ["-c", lengths(chunks), "-s", lengths(shards) if shards else "none"]
 
 
-def grids(tally, zarrcast, folder):
-    """`--chunk-shape`, `--shard-shape`: any grid to any other, any number of threads, the least memory that will do."""
-    choose, generator = random.Random(1), np.random.default_rng(1)
-    for number in range(CASES):
-        rank = choose.choice([0, 1, 2, 3, 4])
-        chunks = lengths(choose, rank, 6)
-        shards = tuple(length * choose.randint(1, 3) for length in chunks) if rank and choose.random() < 0.5 else None
-        source = folder / f"{number}.zarr"
-        expected = written(choose, generator, source, chunks, shards, small_shape(choose, rank))
-        grid, inner, outer = options(choose, rank, chunks, shards)
-        if rank == 0:
-            grid, inner, outer = ["-c", "scalar"], (), None
-        with tally.case("grids", number, expected.shape, chunks, shards, *grid):
-            refusal = zarrcast.run("transcode", "--dry-run", "--verify", "--max-memory", "1", *grid, source, folder / "none").stderr
-            least = ["--max-memory", refusal.split("`--max-memory ")[1].split("`")[0]]
-            found = []
-            for threads, memory in ((1, []), (3, []), (2, least)):
-                destination = folder / f"{number}-{len(found)}.zarr"
-                zarrcast.ok("transcode", "--verify", "--threads", threads, *memory, *grid, source, destination)
-                found.append({p.relative_to(destination): p.read_bytes() for p in destination.rglob("*") if p.is_file()})
-            assert found[0] == found[1] == found[2], "the result depends on threads or memory"
-            array = zarr.open_array(destination, mode="r")
-            assert (array.chunks, array.shards) == (inner, outer), f"{array.chunks}, {array.shards}"
-            same_bits(np.asarray(array[...]), expected)
-            same_by_both(destination, expected)
-
-
-def objects(path):
-    """Every file of an array by its relative path."""
-    return {p.relative_to(path): p.read_bytes() for p in path.rglob("*") if p.is_file()}
-
-
-def least(zarrcast, *arguments):
-    """The least memory that will do, as the refusal names it."""
+def least_memory(zarrcast, *arguments):
+    """The least memory that will do, as the refusal says."""
     refusal = zarrcast.run("transcode", "--dry-run", "--max-memory", "1", *arguments).stderr
     return int(refusal.split("`--max-memory ")[1].split("`")[0])
 
 
-def transposing(choose, rank):
-    """Chunks that are long along some dimensions, others that are long along the others, and the shape of an array."""
-    long = [choose.random() < 0.5 for _ in range(rank)]
-    long[0] = not long[-1]
-    side = int(MOST_ELEMENTS ** (1 / rank))
-    shape = tuple(choose.randint(max(side // 2, 1), side) for _ in range(rank))
-    chunks = tuple(length - choose.choice([0, 0, length // 3]) if is_long else choose.randint(1, 2) for length, is_long in zip(shape, long))
-    other = tuple(choose.randint(1, 2) if is_long else length - choose.choice([0, 0, length // 3]) for length, is_long in zip(shape, long))
-    return shape, chunks, other
+def check_grid(path, chunks, shards, expected):
+    array = zarr.open_array(path, mode="r")
+    assert (array.chunks, array.shards) == (chunks, shards), f"{array.chunks}, {array.shards}"
+    same_bits(np.asarray(array[...]), expected)
+    same_by_both(path, expected)
 
 
-def sharded(choose, chunks):
-    """Shards of some chunks, or none."""
-    return tuple(length * choose.randint(1, 2) for length in chunks) if choose.random() < 0.4 else None
+def grids(tally, zarrcast, _folder):
+    """`--chunk-shape`, `--shard-shape`: any grid to any other, with any number of threads and the least memory."""
+    choose, generator = random.Random(1), np.random.default_rng(1)
+    for number in range(CASES):
+        rank = choose.choice([0, 1, 2, 3, 4])
+        chunks, other = draw_shape(choose, rank, 6), draw_shape(choose, rank, 9)
+        shards = sharded(choose, chunks, 0.5, 3)
+        keeps_chunks = rank > 0 and choose.random() < 0.3
+        inner = chunks if keeps_chunks else other
+        around = sharded(choose, inner, 1 if keeps_chunks else 0.4, 3)
+        grid = ["-s", lengths(around)] if keeps_chunks else grid_options(inner, around) if rank else ["-c", "scalar"]
+        with tally.case("grids", number, chunks, shards, *grid) as folder:
+            expected = written(choose, generator, folder / "source", chunks, shards, small_shape(choose, rank))
+            least = least_memory(zarrcast, "--verify", *grid, folder / "source", folder / "none")
+            for number, options in enumerate((["--threads", 1], ["--threads", 3], ["--threads", 2, "--max-memory", least])):
+                zarrcast.ok("transcode", "--verify", *options, *grid, folder / "source", folder / str(number))
+                same_files(folder / str(number), folder / "0")
+            check_grid(folder / "0", inner, around, expected)
 
 
-def two_passes(tally, zarrcast, folder):
-    """Transposing grids in one pass and, with little memory, in two: what is written is the same."""
+def two_passes(tally, zarrcast, _folder):
+    """Transposing grids in one pass and, with little memory, in two: the result is the same."""
     choose, generator = random.Random(2), np.random.default_rng(2)
     staged = 0
     for number in range(LARGE_CASES):
         shape, chunks, other = transposing(choose, choose.choice([2, 2, 3, 3, 4, 8]))
         around = sharded(choose, other)
-        source, one, two = (folder / f"{number}-{name}.zarr" for name in ("source", "one", "two"))
-        expected = written(choose, generator, source, chunks, sharded(choose, chunks), shape)
-        grid = ["-c", text(other), "-s", text(around) if around else "none"]
-        grid += choose.choice([[], ["--write-empty-chunks"], ["--verify"], ["--verify"]])
-        with tally.case("two_passes", number, shape, chunks, *grid):
+        grid = [*grid_options(other, around), *choose.choice([[], ["--write-empty-chunks"], ["--verify"], ["--verify"]])]
+        with tally.case("two_passes", number, shape, chunks, *grid) as folder:
+            source, one, two = (folder / name for name in ("source", "one", "two"))
+            expected = written(choose, generator, source, chunks, sharded(choose, chunks), shape)
             zarrcast.ok("transcode", *grid, source, one)
-            array = zarr.open_array(one, mode="r")
-            assert (array.chunks, array.shards) == (other, around), f"{array.chunks}, {array.shards}"
-            same_bits(np.asarray(array[...]), expected)
-            same_by_both(one, expected)
-            memory = least(zarrcast, *grid, source, two)
+            check_grid(one, other, around, expected)
+            memory = least_memory(zarrcast, *grid, source, two)
             for more in (choose.randint(0, 4000), 20_000, 40_000, 80_000, 160_000):
                 limited = [*grid, "--max-memory", memory + more, "--threads", choose.choice([1, 2, 5])]
-                if zarrcast.json("transcode", "--dry-run", *limited, source, two)["nodes"][0]["passes"] == 2:
+                if zarrcast.transcode("--dry-run", *limited, source, two)["passes"] == 2:
                     break
-            node = zarrcast.json("transcode", *limited, source, two)["nodes"][0]
+            node = zarrcast.transcode(*limited, source, two)
             staged += node["passes"] == 2
             assert node["memory_bytes"] <= memory + more, f"{node['memory_bytes']} bytes of memory"
-            assert objects(one) == objects(two), "the result depends on memory"
+            same_files(two, one)
     with tally.case("two_passes", "how many"):
         assert staged >= LARGE_CASES * 2 // 3, f"only {staged} cases took two passes"
 
 
 def changes(choose, name, rank):
-    """Options that change what chunks hold, for an array of a type."""
-    floats = name in ("float32", "float64")
+    """Options that change what chunks of a type hold."""
     number = choose.choice(["3", "0", "17"])
+    permute = [codec("transpose", order=choose.sample(range(rank), rank))] if rank > 1 else []
+    chain = [*permute, plain_codec(name), *choose.choice([[], [codec("gzip", level=1)]])]
     options = [
         ["--compress", choose.choice(["zstd:1", "gzip:1", "blosc:lz4:5:shuffle", "none"])],
         ["--fill-value", number],
-        ["--codecs", as_text(chain(choose, name, rank)), "--fill-value", number],
+        ["--codecs", json.dumps(chain), "--fill-value", number],
     ]
-    if floats:
+    if name.startswith("float"):
         codes = choose.choice(["uint8", "uint16", "int16"])
         # The entry for zarr-python 3.4 depends on whether there are shards, which the two ways have at different times.
         options += [["--quantize", codes, "--no-workarounds", *choose.choice([[], ["--as", "cf"], ["--as", "plain"], ["--compress", "zstd:1"]])]] * 3
-    wider = {"uint8": "int32", "int16": "float32", "float32": "float64"}.get(name)
-    if wider:
+    if wider := {"uint8": "int32", "int16": "float32", "float32": "float64"}.get(name):
         options.append(["--data-type", wider, *choose.choice([[], ["--fill-value", number], ["--compress", "zstd:1"]])])
     return choose.choice(options)
 
 
-def chain(choose, name, rank):
-    """A codec chain with a transpose and a compressor, or without."""
-    permute = {"name": "transpose", "configuration": {"order": choose.sample(range(rank), rank)}}
-    little = {"name": "bytes", "configuration": {"endian": "little"}} if name != "uint8" else {"name": "bytes"}
-    compressor = {"name": "gzip", "configuration": {"level": 1}}
-    return [*([permute] if rank > 1 else []), little, *choose.choice([[], [compressor]])]
-
-
-def combined(tally, zarrcast, folder):
+def combined(tally, zarrcast, _folder):
     """Changes of values, types, fill values and codecs together with another grid: as if made one after the other."""
     choose, generator = random.Random(3), np.random.default_rng(3)
     staged = 0
     for number in range(COMBINED_CASES):
         rank = choose.choice([0, 1, 2, 3, 3, 8])
         if rank < 2 or choose.random() < 0.3:
-            shape, chunks, other = small_shape(choose, rank), lengths(choose, rank, 6), lengths(choose, rank, 9)
+            shape, chunks, other = small_shape(choose, rank), draw_shape(choose, rank, 6), draw_shape(choose, rank, 9)
         else:
             shape, chunks, other = transposing(choose, rank)
-        source, changed, after, once, small = (
-            folder / f"{number}-{name}.zarr" for name in ("source", "changed", "after", "once", "small")
-        )
-        elements = written(choose, generator, source, chunks, sharded(choose, chunks) if rank else None, shape)
-        name = elements.dtype.name
-        change = changes(choose, name, rank)
-        around = sharded(choose, other) if rank else None
-        grid = ["-c", text(other), "-s", text(around) if around else "none"]
-        if choose.random() < 0.2 and "--quantize" in change and "cf" in change:
-            # What is packed is unpacked while it is rechunked.
-            packed = folder / f"{number}-packed.zarr"
-            zarrcast.ok("transcode", *change, source, packed)
-            source, change = packed, ["--unpack"]
-        with tally.case("combined", number, shape, chunks, name, *change, *grid):
+        with tally.case("combined", number, shape, chunks, other) as folder:
+            source, changed, after, once, small = (folder / name for name in ("source", "changed", "after", "once", "small"))
+            elements = written(choose, generator, source, chunks, sharded(choose, chunks), shape)
+            change = changes(choose, elements.dtype.name, rank)
+            grid = grid_options(other, sharded(choose, other))
+            if choose.random() < 0.2 and "--quantize" in change and "cf" in change:
+                # What is packed is unpacked while it is rechunked.
+                zarrcast.ok("transcode", *change, source, folder / "packed")
+                source, change = folder / "packed", ["--unpack"]
             zarrcast.ok("transcode", *change, source, changed)
             zarrcast.ok("transcode", *grid, changed, after)
             zarrcast.ok("transcode", "--verify", *change, *grid, source, once)
-            same_objects(objects(once), objects(after))
+            same_files(once, after)
             if not {"--quantize", "--unpack"} & {*change}:
                 same_by_both(once, elements.astype(zarr.open_array(once, mode="r").dtype))
-            memory = least(zarrcast, "--verify", *change, *grid, source, small)
+            memory = least_memory(zarrcast, "--verify", *change, *grid, source, small)
             limited = ["--verify", *change, *grid, "--max-memory", memory + choose.choice([0, 5000, 30_000, 60_000])]
-            node = zarrcast.json("transcode", *limited, source, small)["nodes"][0]
+            node = zarrcast.transcode(*limited, source, small)
             staged += node["passes"] == 2
             assert node["verify"]["equal"]
-            same_objects(objects(small), objects(once))
+            same_files(small, once)
     with tally.case("combined", "how many"):
         assert staged >= COMBINED_CASES // 6, f"only {staged} cases took two passes"
 
 
-def same_objects(found, expected):
-    """Fail unless two arrays have the same files."""
-    differing = sorted(str(key) for key in found.keys() | expected.keys() if found.get(key) != expected.get(key))
-    assert not differing, f"{len(differing)} objects differ, the first {differing[0]}"
+SECTIONS = [grids, two_passes, combined]

@@ -1,4 +1,4 @@
-"""Jobs through servers that fail: what can end ends with the right bytes, what cannot is told in time and leaves nothing that opens."""
+"""Jobs through servers that fail: they end with the right bytes, or fail in time and leave nothing that opens."""
 
 import re
 import signal
@@ -8,14 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote
 
 import numpy as np
-import zarr
+from arrays import write
 from fault_proxy import Answer, Cut, FaultProxy, Hang, Lost, Short, Slow, WrongRange
-from remote_jobs import folder_below, same_trees, upload, url
-from remote_servers import cloud
+from program import same_files
+from remote_jobs import on_each, upload, url
 
 CLOUDS = ["s3s-fs", "moto", "azurite", "google"]
-# A failure is told within this time at first contact, and this program's own start.
+# A failure is told within this time at first contact, with the start of this program.
 SECONDS_TO_FAIL = 16
+BUSY = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+DENIED = Answer(403, b"<Error><Code>AccessDenied</Code></Error>")
 
 
 def every(count, fault):
@@ -36,7 +38,6 @@ def first_of_each(fault, methods):
     return pick
 
 
-BUSY = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
 PASSING = {
     "503": lambda: every(3, Answer(503, BUSY)),
     "503 with Retry-After": lambda: every(7, Answer(503, BUSY, {"retry-after": "1"})),
@@ -51,15 +52,17 @@ PASSING = {
     "slow body": lambda: every(2, Slow(300, 0.02)),
     "wrong part": lambda: every(3, WrongRange(1)),
 }
-
-
-def sources(place):
-    """An array of 24 chunks, and the same in shards, whose index lies at the end."""
-    values = np.random.default_rng(4).random((48, 40)).astype("float32").cumsum(axis=1)
-    for name, options in (("plain", {"chunks": (8, 10)}), ("sharded", {"chunks": (8, 10), "shards": (24, 20)})):
-        zarr.create_array(place / name, shape=values.shape, dtype="float32", **options)[...] = values
-
-
+# The fault, given the endpoint of the store, and words of the message.
+LASTING = {
+    "hanging": (lambda _: Hang(), ["no answer", "attempts"]),
+    "503 for ever": (lambda _: Answer(503, BUSY), ["503", "attempts"]),
+    "429 for long": (lambda _: Answer(429, b"", {"retry-after": "100"}), ["429"]),
+    "500 for ever": (lambda _: Answer(500), ["500", "attempts"]),
+    "no whole body": (lambda _: Cut(0), ["attempts"]),
+    "redirects without end": (lambda _: Answer(307, b"", {"location": "/again"}), ["redirects"]),
+    "redirect to another server": (lambda to: Answer(307, b"", {"location": f"{to}/bucket/source/plain/zarr.json"}), ["leads to", "endpoint"]),
+    "not implemented": (lambda _: Answer(501), ["501"]),
+}
 JOBS = {
     "copy": ("plain", []),
     "quantise": ("plain", ["--quantize", "int16", "--compress", "zstd:1"]),
@@ -69,53 +72,55 @@ JOBS = {
 }
 
 
-def faults(tally, zarrcast, scratch):
+def faults(tally, zarrcast, place):
     """Every passing fault on every store, with a job that reads and one that writes; then those that do not pass."""
-    sources(scratch)
+    # An array of 24 chunks, and the same in shards, whose index is at the end.
+    values = np.random.default_rng(4).random((48, 40)).astype("float32").cumsum(axis=1)
+    for name, shards in (("plain", None), ("sharded", (24, 20))):
+        write(place / name, values, chunks=(8, 10), shards=shards)
     for job, (source, options) in JOBS.items():
-        zarrcast.ok("transcode", *options, scratch / source, scratch / f"expected-{job}")
+        zarrcast.ok("transcode", *options, place / source, place / f"expected-{job}")
 
-    def on(name):
-        place = scratch / name
-        with tally.case(name), cloud(name, place / "server") as found:
-            for source in ("plain", "sharded"):
-                upload(found, scratch / source, f"source/{source}")
-            with ThreadPoolExecutor(4) as pool:
-                passing = [pool.submit(through, tally, zarrcast, found, scratch, number) for number in range(len(PASSING))]
-                lasting = [pool.submit(case, tally, zarrcast, found, scratch) for case in (refused_chunks, refused_writes, given_up_uploads, *first_contact(found))]
-                for job in passing + lasting:
-                    job.result()
+    def on(cloud):
+        for source in ("plain", "sharded"):
+            upload(cloud, place / source, f"source/{source}")
+        with ThreadPoolExecutor(4) as pool:
+            turns = [(name, number, direction) for number, name in enumerate(PASSING) for direction in ("read", "write")]
+            waiting = [pool.submit(through, tally, zarrcast, cloud, place, *turn) for turn in turns]
+            waiting += [pool.submit(case, tally, zarrcast, cloud, place) for case in (refused_chunks, refused_writes, given_up_uploads)]
+            waiting += [pool.submit(first_contact, tally, zarrcast, cloud, name) for name in LASTING]
+            for one in waiting:
+                one.result()
 
-    with ThreadPoolExecutor(len(CLOUDS)) as pool:
-        list(pool.map(on, CLOUDS))
+    on_each(tally, CLOUDS, place, on)
 
 
-def through(tally, zarrcast, cloud, scratch, number):
-    """A job out of the store and one into it, both through one kind of fault."""
-    name, fault = list(PASSING.items())[number]
-    turn = number + CLOUDS.index(cloud.name)
-    for direction in ("read", "write"):
-        job = list(JOBS)[turn % len(JOBS)]
-        source, options = JOBS[job]
-        with tally.case(cloud.name, name, direction, job), folder_below(scratch) as folder:
-            direct = zarrcast.within(**cloud.environment)
-            with FaultProxy(cloud.endpoint, fault()) as proxy:
-                program = direct.within(**cloud.at(proxy.address))
-                if direction == "read":
-                    program.ok("transcode", *options, url(cloud, f"source/{source}"), folder / "there")
-                else:
-                    written = url(cloud, f"written/{number}")
-                    program.ok("transcode", *options, scratch / source, written)
-                    program.ok("transcode", "--overwrite", *options, scratch / source, written)
-            assert len(proxy.requests) > 3, "nothing went through the proxy"
-            if direction == "write":
-                direct.ok("transcode", written, folder / "there")
-            same_trees(scratch / f"expected-{job}", folder / "there")
-        turn += 2
+def behind(zarrcast, cloud, proxy):
+    """The program that reaches a store through a proxy."""
+    return zarrcast.within(**cloud.environment).within(**cloud.at(proxy.address))
+
+
+def through(tally, zarrcast, cloud, place, name, number, direction):
+    """A job out of the store, or one into it, through one kind of fault."""
+    job = list(JOBS)[(number + CLOUDS.index(cloud.name) + 2 * (direction == "write")) % len(JOBS)]
+    source, options = JOBS[job]
+    with tally.case(cloud.name, name, direction, job) as folder:
+        with FaultProxy(cloud.endpoint, PASSING[name]()) as proxy:
+            program = behind(zarrcast, cloud, proxy)
+            if direction == "read":
+                program.ok("transcode", *options, url(cloud, f"source/{source}"), folder / "there")
+            else:
+                written = url(cloud, f"written/{number}")
+                program.ok("transcode", *options, place / source, written)
+                program.ok("transcode", "--overwrite", *options, place / source, written)
+        assert len(proxy.requests) > 3, "nothing went through the proxy"
+        if direction == "write":
+            zarrcast.within(**cloud.environment).ok("transcode", written, folder / "there")
+        same_files(place / f"expected-{job}", folder / "there")
 
 
 def told(program, folder, *arguments, said, seconds=SECONDS_TO_FAIL):
-    """A failure that is told in time, with a reason and something to do."""
+    """A failure in time, with a reason and something to do. Returns the message."""
     began = time.monotonic()
     message = program.status(3, *arguments)
     took = time.monotonic() - began
@@ -126,41 +131,32 @@ def told(program, folder, *arguments, said, seconds=SECONDS_TO_FAIL):
     return message
 
 
-def refused_chunks(tally, zarrcast, cloud, scratch):
-    def fault(_, request):
-        is_it = unquote(request.path).endswith(("/c/1/1", "/c/2/3"))
-        return Answer(403, b"<Error><Code>AccessDenied</Code></Error>") if is_it else None
-
-    with tally.case(cloud.name, "refused chunks"), folder_below(scratch) as folder, FaultProxy(cloud.endpoint, fault) as proxy:
-        program = zarrcast.within(**cloud.environment).within(**cloud.at(proxy.address))
-        source = url(cloud, "source/plain")
+def refused_chunks(tally, zarrcast, cloud, _place):
+    fault = lambda _, request: DENIED if unquote(request.path).endswith(("/c/1/1", "/c/2/3")) else None  # noqa: E731
+    with tally.case(cloud.name, "refused chunks") as folder, FaultProxy(cloud.endpoint, fault) as proxy:
+        program, source = behind(zarrcast, cloud, proxy), url(cloud, "source/plain")
         message = told(program, folder, "transcode", source, folder / "there", said=["403", "--missing-status 403"])
         assert "c/1/1" in message or "c/2/3" in message, message
         program.ok("transcode", "--missing-status", "403", source, folder / "absent")
         assert not (folder / "absent/c/1/1").exists() and (folder / "absent/c/1/2").exists()
 
 
-def refused_writes(tally, zarrcast, cloud, scratch):
-    """A store that takes nothing, or no more after a while."""
+def refused_writes(tally, zarrcast, cloud, place):
+    """A store that refuses every write, or every write after a while."""
     for number, after in enumerate((0, 9)):
-
-        def fault(count, request, after=after):
-            is_it = request.method in ("PUT", "POST") and count >= after
-            return Answer(403, b"<Error><Code>AccessDenied</Code></Error>") if is_it else None
-
-        with tally.case(cloud.name, "refused writes", after), folder_below(scratch) as folder, FaultProxy(cloud.endpoint, fault) as proxy:
-            program = zarrcast.within(**cloud.environment).within(**cloud.at(proxy.address))
+        fault = lambda count, request, after=after: DENIED if request.method in ("PUT", "POST") and count >= after else None  # noqa: E731
+        with tally.case(cloud.name, "refused writes", after) as folder, FaultProxy(cloud.endpoint, fault) as proxy:
             written = f"refused/{number}"
-            told(program, folder, "transcode", scratch / "plain", url(cloud, written), said=["403", "cannot"])
+            told(behind(zarrcast, cloud, proxy), folder, "transcode", place / "plain", url(cloud, written), said=["403", "cannot"])
             assert f"{written}/zarr.json" not in cloud.listed(f"{written}/"), "what is not whole opens"
             direct = zarrcast.within(**cloud.environment)
-            direct.ok("transcode", scratch / "plain", url(cloud, written), *(["--resume"] if cloud.listed(f"{written}/") else []))
-            direct.ok("validate", url(cloud, written), "--against", scratch / "plain")
+            direct.ok("transcode", place / "plain", url(cloud, written), *(["--resume"] if cloud.listed(f"{written}/") else []))
+            direct.ok("validate", url(cloud, written), "--against", place / "plain")
 
 
-def given_up_uploads(tally, zarrcast, cloud, scratch):
-    """A large shard of which a part is refused, and one whose upload is interrupted: its parts are given back, nothing opens."""
-    for name, fault in (("refused", Answer(403, b"<Error><Code>AccessDenied</Code></Error>")), ("interrupted", Hang())):
+def given_up_uploads(tally, zarrcast, cloud, _place):
+    """A large shard of which a part is refused, and one whose upload is interrupted: its parts are removed, nothing opens."""
+    for name, fault in (("refused", DENIED), ("interrupted", Hang())):
         # Of Azure, whose blocks have names that tell nothing, the third that comes.
         blocks = []
 
@@ -171,12 +167,9 @@ def given_up_uploads(tally, zarrcast, cloud, scratch):
             is_part = "partNumber=3" in request.target or bool(block) and blocks.index(block[1]) == 2
             return fault if is_part else None
 
-        with tally.case(cloud.name, "upload", name), folder_below(scratch) as folder, FaultProxy(cloud.endpoint, pick) as proxy:
-            values = np.random.default_rng(5).random((1, 9 << 20), dtype="float32")
-            array = zarr.create_array(folder / "large", shape=values.shape, chunks=(1, 1 << 20), dtype="float32", compressors=None)
-            array[...] = values
-            program = zarrcast.within(**cloud.environment).within(**cloud.at(proxy.address))
-            written = url(cloud, f"upload-{name}")
+        with tally.case(cloud.name, "upload", name) as folder, FaultProxy(cloud.endpoint, pick) as proxy:
+            write(folder / "large", np.random.default_rng(5).random((1, 9 << 20), dtype="float32"), chunks=(1, 1 << 20), compressors=None)
+            program, written = behind(zarrcast, cloud, proxy), url(cloud, f"upload-{name}")
             command = ["transcode", "--shard-shape", f"1,{9 << 20}", folder / "large", written]
             if name == "refused":
                 told(program, folder, *command, said=["403", "cannot"])
@@ -191,7 +184,7 @@ def given_up_uploads(tally, zarrcast, cloud, scratch):
 
 
 def interrupt(program, command, proxy, pick):
-    """Interrupt a run that waits for what `pick` lets hang; it ends soon; what it says."""
+    """Interrupts a run that waits for a request that hangs. It ends soon. Returns its message."""
     process = subprocess.Popen([program.path, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=program.environment)
     began = time.monotonic()
     while not any(pick(0, request) for request in list(proxy.requests)):
@@ -203,27 +196,12 @@ def interrupt(program, command, proxy, pick):
     return message
 
 
-def first_contact(cloud):
-    """Faults that do not pass: the store is given up soon, and nothing is left."""
-    lasting = {
-        "hanging": (Hang(), ["no answer", "attempts"]),
-        "503 for ever": (Answer(503, BUSY), ["503", "attempts"]),
-        "429 for long": (Answer(429, b"", {"retry-after": "100"}), ["429"]),
-        "500 for ever": (Answer(500), ["500", "attempts"]),
-        "no whole body": (Cut(0), ["attempts"]),
-        "redirects without end": (Answer(307, b"", {"location": "/again"}), ["redirects"]),
-        "redirect to another server": (Answer(307, b"", {"location": f"{cloud.endpoint}/bucket/source/plain/zarr.json"}), ["leads to", "endpoint"]),
-        "not implemented": (Answer(501), ["501"]),
-    }
+def first_contact(tally, zarrcast, cloud, name):
+    """A fault that does not pass: the store is given up soon, and nothing is left."""
+    fault, said = LASTING[name]
+    with tally.case(cloud.name, name) as folder, FaultProxy(cloud.endpoint, lambda *_: fault(cloud.endpoint)) as proxy:
+        told(behind(zarrcast, cloud, proxy), folder, "transcode", url(cloud, "source/plain"), folder / "there", said=said)
+        assert not (folder / "there").exists(), "something is left"
 
-    def of(name, fault, said):
-        def case(tally, zarrcast, cloud, scratch):
-            with tally.case(cloud.name, name), folder_below(scratch) as folder:
-                with FaultProxy(cloud.endpoint, lambda *_: fault) as proxy:
-                    program = zarrcast.within(**cloud.environment).within(**cloud.at(proxy.address))
-                    told(program, folder, "transcode", url(cloud, "source/plain"), folder / "there", said=said)
-                assert not (folder / "there").exists(), "something is left"
 
-        return case
-
-    return [of(name, fault, said) for name, (fault, said) in lasting.items()]
+SECTIONS = [faults]

@@ -7,6 +7,7 @@ Token that a service account signed itself; without one, reading is allowed in p
 """
 
 import base64
+import functools
 import hashlib
 import http.server
 import json
@@ -21,6 +22,7 @@ from xml.sax.saxutils import escape
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from program import FIXTURES
 
 NAMESPACE = "http://doc.s3.amazonaws.com/2006-03-01"
 SCOPES = {"https://www.googleapis.com/auth/devstorage.full_control", "https://www.googleapis.com/auth/cloud-platform"}
@@ -56,33 +58,47 @@ class Bucket:
 
 
 class Listener(http.server.ThreadingHTTPServer):
+    """A server on a free port of 127.0.0.1. It speaks TLS where there is a context for that."""
+
     daemon_threads = True
     request_queue_size = 128
 
+    def __init__(self, handler, tls=None):
+        super().__init__(("127.0.0.1", 0), handler)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        self.address = f"{'https' if tls else 'http'}://127.0.0.1:{self.server_port}"
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
     def handle_error(self, *_):
-        """A client may end a connection whenever it likes."""
+        """A client may end a connection at any time."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, ssl.SSLError)):
             super().handle_error(*_)
 
 
-class GoogleServer:
-    """The server, as a context; `address` is what clients are told. With `tls`, a context of `ssl`, it speaks by that."""
+class Web(Listener):
+    """The web server of Python over the fixtures. It has no ranges, and its listings are pages for people."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
 
     def __init__(self, tls=None):
+        super().__init__(functools.partial(self.Handler, directory=str(FIXTURES / "valid")), tls)
+
+
+class GoogleServer(Listener):
+    def __init__(self, tls=None):
+        super().__init__(Handler, tls)
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.buckets, self.lock = {}, threading.Lock()
-        self.server = Listener(("127.0.0.1", 0), type("Handler", (Handler,), {"store": self}))
-        if tls:
-            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        self.address = f"{'https' if tls else 'http'}://127.0.0.1:{self.server.server_port}"
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
 
     def private_key(self):
         form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -131,7 +147,7 @@ def decoded(text):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """One connection; `store` is the server."""
+    """One connection."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -156,9 +172,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         _, name, key = (urllib.parse.unquote(path, errors="strict") + "/").split("/", 2)
         key, query = key[:-1], dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         try:
-            is_signed = self.store.is_signed(self.headers.get("authorization"))
-            with self.store.lock:
-                bucket = self.store.buckets.get(name)
+            is_signed = self.server.is_signed(self.headers.get("authorization"))
+            with self.server.lock:
+                bucket = self.server.buckets.get(name)
                 if bucket is None:
                     raise Refused(404, "NoSuchBucket", "The specified bucket does not exist.")
                 if not is_signed and not (bucket.is_public and self.command in ("GET", "HEAD")):
@@ -212,9 +228,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.check(bucket, key)
         if source := self.headers.get("x-goog-copy-source"):
             name, _, source_key = urllib.parse.unquote(source, errors="strict").lstrip("/").partition("/")
-            if name not in self.store.buckets:
+            if name not in self.server.buckets:
                 raise Refused(404, "NoSuchBucket", "The specified bucket does not exist.")
-            stored = bucket.put(key, self.found(self.store.buckets[name], source_key).content)
+            stored = bucket.put(key, self.found(self.server.buckets[name], source_key).content)
             inside = f"<ETag>{escape(stored.tag)}</ETag><LastModified>2026-11-22T12:00:00.000Z</LastModified>"
             return 200, document("CopyObjectResult", inside), {"content_type": "application/xml"}
         stored = bucket.put(key, content)

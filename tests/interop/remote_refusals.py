@@ -2,15 +2,14 @@
 
 import datetime
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 from azure.storage.blob import ContainerSasPermissions, generate_container_sas
 from fault_proxy import Answer, FaultProxy
-from program import FIXTURES
-from remote_faults import told
+from program import FIXTURES, same_files
+from remote_faults import behind, told
 from remote_google import GoogleServer
-from remote_jobs import folder_below, same_trees, upload, url
-from remote_servers import AZURE_ACCOUNT, AZURE_KEY, AZURE_VERSION, BUCKET, cloud, free_port
+from remote_jobs import on_each, upload, url
+from remote_servers import AZURE_ACCOUNT, AZURE_KEY, AZURE_VERSION, BUCKET, free_port
 
 FIXTURE = FIXTURES / "valid" / "zarr-python_3.1.6_sharded_index_end"
 CLOUDS = ["s3s-fs", "moto", "s3rver", "azurite", "google"]
@@ -18,31 +17,27 @@ CLOUDS = ["s3s-fs", "moto", "s3rver", "azurite", "google"]
 AT_ONCE, IN_TIME = 5, 16
 
 
-def refusals(tally, zarrcast, scratch):
-    """A table of what is wrong on every kind of store; then what Azure and Google have of their own."""
+def refusals(tally, zarrcast, place):
+    """Faults of every kind of store, then those of one kind."""
 
-    def on(name):
-        place = scratch / name
-        with tally.case(name), cloud(name, place / "server") as found:
-            upload(found, FIXTURE, "data")
-            for case in [*of_every_store(found), *OF_ONE.get(name, lambda *_: [])(found, place)]:
-                with tally.case(name, case[0]), folder_below(place) as folder:
-                    refused(zarrcast.within(**found.environment), found, folder, *case[1:])
-            with tally.case(name, "anonymous"), folder_below(place) as folder:
-                anonymous(zarrcast.within(**found.environment), found, folder)
-            if name == "azurite":
-                with tally.case(name, "shared access signature"), folder_below(place) as folder:
-                    shared_access(zarrcast, found, folder)
+    def on(found):
+        program = zarrcast.within(**found.environment)
+        upload(found, FIXTURE, "data")
+        for name, variables, said, more in [*of_every_store(found), *OF_ONE.get(found.name, lambda *_: [])(found, place / found.name)]:
+            with tally.case(found.name, name) as folder:
+                refused(program, found, folder, variables, said, **more)
+        for job in [anonymous, *([shared_access] if found.name == "azurite" else [])]:
+            with tally.case(found.name, job.__name__) as folder:
+                job(program, found, folder)
 
-    with ThreadPoolExecutor(len(CLOUDS)) as pool:
-        list(pool.map(on, CLOUDS))
+    on_each(tally, CLOUDS, place, on)
 
 
-def refused(program, cloud, folder, variables, said, seconds=AT_ONCE, bucket=BUCKET, key="data", answer=None):
-    """One line of the table, as a source and as a destination."""
+def refused(program, cloud, folder, variables, said, seconds=AT_ONCE, bucket=BUCKET, answer=None):
+    """One fault, for a source and for a destination."""
     secrets = [*cloud.secrets, *(value for name, value in variables.items() if value and "KEY" in name)]
     program = program.within(**variables)
-    store = f"{cloud.scheme}://{bucket}/{key}"
+    store = f"{cloud.scheme}://{bucket}/data"
 
     def both(program):
         for arguments in (["inspect", store], ["transcode", store, folder / "there"], ["transcode", FIXTURE, f"{store}-new"]):
@@ -55,48 +50,48 @@ def refused(program, cloud, folder, variables, said, seconds=AT_ONCE, bucket=BUC
         both(program)
     else:
         with FaultProxy(cloud.endpoint, lambda *_: answer) as proxy:
-            both(program.within(**cloud.at(proxy.address)))
+            both(behind(program, cloud, proxy))
             assert len(proxy.requests) <= 20, "what cannot succeed is tried again"
     if bucket == BUCKET:
-        assert not cloud.listed(f"{key}-new"), "something was written"
+        assert not cloud.listed("data-new"), "something was written"
 
 
-def error(status, code, **headers):
-    return Answer(status, f"<Error><Code>{code}</Code><Message>In its words.</Message></Error>".encode(), headers)
+def answered(status, code, **headers):
+    return {"answer": Answer(status, f"<Error><Code>{code}</Code><Message>In its words.</Message></Error>".encode(), headers)}
 
 
 def of_every_store(cloud):
-    """What is wrong, what the environment says, what is said of it, and more that `refused` takes."""
+    """Each fault: its name, variables of the environment, words of the message, and more that `refused` takes."""
     closed = cloud.at(f"http://127.0.0.1:{free_port()}")
     return [
-        ("missing bucket", {}, ["no-such-bucket", "check its name"], AT_ONCE, "no-such-bucket"),
-        ("refused connection", closed, ["refused", "attempts"], IN_TIME),
-        ("no endpoint", cloud.at("nowhere"), ["endpoint"]),
-        ("endpoint with a secret", cloud.at("http://user:hidden@127.0.0.1"), ["endpoint"]),
-        ("expired token", {}, ["expired"], AT_ONCE, BUCKET, "data", error(400, "ExpiredToken")),
-        ("refused", {}, ["AccessDenied", "credentials"], AT_ONCE, BUCKET, "data", error(403, "AccessDenied")),
-        ("clock", {}, ["clock"], AT_ONCE, BUCKET, "data", error(403, "RequestTimeTooSkewed")),
+        ("missing bucket", {}, ["no-such-bucket", "check its name"], {"bucket": "no-such-bucket"}),
+        ("refused connection", closed, ["refused", "attempts"], {"seconds": IN_TIME}),
+        ("no endpoint", cloud.at("nowhere"), ["endpoint"], {}),
+        ("endpoint with a secret", cloud.at("http://user:hidden@127.0.0.1"), ["endpoint"], {}),
+        ("expired token", {}, ["expired"], answered(400, "ExpiredToken")),
+        ("refused", {}, ["AccessDenied", "credentials"], answered(403, "AccessDenied")),
+        ("clock", {}, ["clock"], answered(403, "RequestTimeTooSkewed")),
     ]
 
 
 def of_s3s(cloud, _):
-    elsewhere = Answer(400, b"<Error><Code>AuthorizationHeaderMalformed</Code></Error>", {"x-amz-bucket-region": "eu-west-3"})
+    elsewhere = answered(400, "AuthorizationHeaderMalformed", **{"x-amz-bucket-region": "eu-west-3"})
     return [
-        ("wrong secret", {"AWS_SECRET_ACCESS_KEY": "another-secret"}, ["SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"]),
-        ("wrong key", {"AWS_ACCESS_KEY_ID": "nobody"}, ["AWS_ACCESS_KEY_ID"]),
-        ("wrong region", {}, ["eu-west-3", "AWS_REGION=eu-west-3"], AT_ONCE, BUCKET, "data", elsewhere),
+        ("wrong secret", {"AWS_SECRET_ACCESS_KEY": "another-secret"}, ["SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"], {}),
+        ("wrong key", {"AWS_ACCESS_KEY_ID": "nobody"}, ["AWS_ACCESS_KEY_ID"], {}),
+        ("wrong region", {}, ["eu-west-3", "AWS_REGION=eu-west-3"], elsewhere),
     ]
 
 
 def of_azurite(cloud, _):
-    late = signature(-1)
+    key, sas = "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY"
     return [
-        ("wrong key", {"AZURE_STORAGE_ACCOUNT_KEY": "QUFBQQ=="}, ["AZURE_STORAGE_ACCOUNT_KEY"]),
-        ("no key", {"AZURE_STORAGE_ACCOUNT_KEY": "not base64!"}, ["AZURE_STORAGE_ACCOUNT_KEY"]),
-        ("wrong account", {"AZURE_STORAGE_ACCOUNT_NAME": "another"}, ["AZURE_STORAGE_ACCOUNT_NAME"]),
-        ("expired signature", {"AZURE_STORAGE_ACCOUNT_KEY": None, "AZURE_STORAGE_SAS_KEY": late}, ["AZURE_STORAGE_SAS_KEY", "expires"]),
-        ("no signature", {"AZURE_STORAGE_ACCOUNT_KEY": None, "AZURE_STORAGE_SAS_KEY": "nothing"}, ["AZURE_STORAGE_SAS_KEY"]),
-        ("no container's name", {}, ["no name of a container"], AT_ONCE, "Upper_Case"),
+        ("wrong key", {key: "QUFBQQ=="}, [key], {}),
+        ("no key", {key: "not base64!"}, [key], {}),
+        ("wrong account", {"AZURE_STORAGE_ACCOUNT_NAME": "another"}, ["AZURE_STORAGE_ACCOUNT_NAME"], {}),
+        ("expired signature", {key: None, sas: signature(-1)}, [sas, "expires"], {}),
+        ("no signature", {key: None, sas: "nothing"}, [sas], {}),
+        ("no container's name", {}, ["no name of a container"], {"bucket": "Upper_Case"}),
     ]
 
 
@@ -109,10 +104,10 @@ def of_google(cloud, place):
     no_json.write_text('"hidden"')
     path = "GOOGLE_SERVICE_ACCOUNT_PATH"
     return [
-        ("another's key", {path: str(stranger)}, ["AuthenticationRequired", "GOOGLE_APPLICATION_CREDENTIALS"]),
-        ("no private key", {path: str(no_key)}, ["no-key.json", "service account"]),
-        ("no JSON", {path: str(no_json)}, ["no.json", "service account"]),
-        ("no such file", {path: str(place / "nothing.json")}, ["nothing.json", "cannot be read"]),
+        ("another's key", {path: str(stranger)}, ["AuthenticationRequired", "GOOGLE_APPLICATION_CREDENTIALS"], {}),
+        ("no private key", {path: str(no_key)}, ["no-key.json", "service account"], {}),
+        ("no JSON", {path: str(no_json)}, ["no.json", "service account"], {}),
+        ("no such file", {path: str(place / "nothing.json")}, ["nothing.json", "cannot be read"], {}),
     ]
 
 
@@ -133,7 +128,7 @@ def anonymous(program, cloud, folder):
     else:
         return
     program.ok("transcode", "--anonymous", url(cloud, "data"), folder / "copy")
-    same_trees(FIXTURE, folder / "copy")
+    same_files(FIXTURE, folder / "copy")
     told(program, folder, "transcode", "--anonymous", FIXTURE, url(cloud, "anonymous"), said=["cannot"], seconds=AT_ONCE)
     assert not cloud.listed("anonymous")
 
@@ -145,17 +140,20 @@ def signature(hours):
     return generate_container_sas(AZURE_ACCOUNT, BUCKET, AZURE_KEY, permission=allowed, version=AZURE_VERSION, **span)
 
 
-def shared_access(zarrcast, cloud, folder):
+def shared_access(program, cloud, folder):
     """A signature in place of a key, by the environment or an option; nothing prints it."""
     sas = signature(1)
-    program = zarrcast.within(**cloud.environment).within(AZURE_STORAGE_ACCOUNT_KEY=None)
+    program = program.within(AZURE_STORAGE_ACCOUNT_KEY=None)
     signed = program.within(AZURE_STORAGE_SAS_KEY=f"?{sas}")
     signed.ok("transcode", "--verify", FIXTURE, url(cloud, "signed"))
     option = ["--storage-option", f"azure_storage_sas_key={sas}"]
     program.ok("transcode", url(cloud, "signed"), folder / "back", *option)
-    same_trees(FIXTURE, folder / "back")
+    same_files(FIXTURE, folder / "back")
     secret = sas.partition("sig=")[2].partition("&")[0]
     for store in (url(cloud, "signed"), url(cloud, "nothing"), "az://no-such-container/a"):
         for arguments in (["inspect", store, "--json"], ["validate", store, "--json"], ["transcode", store, folder / "b", "--json", "-v"]):
             process = program.run(*arguments, *option)
             assert secret not in process.stdout + process.stderr, process.stderr
+
+
+SECTIONS = [refusals]

@@ -30,8 +30,6 @@ CLEAN = {"NO_PROXY": "127.0.0.1", "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CRE
 
 
 class S3:
-    """A bucket of S3, or of what speaks like it."""
-
     scheme = "s3"
     # Names that the server cannot have.
     cannot_name = ()
@@ -50,7 +48,7 @@ class S3:
         )
 
     def at(self, address):
-        """What the program is told where the same server is reached at another address."""
+        """The environment for the same server at another address."""
         return {"AWS_ENDPOINT_URL": address}
 
     def create(self):
@@ -64,7 +62,6 @@ class S3:
         return [found["Key"] for page in pages for found in page.get("Contents", [])]
 
     def uploads(self):
-        """Uploads in parts that nobody ended."""
         return [found["Key"] for found in self.client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])]
 
     def obstore(self, prefix):
@@ -73,7 +70,7 @@ class S3:
 
 
 class S3OverFolder(S3):
-    """s3s-fs, whose listings say that names are percent-encoded, and they are not; it cannot have empty names."""
+    """s3s-fs. Its listings claim that names are percent-encoded, and they are not. It has no empty names."""
 
     cannot_name = ("a//b",)
 
@@ -91,8 +88,6 @@ class S3OverFolder(S3):
 
 
 class Azure:
-    """A container of Azure's blobs."""
-
     scheme = "az"
     cannot_name = ()
 
@@ -117,7 +112,7 @@ class Azure:
         return [found.name for found in self.container.list_blobs(name_starts_with=prefix)]
 
     def uploads(self):
-        """Blocks that no list names belong to no blob; Azure clears them away itself."""
+        """Blocks that no list names belong to no blob. Azure removes them itself."""
         return []
 
     def obstore(self, prefix):
@@ -126,8 +121,6 @@ class Azure:
 
 
 class Google:
-    """A bucket of Google Cloud Storage."""
-
     scheme = "gs"
     cannot_name = ()
 
@@ -165,7 +158,6 @@ def free_port():
 
 
 def wait_for(port, process):
-    """Wait until a server answers; a server that ends or never does is an error."""
     for _ in range(SECONDS_TO_ANSWER * 10):
         assert process.poll() is None, f"the server ended with {process.returncode}"
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
@@ -190,7 +182,6 @@ def served(command, port, **environment):
 
 
 def program(variable, name):
-    """The path of a server that is not of this environment."""
     found = os.environ.get(variable) or shutil.which(name)
     assert found, f"no {name}: name it by {variable}, or put it on the PATH"
     return found
@@ -207,7 +198,6 @@ def moto(_):
 
 @contextlib.contextmanager
 def s3s_fs(folder):
-    """An S3 over a folder."""
     port = free_port()
     found = S3OverFolder("s3s-fs", f"http://127.0.0.1:{port}", folder)
     command = [program("S3S_FS", "s3s-fs"), "--host", "127.0.0.1", "--port", str(port)]
@@ -218,7 +208,7 @@ def s3s_fs(folder):
 
 @contextlib.contextmanager
 def s3rver(folder):
-    """An S3 that takes conditions and does not keep them, and whose listings leave out folders that hold but folders."""
+    """An S3 that ignores conditions, and whose listings leave out folders that hold only folders."""
     port = free_port()
     command = [program("S3RVER", "s3rver"), "--silent", "--address", "127.0.0.1", "--port", str(port), "--directory", folder]
     # Its tokens of pages are encrypted as OpenSSL 3 does no more of itself.
@@ -246,7 +236,7 @@ CLOUDS = {"moto": moto, "s3s-fs": s3s_fs, "s3rver": s3rver, "azurite": azurite, 
 
 @contextlib.contextmanager
 def cloud(name, folder):
-    """A store of that name with an empty bucket; what it keeps, it keeps in the folder."""
+    """Starts a store of that name with an empty bucket, in the folder."""
     folder.mkdir(parents=True)
     with CLOUDS[name](folder) as found:
         found.create()

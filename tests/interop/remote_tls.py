@@ -8,10 +8,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from program import FIXTURES
+from program import FIXTURES, same_files
 from remote_faults import told
 from remote_google import GoogleServer
-from remote_jobs import same_trees
 from remote_servers import Google
 
 DAY = datetime.timedelta(days=1)
@@ -55,9 +54,9 @@ def certificate(subject, issuer, key, begin, end):
     return builder.serial_number(x509.random_serial_number()).not_valid_before(now + begin).not_valid_after(now + end)
 
 
-def tls(tally, zarrcast, scratch):
+def tls(tally, zarrcast, place):
     """Only what an authority signed that this machine trusts, for this name and now."""
-    authority = Authority(scratch)
+    authority = Authority(place)
     trusted = {"SSL_CERT_FILE": str(authority.path)}
     for name, context, variables, said in [
         ("nobody trusts it", authority.context("127.0.0.1"), {}, ["nobody", "SSL_CERT_FILE"]),
@@ -66,26 +65,29 @@ def tls(tally, zarrcast, scratch):
         ("another name", authority.context("other.example.org"), trusted, ["not valid for name"]),
         ("no TLS at all", None, trusted, ["TLS", "http://"]),
     ]:
-        with tally.case("tls", name), GoogleServer(context) as server:
+        with tally.case("tls", name) as folder, GoogleServer(context) as server:
             address = server.address.replace("http:", "https:")
-            program = store(server, scratch, zarrcast).within(GOOGLE_BASE_URL=address, **variables)
-            web = told(program, scratch, "inspect", f"{address}/bucket/a", said=said, seconds=5)
-            told(program, scratch, "transcode", "gs://bucket/a", scratch / "there", said=said, seconds=5)
+            program = store(server, folder, zarrcast).within(GOOGLE_BASE_URL=address, **variables)
+            web = told(program, folder, "inspect", f"{address}/bucket/a", said=said, seconds=5)
+            told(program, folder, "transcode", "gs://bucket/a", folder / "there", said=said, seconds=5)
             # What cannot pass is not tried again.
             assert "attempts" not in web, web
-            assert not (scratch / "there").exists()
-    with tally.case("tls", "trusted"), GoogleServer(authority.context("127.0.0.1")) as server:
-        program = store(server, scratch, zarrcast).within(**trusted)
+            assert not (folder / "there").exists()
+    with tally.case("tls", "trusted") as folder, GoogleServer(authority.context("127.0.0.1")) as server:
+        program = store(server, folder, zarrcast).within(**trusted)
         fixture = FIXTURES / "valid" / "zarr-python_3.1.6_sharded_index_end"
         program.ok("transcode", "--verify", fixture, "gs://bucket/a")
-        program.ok("transcode", "gs://bucket/a", scratch / "back")
-        same_trees(fixture, scratch / "back")
+        program.ok("transcode", "gs://bucket/a", folder / "back")
+        same_files(fixture, folder / "back")
         server.buckets["bucket"].is_public = True
-        program.ok("transcode", f"{server.address}/bucket/a", scratch / "web")
-        same_trees(fixture, scratch / "web")
+        program.ok("transcode", f"{server.address}/bucket/a", folder / "web")
+        same_files(fixture, folder / "web")
 
 
-def store(server, scratch, zarrcast):
-    found = Google("google", server, scratch)
+def store(server, folder, zarrcast):
+    found = Google("google", server, folder)
     found.create()
     return zarrcast.within(**found.environment)
+
+
+SECTIONS = [tls]

@@ -48,7 +48,6 @@ PartitionName=all Nodes=node1,node2 Default=YES MaxTime=INFINITE State=UP
 
 
 def lacking():
-    """The programs that are not installed."""
     return [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
 
 
@@ -61,13 +60,11 @@ def free_ports(count):
 
 
 class Cluster:
-    """Its client programs, run in a folder."""
-
     def __init__(self, environment):
         self.environment = environment
 
     def run(self, *command, folder=None, **environment):
-        """stdout and stderr of a client; a failure is an error."""
+        """Returns stdout of a client that ends with 0."""
         process = subprocess.run(
             [str(word) for word in command],
             capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, cwd=folder, env=self.environment | environment,
@@ -76,11 +73,10 @@ class Cluster:
         return process.stdout
 
     def jobs(self, *options):
-        """Names of jobs that are queued or run, each task of an array by itself."""
+        """Names of jobs that are queued or run, and of each task of an array."""
         return self.run("squeue", "--noheader", "--array", "--format=%i", *options).split()
 
     def settle(self):
-        """Waits until nothing is queued or runs any more."""
         until(lambda: not self.jobs(), "Slurm's queue is empty")
 
 

@@ -1,10 +1,10 @@
 """`apply-codec` with `bfloat16` and the floats of 8 bits and fewer against ml_dtypes, bit for bit."""
 
-import json
+from itertools import product
 
 import ml_dtypes
 import numpy as np
-from arrays import same_bits
+from arrays import apply_codec, codec, same_bits
 from casting import float_values
 
 SMALL = [
@@ -34,20 +34,6 @@ def patterns(name):
 def bits(array):
     """The bits of small floats; those that do not count are cut off, since ml_dtypes leaves the sign in them."""
     return array.view(f"u{array.dtype.itemsize}") & (2 ** BITS.get(array.dtype.name, 8) - 1)
-
-
-def apply(zarrcast, folder, codecs, data_type, values, decode=False):
-    """What the program makes of raw elements, as bytes."""
-    source, target = folder / "source.raw", folder / "target.raw"
-    source.write_bytes(values.tobytes())
-    direction = ["--decode"] if decode else []
-    zarrcast.ok("apply-codec", *direction, "--codecs", json.dumps(codecs), "--data-type", data_type, "--shape", values.size, source, target)
-    return target.read_bytes()
-
-
-def cast(target, **members):
-    """A chain of one `cast_value`."""
-    return [{"name": "cast_value", "configuration": {"data_type": target, **members}}]
 
 
 def wide_values(name, wide):
@@ -90,32 +76,28 @@ def odd_float32(values):
 
 def small_floats_from_wide(tally, zarrcast, folder):
     """float32 and float64 to each, nearest-even, by encoding and by decoding."""
-    for name in SMALL:
-        for wide in (np.float32, np.float64):
-            values = wide_values(name, wide)
-            results, usable = expected(values, name)
-            values, results = values[usable], results[usable]
-            source = np.dtype(wide).name
-            with tally.case("encode", source, "->", name):
-                found = np.frombuffer(apply(zarrcast, folder, cast(name, out_of_range="clamp"), source, values), bits(results).dtype)
-                different = [repr(value) for value in values[found != bits(results)][:3]]
-                same_bits(found, bits(results), f"against ml_dtypes, source {different}")
-            with tally.case("decode", source, "->", name):
-                found = apply(zarrcast, folder, cast(source, out_of_range="clamp"), name, values, decode=True)
-                same_bits(np.frombuffer(found, bits(results).dtype), bits(results), "against ml_dtypes")
+    for name, wide in product(SMALL, (np.float32, np.float64)):
+        values = wide_values(name, wide)
+        results, usable = expected(values, name)
+        values, results = values[usable], bits(results[usable])
+        source = np.dtype(wide).name
+        for direction, cast_to, data_type in ([], name, source), (["--decode"], source, name):
+            with tally.case(*direction, source, "->", name):
+                codecs = [codec("cast_value", data_type=cast_to, out_of_range="clamp")]
+                found = apply_codec(zarrcast, folder, codecs, values, results.dtype, *direction, data_type=data_type)
+                different = [repr(value) for value in values[found != results][:3]]
+                same_bits(found, results, f"against ml_dtypes, source {different}")
 
 
 def small_floats_to_wide(tally, zarrcast, folder):
-    """Every element of each to float32 and float64; a NaN is a NaN, whatever its bits."""
-    for name in SMALL:
-        elements = patterns(name)
-        for wide in ("float32", "float64"):
-            with tally.case("encode", name, "->", wide):
-                found = np.frombuffer(apply(zarrcast, folder, cast(wide), name, elements), wide)
-                with np.errstate(invalid="ignore"):
-                    values = elements.astype(wide)
-                assert (np.isnan(found) == np.isnan(values)).all(), "other elements are NaN"
-                same_bits(found[~np.isnan(found)], values[~np.isnan(values)], "against ml_dtypes")
+    """Every element of each to float32 and float64. A NaN is a NaN, whatever its bits."""
+    for name, wide in product(SMALL, ("float32", "float64")):
+        with tally.case("encode", name, "->", wide):
+            found = apply_codec(zarrcast, folder, [codec("cast_value", data_type=wide)], patterns(name), wide)
+            with np.errstate(invalid="ignore"):
+                values = patterns(name).astype(wide)
+            assert (np.isnan(found) == np.isnan(values)).all(), "other elements are NaN"
+            same_bits(found[~np.isnan(found)], values[~np.isnan(values)], "against ml_dtypes")
 
 
 def small_floats_scaled(tally, zarrcast, folder):
@@ -129,10 +111,11 @@ def small_floats_scaled(tally, zarrcast, folder):
             results = ((elements - offset).astype(elements.dtype) * scale).astype(elements.dtype)
             values = elements.astype("f8")
             exact = (values - 1.5) * 0.5
-        greatest = float(ml_dtypes.finfo(elements.dtype).max)
-        with np.errstate(invalid="ignore"):
-            usable = (np.abs(values) <= greatest / 2) & (np.abs(exact) > 1e-30)
-        configuration = {"offset": float(offset), "scale": float(scale)}
+            usable = (np.abs(values) <= float(ml_dtypes.finfo(elements.dtype).max) / 2) & (np.abs(exact) > 1e-30)
         with tally.case("scale_offset", name):
-            found = apply(zarrcast, folder, [{"name": "scale_offset", "configuration": configuration}], name, elements[usable])
-            same_bits(np.frombuffer(found, bits(results).dtype), bits(results[usable]), "against ml_dtypes")
+            codecs = [codec("scale_offset", offset=float(offset), scale=float(scale))]
+            found = apply_codec(zarrcast, folder, codecs, elements[usable], bits(results).dtype)
+            same_bits(found, bits(results[usable]), "against ml_dtypes")
+
+
+SECTIONS = [small_floats_from_wide, small_floats_to_wide, small_floats_scaled]

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Jobs in parts by the engines that `--print-script` knows: two nodes of Slurm, Dask, Snakemake, Indexed Jobs as Kubernetes has them.
 
 Each runs the printed script, with parts killed in the middle; what comes of it is byte for byte what a plain run writes.
@@ -20,7 +19,6 @@ from pathlib import Path
 
 from indexed_job import IndexedJob
 from parts_jobs import ODD_NAME, OPTIONS, PARTS, Job, make_source, numbers, until
-from program import run_sections
 from slurm_cluster import cluster, lacking
 
 ALL = f"0-{PARTS - 1}"
@@ -31,7 +29,7 @@ def not_run(what, why):
 
 
 def needs(*modules):
-    """A section that is left out, and said so, where a module is not installed."""
+    """Leaves a section out, with a message, if a module is not installed."""
 
     def of(section):
         @functools.wraps(section)
@@ -47,7 +45,7 @@ def needs(*modules):
 
 
 def shared(zarrcast, place):
-    """The folder of SOURCE and of what a plain run makes of it, which all sections have in common."""
+    """The folder of SOURCE and of the result of a plain run, which all sections share."""
     folder = place.parent / "shared"
     if not folder.exists():
         make_source(folder / ODD_NAME)
@@ -56,7 +54,7 @@ def shared(zarrcast, place):
 
 
 def slurm(tally, zarrcast, place):
-    """An array for each pass: a part that is cancelled before it begins, a task and a process killed in the middle."""
+    """An array of tasks for each pass. A part is cancelled before it begins; a task and a process are killed in the middle."""
     if absent := lacking():
         return not_run("slurm", f"no {', '.join(absent)}; Debian's are slurmctld, slurmd, slurm-client and munge")
     job = Job(zarrcast, shared(zarrcast, place), place)
@@ -104,7 +102,7 @@ def numbers_of_parts(job):
 
 @contextlib.contextmanager
 def dask_workers(job):
-    """A scheduler and two workers, each a process in a session of its own, as on a machine of its own."""
+    """A scheduler and two workers, each a process in a session of its own."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
@@ -120,7 +118,7 @@ def dask_workers(job):
 
 
 def by_dask(job):
-    """Runs the program; one worker is killed with its part, and later a part alone."""
+    """Runs the printed program. A worker is killed with its part, and later a part alone."""
     script = job.script("dask", "job.py")
     patient = script.read_text()
     assert "SECONDS_BEFORE_A_RETRY = 30\n" in patient
@@ -148,7 +146,6 @@ def dask(tally, zarrcast, place):
 
 @needs("distributed", "boto3")
 def dask_over_s3(tally, zarrcast, place):
-    """DEST behind a network, on s3s-fs."""
     from remote_servers import BUCKET, cloud
 
     if not (os.environ.get("S3S_FS") or shutil.which("s3s-fs")):
@@ -162,7 +159,7 @@ def dask_over_s3(tally, zarrcast, place):
 
 @needs("snakemake")
 def snakemake(tally, zarrcast, place):
-    """A part is killed, and tried again by its rule; the same again has nothing to do."""
+    """A part is killed, and tried again by its rule. A second run has nothing to do."""
     job = Job(zarrcast, shared(zarrcast, place), place)
     command = [sys.executable, "-m", "snakemake", "--snakefile", job.script("snakemake", "Snakefile"), "--cores", "2"]
     log = place / "log"
@@ -178,7 +175,7 @@ def snakemake(tally, zarrcast, place):
 
 @needs("kubernetes_validate", "yaml")
 def kubernetes(tally, zarrcast, place):
-    """The Jobs by the published schemas; then as an indexed job runs them: too early, killed and tried again."""
+    """The Jobs agree with the published schemas, and run: too early, killed and tried again."""
     import kubernetes_validate
     import yaml
 
@@ -206,6 +203,3 @@ def kubernetes(tally, zarrcast, place):
 
 
 SECTIONS = [slurm, dask, dask_over_s3, snakemake, kubernetes]
-
-if __name__ == "__main__":
-    run_sections(__doc__.splitlines()[0], SECTIONS)

@@ -1,0 +1,134 @@
+"""Arrays with the codecs of numcodecs, which zarr-python writes or reads, in both formats."""
+
+import json
+from itertools import product
+
+import numcodecs
+import numpy as np
+import zarr
+from arrays import codec, plain_codec, read, same_bits, write
+from numcodecs_chunks import COUNT, PCODEC_TYPES, PCodec, smooth, values_of
+
+
+def chunk_both_ways(zarrcast, path, values, **members):
+    """Decodes the one chunk of a v2 array that zarr-python writes, and returns it and what zarrcast encodes."""
+    write(path, values, chunks=values.shape, zarr_format=2, fill_value=0, **members)
+    native = values.dtype.newbyteorder("<")
+    zarrcast.ok("apply-codec", "--decode", "--like", path, "--chunk", ",".join("0" * values.ndim), path / "decoded")
+    decoded = np.frombuffer((path / "decoded").read_bytes(), native).reshape(values.shape)
+    same_bits(decoded, read(path).astype(native), "decoded")
+    (path / "elements").write_bytes(np.ascontiguousarray(values.astype(native)).tobytes())
+    zarrcast.ok("apply-codec", "--like", path, path / "elements", path / "encoded")
+    return (path / ".".join("0" * values.ndim)).read_bytes(), (path / "encoded").read_bytes()
+
+
+def byte_orders_of_version_2(tally, zarrcast, _folder):
+    """Filters that are told in either byte order, of arrays in either, in C and F order."""
+    for array_order, filter_order, encoded_order, order in product("<>", "<>", "<>", "CF"):
+        d, e = filter_order, encoded_order
+        cases = {"delta i4": ("i4", numcodecs.Delta(f"{d}i4", f"{e}i8")), "delta u2": ("u2", numcodecs.Delta(f"{d}u2", f"{e}u2"))}
+        if array_order == filter_order:
+            cases |= {
+                "fixedscaleoffset": ("f4", numcodecs.FixedScaleOffset(5.5, 2, f"{d}f4", f"{e}i2")),
+                "fixedscaleoffset u1": ("f8", numcodecs.FixedScaleOffset(-1, 2.1, f"{d}f8", "u1")),
+                "fixedscaleoffset u2": ("u2", numcodecs.FixedScaleOffset(5.5, 0.5, f"{d}u2", f"{e}f4")),
+                "quantize": ("f8", numcodecs.Quantize(2, f"{d}f8", f"{e}f4")),
+                "astype": ("f8", numcodecs.AsType(f"{e}f4", f"{d}f8")),
+                "delta of floats": ("f4", numcodecs.Delta(f"{d}f4", f"{e}f8")),
+            }
+        for name, (kind, filter) in cases.items():
+            with tally.case("v2", name, array_order, filter_order, encoded_order, order) as folder:
+                values = smooth(f"{array_order}{kind}")[:60].reshape(10, 6)
+                stored, encoded = chunk_both_ways(zarrcast, folder / "a", values, order=order, filters=[filter], compressors=None)
+                assert encoded == stored, f"encoded {encoded[:24].hex()}, not {stored[:24].hex()}"
+
+
+def filters_in_a_row(tally, zarrcast, _folder):
+    """Several filters before a compressor, elements taken for others, and booleans."""
+    whole, real = smooth("i4"), smooth("f4")
+    cases = {
+        "two filters": (real, [numcodecs.FixedScaleOffset(0, 100, "<f4", "<i4"), numcodecs.Delta("<i4", "<i2")]),
+        "two byte orders": (real, [numcodecs.FixedScaleOffset(0, 100, "<f4", ">i4"), numcodecs.Delta("<i4", ">i4")]),
+        "floats as integers": (real, [numcodecs.Delta("<i4")]),
+        "integers as unsigned": (whole, [numcodecs.Delta("<u4", "<i8")]),
+        "booleans as bytes": (values_of("?"), [numcodecs.Delta("|i1")]),
+        "booleans": (values_of("?"), [numcodecs.PackBits()]),
+        "bitround": (real, [numcodecs.BitRound(5)]),
+        "delta then shuffle": (whole, [numcodecs.Delta("<i4"), numcodecs.Shuffle(4)]),
+        "times": (np.arange(COUNT).astype("<M8[s]"), [numcodecs.Delta("<i8")]),
+    }
+    for name, (values, chain) in cases.items():
+        with tally.case("v2 filters", name) as folder:
+            stored, encoded = chunk_both_ways(zarrcast, folder / "a", values, filters=chain, compressors=None)
+            assert encoded == stored
+        with tally.case("v2 filters and compressor", name) as folder:
+            both = chunk_both_ways(zarrcast, folder / "a", values, filters=chain, compressors=numcodecs.LZ4())
+            stored, encoded = map(numcodecs.LZ4().decode, both)
+            assert encoded == stored
+            summary = zarrcast.json("validate", "--level", "data", folder / "a")
+            assert not any(found["code"] == "ZC105" for found in summary["findings"]), summary["findings"]
+
+
+def arrays_of_numcodecs(tally, zarrcast, _folder):
+    """Whole arrays from and to chains of numcodecs, with ragged edges and fill values that filters cannot encode."""
+    real = np.tile(smooth("f4")[:70], (50, 1)) + np.arange(50, dtype="f4")[:, None]
+    whole = np.rint(real).astype("i2")
+    named = lambda name, **members: {"name": f"numcodecs.{name}", "configuration": members}  # noqa: E731
+    scaled = named("fixedscaleoffset", offset=50.0, scale=2, dtype="<f4", astype="<i2")
+    # The filters and the compressors, before and behind the codec of bytes.
+    chains = {
+        "scaled": (real, [scaled], [named("lz4", acceleration=1)]),
+        "scaled, differences": (real, [scaled, named("delta", dtype="<i2", astype="<i4")], [named("lzma", preset=1)]),
+        "quantized": (real, [named("quantize", digits=2, dtype="<f4", astype="<f4")], [named("shuffle", elementsize=4), named("zlib", level=1)]),
+        "cast": (real.astype("f8"), [named("astype", encode_dtype="<f4", decode_dtype="<f8")], [named("adler32")]),
+        "differences": (whole, [named("delta", dtype="<i2")], [named("fletcher32"), named("bz2", level=1)]),
+        "booleans": (whole % 2 == 0, [named("packbits")], [named("jenkins_lookup3", initval=3, prefix=None)]),
+    }
+    for name, (values, filters, compressors) in chains.items():
+        for fill_value in [np.nan, 0] if values.dtype.kind == "f" else [0]:
+            with tally.case("array", name, fill_value) as folder:
+                array = zarr.create_array(folder / "a", shape=values.shape, chunks=(16, 32), dtype=values.dtype, fill_value=fill_value)
+                array[:48] = values[:48]
+                plain = plain_codec(values.dtype)
+                zarrcast.ok("transcode", "--codecs", json.dumps([*filters, plain, *compressors]), "--no-fill-check", folder / "a", folder / "b")
+                lossy = read(folder / "b")
+                assert lossy.dtype == values.dtype and np.allclose(lossy[:48], values[:48], atol=0.3)
+                assert np.array_equal(lossy[48:], array[48:], equal_nan=True), "missing chunks are missing"
+                zarrcast.ok("transcode", "--codecs", json.dumps([plain]), folder / "b", folder / "c")
+                same_bits(read(folder / "c"), lossy)
+                zarrcast.ok("validate", "--level", "data", folder / "b")
+
+
+def arrays_of_pcodec(tally, zarrcast, folder):
+    """Arrays that zarr-python wrote: read, validated, and converted between the formats without a chunk encoded anew."""
+    from zarr.codecs import numcodecs as named
+
+    for kind, order in product([*PCODEC_TYPES, "M8[s]"], "CF"):
+        values = np.resize(smooth("i8" if kind[0] == "M" else kind), 60 * 50).astype(f"<{kind}").reshape(60, 50)
+        members = {"chunks": (16, 32), "fill_value": 0}
+        with tally.case("v2 chunk", kind, order) as place:
+            both = chunk_both_ways(zarrcast, place / "a", values[:10, :6].copy(), order=order, compressors=PCodec())
+            assert PCodec().decode(both[0]).tobytes() == PCodec().decode(both[1]).tobytes()
+        with tally.case("v2 to v3 and back", kind, order) as place:
+            values[48:] = 0
+            expected = write(place / "two", values, zarr_format=2, order=order, compressors=PCodec(level=3), **members)[...]
+            node = zarrcast.transcode("--zarr-format", 3, "--verify", place / "two", place / "three")
+            assert node["route"] in ("copy", "metadata"), node["route"]
+            same_bits(read(place / "three"), expected, "v3")
+            zarrcast.ok("transcode", "--zarr-format", 2, "--verify", place / "three", place / "back")
+            same_bits(read(place / "back"), expected, "v2 again")
+            assert zarrcast.json("validate", "--level", "data", place / "back")["valid"]
+        with tally.case("v3", kind, order) as place:
+            write(place / "new", values, serializer=named.PCodec(level=5), compressors=None, **members)
+            assert zarrcast.json("validate", "--level", "data", place / "new")["valid"]
+            plain = [codec("bytes", endian="little"), codec("zstd", level=1, checksum=False)]
+            zarrcast.ok("transcode", "--codecs", json.dumps(plain), "--verify", place / "new", place / "plain")
+            same_bits(read(place / "plain"), values, "without pcodec")
+            pcodec = json.dumps([codec("numcodecs.pcodec", level=2)])
+            zarrcast.ok("transcode", "--codecs", pcodec, "-c", "20,20", "--verify", place / "plain", place / "again")
+            same_bits(read(place / "again"), values, "with pcodec")
+
+
+SECTIONS = [byte_orders_of_version_2, filters_in_a_row, arrays_of_numcodecs]
+if PCodec:
+    SECTIONS.append(arrays_of_pcodec)
