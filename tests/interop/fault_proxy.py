@@ -33,36 +33,19 @@ class Answer:
 
 
 @dataclass
-class Cut:
+class Fault:
+    """The server's answer, changed on its way."""
+
+    cut: int | None = None
     """The connection ends after so many bytes of the body."""
-
-    after: int
-
-
-@dataclass
-class Short:
-    """The answer says that it is so many bytes longer than it is, and ends."""
-
-    by: int
-
-
-@dataclass
-class Slow:
+    short: int = 0
+    """The answer claims that it is so many bytes longer than it is."""
+    pace: tuple | None = None
     """The body comes in pieces of so many bytes, each after so many seconds."""
-
-    piece: int
-    seconds: float
-
-
-@dataclass
-class WrongRange:
-    """A part of an object says that it begins so many bytes later."""
-
-    by: int
-
-
-class Lost:
-    """The server does what it is asked to, and the connection ends before its answer."""
+    shift: int = 0
+    """A part of an object claims that it begins so many bytes later."""
+    lost: bool = False
+    """The connection ends before the answer."""
 
 
 class Hang:
@@ -144,26 +127,21 @@ class FaultProxy:
             writer.write(b"" if request.method == "HEAD" else fault.body)
             await writer.drain()
             return True
-        head, body = await self.ask_in_time(request, fault)
-        if isinstance(fault, Lost):
+        head, body, size = await self.ask_in_time(request, fault)
+        fault = fault if isinstance(fault, Fault) else Fault()
+        if fault.lost:
             return False
-        if isinstance(fault, WrongRange):
-            head = [moved(line, fault.by) for line in head]
-        if isinstance(fault, Short):
-            head = [line for line in head if not line.lower().startswith(b"content-length:")]
-            head.append(b"content-length: %d" % (len(body) + fault.by))
+        head = [moved(line, fault.shift) if fault.shift else line for line in head if not line.lower().startswith(b"content-length:")]
+        head.append(b"content-length: %d" % (len(body) + fault.short if fault.short else size))
         writer.write(b"\r\n".join(head) + b"\r\n\r\n")
-        if isinstance(fault, Cut):
-            body = body[: fault.after]
-        if isinstance(fault, Slow):
-            for start in range(0, len(body), fault.piece):
-                await writer.drain()
-                await asyncio.sleep(fault.seconds)
-                writer.write(body[start : start + fault.piece])
-        else:
-            writer.write(body)
+        body = body[: fault.cut]
+        piece, seconds = fault.pace or (len(body) + 1, 0)
+        for start in range(0, len(body), piece):
+            await writer.drain()
+            await asyncio.sleep(seconds)
+            writer.write(body[start : start + piece])
         await writer.drain()
-        return not isinstance(fault, (Cut, Short))
+        return fault.cut is None and not fault.short
 
     async def ask_in_time(self, request, fault):
         """The server's answer, which is asked for late, or after the late ones, where the fault is that."""
@@ -181,7 +159,7 @@ class FaultProxy:
             fault.held -= 1
 
     async def ask(self, request):
-        """The lines of the head of the server's answer, and its body."""
+        """The lines of the head of the server's answer, its body, and the length that it tells."""
         reader, writer = await asyncio.open_connection(self.host, self.port)
         self.asking += 1
         try:
@@ -202,10 +180,9 @@ class FaultProxy:
             self.asking -= 1
             writer.close()
         left_out = (b"connection:", b"transfer-encoding:", b"keep-alive:")
-        head = [line for line in head if not line.lower().startswith(left_out)]
-        if not any(line.lower().startswith(b"content-length:") for line in head):
-            head.append(b"content-length: %d" % len(body))
-        return head, body
+        # The answer to HEAD tells a length, and has no body.
+        size = int(fields.get(b"content-length", len(body)))
+        return [line for line in head if not line.lower().startswith(left_out)], body, size
 
 
 async def read_request(reader):

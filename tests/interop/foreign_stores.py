@@ -1,11 +1,9 @@
-#!/usr/bin/env python3
 """Stores that other projects publish, judged by zarr-python's reading: what it reads of SOURCE it must read of every conversion.
 
 The stores are no part of the repository: they come from an archive beside it, `../shared/foreign/fetched.tar.xz` relative to its root, or
-`$ZARRCAST_FOREIGN_STORES`. Where there is none, they are left out, and the closing line says so.
+`$ZARRCAST_FOREIGN_STORES`. Where there is none, they are left out, with a message. `$ZARRCAST_ONLY_STORES` is a part of the names to try.
 """
 
-import argparse
 import fnmatch
 import json
 import multiprocessing
@@ -13,14 +11,12 @@ import os
 import shutil
 import sys
 import tarfile
-import tempfile
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import zarr
-from program import Tally, Zarrcast
+from program import Zarrcast
 
 ROOT = Path(__file__).resolve().parents[2]
 ARCHIVE = ROOT / "../shared/foreign/fetched.tar.xz"
@@ -218,42 +214,31 @@ def reason(name, case):
     return next((why for pattern, why in KNOWN.items() if fnmatch.fnmatchcase(f"{name} {case}", pattern)), None)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("zarrcast", help="the program")
-    parser.add_argument("--only", default="", help="only stores whose name contains this")
-    options = parser.parse_args()
+def foreign_stores(tally, zarrcast, folder):
     archive = Path(os.environ.get("ZARRCAST_FOREIGN_STORES", ARCHIVE))
     if not archive.exists():
         banner = f"##  LEFT OUT: stores that other projects publish: there is no {archive}  ##"
         for stream in (sys.stdout, sys.stderr):
             print("#" * len(banner), banner, "#" * len(banner), sep="\n", file=stream, flush=True)
-        return 0
-    tally, known, start = Tally(), 0, time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="zarrcast-foreign-") as scratch:
-        source = Path(scratch) / "stores"
-        with tarfile.open(archive) as tar:
-            tar.extractall(source, filter="data")
-        program = shutil.which(options.zarrcast)
-        jobs = [
-            Check(program, store, str(store.relative_to(source)), Path(scratch) / f"out-{index}")
-            for index, store in enumerate(stores(source))
-            if options.only in str(store.relative_to(source))
-        ]
-        num_read = 0
-        with multiprocessing.get_context("spawn").Pool(WORKERS) as pool:
-            for name, results in pool.imap_unordered(check, jobs, chunksize=4):
-                num_read += 1
-                for case, fault in results:
-                    if fault is not None and reason(name, case) is not None:
-                        known += 1
-                        continue
-                    with tally.case(name, case):
-                        assert fault is None, fault
-    seconds = time.monotonic() - start
-    print(f"{num_read} stores, {known} known exceptions, {seconds:.1f} s", flush=True)
-    return tally.close()
+        return
+    source, known = folder / "stores", 0
+    with tarfile.open(archive) as tar:
+        tar.extractall(source, filter="data")
+    only = os.environ.get("ZARRCAST_ONLY_STORES", "")
+    jobs = [
+        Check(zarrcast.path, store, str(store.relative_to(source)), folder / f"out-{index}")
+        for index, store in enumerate(stores(source))
+        if only in str(store.relative_to(source))
+    ]
+    with multiprocessing.get_context("spawn").Pool(WORKERS) as pool:
+        for name, results in pool.imap_unordered(check, jobs, chunksize=4):
+            for case, fault in results:
+                if fault is not None and reason(name, case) is not None:
+                    known += 1
+                    continue
+                with tally.case(name, case):
+                    assert fault is None, fault
+    print(f"{len(jobs)} stores, {known} known exceptions", flush=True)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+SECTIONS = [foreign_stores]

@@ -62,9 +62,7 @@ def stores(place):
 
 
 def report(zarrcast, form, level, *arguments):
-    process = zarrcast.run("validate", "--format", form, "--level", level, *arguments)
-    assert process.returncode in (0, 1), process.stderr
-    return process.stdout
+    return zarrcast.run("validate", "--format", form, "--level", level, *arguments, expected=[0, 1]).stdout
 
 
 def json_documents(tally, zarrcast, place):
@@ -97,10 +95,14 @@ def validator_of(command):
     return jsonschema.Draft202012Validator(closed(schema), registry=registry)
 
 
-def documents_of(zarrcast, *arguments):
-    process = zarrcast.run(*arguments, "--json")
-    assert process.returncode in (0, 1), process.stderr
-    return json.loads(process.stdout)
+def checked(validator, zarrcast, *arguments, expected=(0, 1)):
+    """The valid document of a run. None if it printed nothing."""
+    process = zarrcast.run(*arguments, "--json", expected=expected)
+    if not process.stdout.strip():
+        return None
+    document = json.loads(process.stdout)
+    validator.validate(document)
+    return document
 
 
 def inspect_documents(tally, zarrcast, place):
@@ -118,19 +120,14 @@ def inspect_documents(tally, zarrcast, place):
         chunk = ["--chunk", ",".join("0" * rank)] if rank else []
         for options in (["--stats", "--histogram", "4", *chunk], ["--suggest", "uint8"], ["--preview"]):
             with tally.case("inspect", name, options):
-                process = zarrcast.run("inspect", "--json", *options, folder)
-                assert process.returncode in (0, 1, 2), process.stderr
-                if process.stdout:
-                    validator.validate(json.loads(process.stdout))
+                checked(validator, zarrcast, "inspect", *options, folder, expected=[0, 1, 2])
     for name in ("zarr-python_3.1.6_group", "zarr-python_3.1.6_group_consolidated"):
         with tally.case("inspect", name):
-            document = documents_of(zarrcast, "inspect", FIXTURES / "valid" / name)
-            validator.validate(document)
-            assert document["nodes"]
+            assert checked(validator, zarrcast, "inspect", FIXTURES / "valid" / name)["nodes"]
 
 
 def transcode_documents(tally, zarrcast, place):
-    """Every route, plans and what was done."""
+    """Every route, with plans. Not every array takes every route."""
     validator = validator_of("transcode")
     routes = {
         "copy": [],
@@ -142,12 +139,10 @@ def transcode_documents(tally, zarrcast, place):
         "version 2": ["--zarr-format", "2"],
     }
     for name in [*RESULTS_OF, "zarr-python_3.1.6_group"]:
-        for number, (route, options) in enumerate(routes.items()):
+        for route, options in routes.items():
             for more in (["--dry-run"], ["--verify"]):
-                with tally.case("transcode", name, route, more):
-                    arguments = [*options, *more, FIXTURES / "valid" / name, place / f"{name} {number}"]
-                    process = zarrcast.run("transcode", "--json", *arguments)
-                    # Not every array takes every way.
+                with tally.case("transcode", name, route, more) as folder:
+                    process = zarrcast.run("transcode", "--json", *options, *more, FIXTURES / "valid" / name, folder / "b")
                     assert process.returncode == 0 or not process.stdout.strip(), process.stderr
                     if process.returncode == 0:
                         validator.validate(json.loads(process.stdout))
@@ -155,27 +150,29 @@ def transcode_documents(tally, zarrcast, place):
 
 def parts_documents(tally, zarrcast, place):
     """A job in parts: its plan, its parts, what is missing, and the finish."""
-    source, dest = FIXTURES / "valid" / RESULTS_OF[0], place / "in parts"
-    job = ["transcode", source, dest]
-    init = ["--quantize", "uint8", "--missing", "auto", "--init", "--partitions", "2"]
+    job = ["transcode", FIXTURES / "valid" / RESULTS_OF[0], place / "in parts"]
+    validators = {command: validator_of(command) for command in ("init", "partition", "status", "transcode")}
+
+    def check(command, *options):
+        document = checked(validators[command], zarrcast, *job, *options)
+        assert document is not None
+        return document
+
     with tally.case("init"):
         for _ in range(2):
-            planned = documents_of(zarrcast, *job, *init)
-            validator_of("init").validate(planned)
+            planned = check("init", "--quantize", "uint8", "--missing", "auto", "--init", "--partitions", "2")
     for name, partitions in [(each["name"], each["partitions"]) for each in planned["passes"]]:
         for index in range(partitions):
             with tally.case("partition", name, index):
                 for more in ([], [], ["--pass", name]):
-                    validator_of("partition").validate(
-                        documents_of(zarrcast, *job, "--partition", str(index), *more)
-                    )
+                    check("partition", "--partition", index, *more)
             with tally.case("status", name, index):
-                validator_of("status").validate(documents_of(zarrcast, *job, "--status"))
+                check("status", "--status")
     with tally.case("finish"):
-        validator_of("transcode").validate(documents_of(zarrcast, *job, "--finish"))
+        check("transcode", "--finish")
         for again in ("--finish", "--status"):
-            validator_of("status").validate(documents_of(zarrcast, *job, again))
-        validator_of("partition").validate(documents_of(zarrcast, *job, "--partition", "0"))
+            check("status", again)
+        check("partition", "--partition", "0")
 
 
 def apply_codec_documents(tally, zarrcast, place):
@@ -189,18 +186,17 @@ def apply_codec_documents(tally, zarrcast, place):
     ]
     typed = ["--codecs", json.dumps(chain), "--data-type", "float32", "--shape", "2,4", "--fill-value", "1"]
     (place / "in").write_bytes(bytes(32))
-    for name, options in {
-        "encode": [place / "in", place / "out"],
-        "decode": ["--decode", place / "out", place / "back"],
-        "round trip": ["--round-trip", "--repeat", "2", place / "in"],
-        "stages": ["--stages", place / "in", place / "again"],
-    }.items():
-        with tally.case("apply-codec", name):
-            validator.validate(documents_of(zarrcast, "apply-codec", *typed, *options))
+    runs = {
+        "encode": [*typed, place / "in", place / "out"],
+        "decode": ["--decode", *typed, place / "out", place / "back"],
+        "round trip": ["--round-trip", "--repeat", "2", *typed, place / "in"],
+        "stages": ["--stages", *typed, place / "in", place / "again"],
+    }
     for name in RESULTS_OF[:3]:
+        runs[name] = ["--decode", "--like", FIXTURES / "valid" / name, "--chunk", "0,0", place / f"{name} chunk"]
+    for name, options in runs.items():
         with tally.case("apply-codec", name):
-            like = ["--decode", "--like", FIXTURES / "valid" / name, "--chunk", "0,0"]
-            validator.validate(documents_of(zarrcast, "apply-codec", *like, place / f"{name} chunk"))
+            assert checked(validator, zarrcast, "apply-codec", *options)
 
 
 def sarif_logs(tally, zarrcast, place):
@@ -217,33 +213,28 @@ def sarif_logs(tally, zarrcast, place):
                     assert " " not in location["physicalLocation"]["artifactLocation"]["uri"]
 
 
+def check_junit(schema, folder, text):
+    (folder / "report.xml").write_text(text)
+    schema.validate(str(folder / "report.xml"))
+
+
 def junit_reports(tally, zarrcast, place):
     schema = xmlschema.XMLSchema(JUNIT)
-    for name, level, folder in stores(place):
-        with tally.case("junit", name):
-            report_file = place / f"{name}.xml"
-            report_file.write_text(report(zarrcast, "junit", level, folder))
-            schema.validate(str(report_file))
-    with tally.case("junit", "control characters"):
-        folder = place / "control"
-        make_store({"store": {"zarr.json": {"text": '{"\\u0001\\u001b]<&>\\"": 1, "zarr_format": 3}'}}}, folder)
-        report_file = place / "control.xml"
-        report_file.write_text(report(zarrcast, "junit", "metadata", folder))
-        schema.validate(str(report_file))
+    for name, level, store in stores(place):
+        with tally.case("junit", name) as folder:
+            check_junit(schema, folder, report(zarrcast, "junit", level, store))
+    with tally.case("junit", "control characters") as folder:
+        make_store({"store": {"zarr.json": {"text": '{"\\u0001\\u001b]<&>\\"": 1, "zarr_format": 3}'}}}, folder / "a")
+        check_junit(schema, folder, report(zarrcast, "junit", "metadata", folder / "a"))
 
 
-def stores_that_are_missing(tally, zarrcast, place):
-    with tally.case("sarif", "no store"):
-        process = zarrcast.run("validate", "--format", "sarif", place / "missing")
-        assert process.returncode == 3
-        log = json.loads(process.stdout)
+def stores_that_are_missing(tally, zarrcast, _place):
+    with tally.case("sarif", "no store") as folder:
+        log = json.loads(zarrcast.run("validate", "--format", "sarif", folder / "missing", expected=[3]).stdout)
         jsonschema.Draft7Validator(SARIF).validate(log)
         assert log["runs"][0]["invocations"][0]["executionSuccessful"] is False
-    with tally.case("junit", "no store"):
-        process = zarrcast.run("validate", "--format", "junit", place / "missing")
-        assert process.returncode == 3
-        (place / "missing.xml").write_text(process.stdout)
-        xmlschema.XMLSchema(JUNIT).validate(str(place / "missing.xml"))
+    with tally.case("junit", "no store") as folder:
+        check_junit(xmlschema.XMLSchema(JUNIT), folder, zarrcast.run("validate", "--format", "junit", folder / "missing", expected=[3]).stdout)
 
 
 SECTIONS = [

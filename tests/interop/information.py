@@ -12,12 +12,14 @@ from pathlib import Path
 # xbitinfo draws a line for each variable.
 os.environ["TQDM_DISABLE"] = "1"
 
+import arrays
 import iris_sample_data
 import numcodecs
 import numpy as np
 import xarray
 import xbitinfo
 import zarr
+from arrays import pieces
 
 # Where xbitinfo sums the same logarithms in another order.
 NEAR = 1e-9
@@ -56,13 +58,9 @@ def fields():
     yield "one element", np.ones((1,), "f4")
 
 
-def write(values, path, chunks, shards=None, **options):
-    array = zarr.create_array(
-        path, shape=values.shape, dtype=values.dtype, chunks=chunks, shards=shards, overwrite=True,
-        dimension_names=[f"d{axis}" for axis in range(values.ndim)] if options.get("zarr_format") != 2 else None, **options,
-    )
-    array[...] = values
-    return array
+def write(values, path, **options):
+    names = [f"d{axis}" for axis in range(values.ndim)]
+    arrays.write(path, values, overwrite=True, dimension_names=names if options.get("zarr_format") != 2 else None, **options)
 
 
 def patterns(values):
@@ -117,32 +115,28 @@ def check(zarrcast, path, values):
     return document
 
 
-def information_of_fields(tally, zarrcast, place):
+def information_of_fields(tally, zarrcast, _place):
     """In chunks of all kinds: pairs across their borders count."""
     for name, values in fields():
-        half = tuple(max(1, -(-length // 2)) for length in values.shape)
-        third = tuple(max(1, length // 3) for length in values.shape)
-        twice = tuple(2 * length for length in third)
-        ones = (1,) + values.shape[1:]
+        half, third = pieces(values.shape), tuple(max(1, length // 3) for length in values.shape)
         for form, options in {
             "whole": {"chunks": values.shape},
             "halves": {"chunks": half},
-            "layers": {"chunks": ones},
-            "shards": {"chunks": third, "shards": twice},
+            "layers": {"chunks": (1,) + values.shape[1:]},
+            "shards": {"chunks": third, "shards": tuple(2 * length for length in third)},
             "v2": {"chunks": half, "zarr_format": 2},
         }.items():
-            path = place / f"{form}.zarr"
-            with tally.case(name, form):
-                write(values, path, **options)
-                check(zarrcast, path, values)
+            with tally.case(name, form) as folder:
+                write(values, folder / "a", **options)
+                check(zarrcast, folder / "a", values)
 
 
 def information_is_that_of_xbitinfo(tally, zarrcast, place):
     for name, values in fields():
-        if np.isnan(values).any() if values.dtype.kind == "f" else False:
+        if values.dtype.kind == "f" and np.isnan(values).any():
             continue
         path = place / "field.zarr"
-        write(values, path, chunks=tuple(max(1, -(-length // 2)) for length in values.shape))
+        write(values, path, chunks=pieces(values.shape))
         document = zarrcast.json("inspect", "--information", path)["information"]
         dataset = xarray.Dataset({"field": (document and [f"d{axis}" for axis in range(values.ndim)], values)})
         for axis in range(values.ndim):
@@ -181,8 +175,7 @@ def information_of_codes(tally, zarrcast, place):
             with tally.case(name, shards):
                 source, codes, quantised = place / "source.zarr", place / "codes.zarr", place / "quantised.zarr"
                 write(field, source, chunks=(15, 20), shards=shards)
-                report = zarrcast.json("transcode", "--overwrite", "--quantize", "uint8", source, quantised)
-                nan = report["nodes"][0]["quantization"]["nan_code"]
+                nan = zarrcast.transcode("--overwrite", "--quantize", "uint8", source, quantised)["quantization"]["nan_code"]
                 zarrcast.ok("transcode", "--overwrite", "--quantize", "uint8", "--as", "plain", source, codes)
                 found = zarrcast.json("inspect", "--information", quantised)["information"]
                 assert found["of"] == "codes" and found["data_type"] == "uint8"
@@ -202,11 +195,10 @@ def kept_bits(tally, zarrcast, place):
         if values.dtype.kind != "f":
             continue
         source, target = place / "source.zarr", place / "target.zarr"
-        write(values, source, chunks=tuple(max(1, -(-length // 2)) for length in values.shape))
+        write(values, source, chunks=pieces(values.shape))
         for asked in ("7", "auto", "auto:0.999"):
             with tally.case(name, asked):
-                report = zarrcast.json("transcode", "--overwrite", "--keep-bits", asked, "--verify", source, target)
-                node = report["nodes"][0]
+                node = zarrcast.transcode("--overwrite", "--keep-bits", asked, "--verify", source, target)
                 bits = node["quantization"]["keep_bits"]
                 assert node["verify"]["equal"] and node["quantization"]["as"] == "bitround"
                 rounded = values.copy()

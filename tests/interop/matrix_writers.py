@@ -36,7 +36,8 @@ def compressors_of_version_2():
 
 
 def compressors_of_version_3():
-    from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec, numcodecs as named
+    from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
+    from zarr.codecs import numcodecs as named
 
     yield "none", []
     yield "crc32c", [Crc32cCodec()]
@@ -120,9 +121,9 @@ class ByTensorstore:
 
     @staticmethod
     def of_version_2():
-        for name, codec in compressors_of_version_2():
+        for name, compressor in compressors_of_version_2():
             if name not in ("gzip", "lz4", "lzma"):
-                members = codec and codec.get_config()
+                members = compressor and compressor.get_config()
                 yield name, members and {key: value for key, value in members.items() if key != "checksum"}
 
     @staticmethod

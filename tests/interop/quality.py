@@ -5,12 +5,12 @@ differs by no more than 1e-9, of numbers greater than 1 relatively; the p-value 
 """
 
 import math
-import warnings
 from pathlib import Path
 
 import iris_sample_data
 import numpy as np
 import xarray
+from arrays import lengths, pieces, read, write
 from ldcpy.calcs import Diffcalcs
 from scipy import stats
 
@@ -64,23 +64,13 @@ def made_fields():
     yield "narrow", noisy[:, :10]
 
 
-def write(path, values):
-    import zarr
-
-    chunks = tuple(-(-length // 2) for length in values.shape)
-    array = zarr.create_array(path, shape=values.shape, dtype=values.dtype, chunks=chunks, fill_value=float("nan"), compressors=None)
-    array[...] = values
-
-
 def read_back(zarrcast, path, folder, result, values):
     """The elements that a reader gets of the quantised array."""
-    import zarr
-
     if result["as"] == "codecs":
         plain = folder / "plain"
         zarrcast.ok("transcode", "--unpack", path, plain, "--overwrite")
-        return np.asarray(zarr.open_array(plain, mode="r")[...])
-    codes = np.asarray(zarr.open_array(path, mode="r")[...])
+        return read(plain)
+    codes = read(path)
     kind = values.dtype.type
     decoded = (codes.astype(values.dtype) / kind(result["scale"]) + kind(result["offset"])).astype(values.dtype)
     return np.where(codes == result["nan_code"], kind("nan"), decoded) if result["nan_code"] is not None else decoded
@@ -146,25 +136,22 @@ def agrees(name, found, wanted):
 
 
 def measures(tally, zarrcast, folder):
-    warnings.simplefilter("ignore")
     for name, values in [*read_fields(), *made_fields()]:
         source = folder / f"{name}.zarr"
-        write(source, values)
+        write(source, values, chunks=pieces(values.shape), fill_value=np.nan, compressors=None)
         span = float(np.nanmax(values) - np.nanmin(values)) or 1.0
         for run, options in RUNS.items():
             # Neither a decimal that the values are on, nor one for each of them.
             options = [str(span / 700) if option is None else option for option in options]
             with tally.case(name, run):
                 destination = folder / "quantised.zarr"
-                document = zarrcast.json("transcode", *options, "--quality", "--overwrite", source, destination)
-                result = document["nodes"][0]["quantization"]
+                result = zarrcast.transcode(*options, "--quality", "--overwrite", source, destination)["quantization"]
                 after = read_back(zarrcast, destination, folder, result, values)
                 wanted = expected(values, after)
                 for measure, value in wanted.items():
                     assert agrees(measure, result["quality"][measure], value), f"{measure} is {result['quality'][measure]}, not {value}"
-                for others in (["--threads", "1"], ["--max-memory", "40000000"], ["--chunk-shape", ",".join(["3"] * values.ndim)]):
-                    again = zarrcast.json("transcode", *options, *others, "--quality", "--overwrite", source, destination)
-                    again = again["nodes"][0]["quantization"]["quality"]
+                for others in (["--threads", "1"], ["--max-memory", "40000000"], ["--chunk-shape", lengths([3] * values.ndim)]):
+                    again = zarrcast.transcode(*options, *others, "--quality", "--overwrite", source, destination)["quantization"]["quality"]
                     if others[0] == "--threads":
                         assert again == result["quality"], "another number of threads, and other figures"
                     for measure, value in wanted.items():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fault_proxy import Answer, FaultProxy
+from parts_jobs import numbers
 from random_places import Stop, is_document, read_folder
 from random_sources import Source
 from random_trial import first_errors
@@ -208,16 +209,16 @@ def do_parts(case, passes, alone=True):
     """Does the parts of every pass. With `alone` none of them is done yet."""
     place = case.place
     for index, one in enumerate(passes):
-        numbers = list(range(one["partitions"]))
-        numbers += case.random.sample(numbers, case.random.randint(0, len(numbers)))
-        case.random.shuffle(numbers)
+        order = list(range(one["partitions"]))
+        order += case.random.sample(order, case.random.randint(0, len(order)))
+        case.random.shuffle(order)
         if index + 1 < len(passes) and case.chance(0.3):
             early = place.run(*part(case, 0, passes[index + 1]["name"]))
             assert early.status == 4, f"a part that cannot run yet, not 4: {early}"
-        if numbers and alone and case.chance(0.3):
+        if order and alone and case.chance(0.3):
             done = place.run("transcode", "--finish", case.read, place.name)
             assert done.status == 1, f"finished, and no part is done: {done}"
-        for number in numbers:
+        for number in order:
             do_part(case, number, one["name"])
         assert check_undone(case), "it opens before it is finished"
         do_missing(case, one["name"])
@@ -225,7 +226,8 @@ def do_parts(case, passes, alone=True):
 
 def do_missing(case, name):
     status = json.loads(case.place.run("transcode", "--status", "--json", case.read, case.place.name).stdout)
-    for number in missing_numbers(next(found["missing"] for found in status["passes"] if found["name"] == name)):
+    missing = next(found["missing"] for found in status["passes"] if found["name"] == name)
+    for number in sorted(numbers(missing or "")):
         ran = case.place.run(*part(case, number, name))
         assert ran.status == 0 or case.expected is None, f"{ran}"
 
@@ -299,12 +301,6 @@ def straggler(case):
         assert check_undone(case), "it is refused, and opens"
         return
     finish(case, strangers=True)
-
-
-def missing_numbers(text):
-    """The numbers of a list such as 3,7-9."""
-    spans = [span.split("-") for span in text.split(",") if span] if text else []
-    return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
 
 
 WAYS = {"whole": whole, "ended": ended, "refused": refused, "lied to": lied_to, "parts": parts, "straggler": straggler}

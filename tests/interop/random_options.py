@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass, field
 
 import numpy as np
+from arrays import LITTLE, ROUNDINGS, codec
 from random_sources import DIMENSIONS, FLOATS, INTEGERS
 
-ROUNDINGS = ["nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"]
 COMPRESSORS = ["none", "zstd:1", "gzip:1", "blosc:lz4:5:shuffle", "blosc:zstd:1:bitshuffle", "auto", "auto:fast", "auto:any"]
 SMALL_CODES = ["uint8", "int8", "uint16", "int16"]
 
@@ -194,20 +194,19 @@ def codecs(random, array, asked):
     """A whole chain of codecs. Half of the sharded ones have inner chunks that fit."""
     if asked.codecs is not None:
         return
-    endian = {"name": "bytes", "configuration": {"endian": random.choice(["little", "big"])}}
-    plain = {"name": "bytes"} if array.values.dtype.itemsize == 1 else endian
+    endian = codec("bytes", endian=random.choice(["little", "big"]))
+    plain = codec("bytes") if array.values.dtype.itemsize == 1 else endian
     if array.values.dtype.kind in "OT":
-        plain = {"name": "vlen-utf8"}
-    after = random.choice([[], [{"name": "zstd", "configuration": {"level": 1, "checksum": True}}], [{"name": "gzip", "configuration": {"level": 1}}, {"name": "crc32c"}]])
+        plain = codec("vlen-utf8")
+    after = random.choice([[], [codec("zstd", level=1, checksum=True)], [codec("gzip", level=1), codec("crc32c")]])
     before = []
     rank = array.values.ndim
     if rank and random.random() < 0.4:
-        before = [{"name": "transpose", "configuration": {"order": random.sample(range(rank), rank)}}]
+        before = [codec("transpose", order=random.sample(range(rank), rank))]
     chain = [*before, plain, *after]
     if rank and random.random() < 0.3:
         inner = lengths(random, array.values.shape, array.shards or array.chunks)
-        index = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
-        chain = [{"name": "sharding_indexed", "configuration": {"chunk_shape": list(inner), "codecs": chain, "index_codecs": index}}]
+        chain = [codec("sharding_indexed", chunk_shape=list(inner), codecs=chain, index_codecs=[LITTLE, codec("crc32c")])]
     asked.codecs, asked.recodes = chain, True
     asked.words += ["--codecs", json.dumps(chain)]
 

@@ -4,8 +4,6 @@
 What ends with 0 is byte for byte what a plain run writes into a folder, and `validate --level data` finds no error in it. What does
 not end with 0 leaves nothing that opens; under `--overwrite` the old one, of a bucket nothing. Requests of a killed run may come late:
 during the next run, before its last chunk. A failure names its number and all commands: `--seed SEED --only NUMBER` repeats it.
-
-Environment: as interop_new.py, and that of remote_servers.py.
 """
 
 import functools
@@ -14,15 +12,13 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections import Counter
 from pathlib import Path
 
-from program import MAX_SHOWN_FAILURES, Zarrcast
 from random_jobs import WAYS, Case, upload
 from random_options import draw_options
 from random_places import Bucket, Folder, Zip, read_folder
 from random_sources import draw_source
-from random_trial import checksum, described, main
+from random_trial import Trial, checksum, main
 from remote_servers import cloud
 
 warnings.filterwarnings("ignore")
@@ -31,18 +27,16 @@ warnings.filterwarnings("ignore")
 LEFT_OUT = {"--dry-run": 0, "--overwrite": 0, "--resume": 0, "--max-memory": 1}
 FEW = 8
 
-class Trial:
+
+class Jobs(Trial):
     name = "random jobs over stores"
 
     def __init__(self, cloud, program, seed, folder):
-        self.cloud, self.program, self.seed, self.folder = cloud, Zarrcast(program), seed, folder
-        self.failures, self.statuses, self.messages = 0, Counter(), Counter()
+        super().__init__(program, seed, folder)
+        self.cloud = cloud
 
     def draw(self, group, numbers):
-        folder = self.folder / str(group)
-        folder.mkdir()
-        source = draw_larger(random.Random(f"{self.seed} source {group}"), folder / "source.zarr")
-        before = checksum(source.path)
+        folder, source, before = self.sourced(group, draw_larger)
         for number in numbers:
             place = folder / str(number)
             (place / "there").mkdir(parents=True)
@@ -99,14 +93,7 @@ class Trial:
             self.statuses[1 if case.expected is None else 0] += 1
             self.statuses["a signal"] += case.place.interrupted if case.place else 0
             if error is not None:
-                self.fail(case, error)
-
-    def fail(self, case, error):
-        self.failures += 1
-        if self.failures <= MAX_SHOWN_FAILURES:
-            lines = [f"FAIL --seed {self.seed} --only {case.number}, {case.way}: {str(error).strip() or type(error).__name__}"]
-            lines += [*(case.place.steps if case.place else []), described(case)]
-            print("\n    ".join("\n".join(lines).split("\n")), flush=True)
+                self.fail(case, f", {case.way}", error, *(case.place.steps if case.place else []))
 
 
 def draw_larger(random, path):
@@ -133,4 +120,4 @@ def kept(words):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="zarrcast-moto-") as place, cloud("moto", Path(place) / "server") as found:
-        main(functools.partial(Trial, found), __doc__.splitlines()[0])
+        main(functools.partial(Jobs, found), __doc__.splitlines()[0])

@@ -3,24 +3,21 @@
 
 Of each combination DEST is read by zarr-python and held against what numpy makes of SOURCE's values and the options, and
 `validate --level data` finds no error in it. A failure names its number: `--seed SEED --only NUMBER` repeats it alone.
-
-Environment: as interop_new.py.
 """
 
 import json
 import random
 import subprocess
 import warnings
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import zarr
-from program import MAX_SHOWN_FAILURES, Zarrcast, shown
+from program import shown
 from random_expected import check_array
 from random_options import Asked, draw_options
 from random_sources import Source, draw_source
-from random_trial import checksum, described, first_errors, main
+from random_trial import Trial, checksum, first_errors, main
 
 warnings.filterwarnings("ignore")
 
@@ -47,18 +44,11 @@ class Case:
         return ["transcode", *self.words, "--json", self.source.path, self.destination]
 
 
-class Trial:
+class Transcode(Trial):
     name = "random transcode"
 
-    def __init__(self, program, seed, folder):
-        self.program, self.seed, self.folder = Zarrcast(program), seed, folder
-        self.failures, self.statuses, self.messages = 0, Counter(), Counter()
-
     def draw(self, group, numbers):
-        folder = self.folder / str(group)
-        folder.mkdir()
-        source = draw_source(random.Random(f"{self.seed} source {group}"), folder / "source.zarr")
-        before = checksum(source.path)
+        folder, source, before = self.sourced(group, draw_source)
         for number in numbers:
             drawer = random.Random(f"{self.seed} case {number}")
             case = Case(number, source, before, folder / f"{number}.zarr", *draw_options(drawer, source))
@@ -89,7 +79,7 @@ class Trial:
                 found = {code: text for code, text in found.items() if code not in present}
                 self.judge_one(case, process, found)
             except Exception as error:
-                self.fail(case, error)
+                self.fail(case, "", error, shown([self.program.path, *case.arguments()]))
             except BaseException as error:
                 # cast-value-rs 0.5.1 takes no buffer that is not aligned, which zarr-python hands it from within shards.
                 if "AsSliceError" not in str(error):
@@ -134,13 +124,6 @@ class Trial:
             lines = [line.strip() for line in process.stderr.split("\n") if line.strip() and not line.startswith(("warning", "  help"))]
             self.messages[" / ".join(lines[:2]).replace(str(case.source.path), "SOURCE")[:200]] += 1
 
-    def fail(self, case, error):
-        self.failures += 1
-        if self.failures <= MAX_SHOWN_FAILURES:
-            text = (str(error) or type(error).__name__).strip().replace("\n", "\n    ")
-            again = f"--seed {self.seed} --only {case.number}"
-            print(f"FAIL {again}: {text}\n    {shown([self.program.path, *case.arguments()])}\n    {described(case)}", flush=True)
-
 
 def ended_well(process):
     return not isinstance(process, Exception) and process.returncode == 0
@@ -167,4 +150,4 @@ def check_estimates(case, result):
 
 
 if __name__ == "__main__":
-    main(Trial, __doc__.splitlines()[0])
+    main(Transcode, __doc__.splitlines()[0])

@@ -7,13 +7,17 @@ import argparse
 import contextlib
 import hashlib
 import json
+import random
 import secrets
 import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from program import MAX_SHOWN_FAILURES, Zarrcast, files
 
 CASES_PER_SOURCE = 8
 PARALLEL = 2
@@ -40,12 +44,29 @@ def described(case):
 
 
 def checksum(path):
-    digest = hashlib.blake2b()
-    for one in sorted(path.rglob("*")):
-        digest.update(str(one.relative_to(path)).encode() + b"\0")
-        if one.is_file():
-            digest.update(one.read_bytes())
-    return digest.hexdigest()
+    return hashlib.blake2b(repr(files(path)).encode()).hexdigest()
+
+
+class Trial:
+    """Draws the cases of one source, runs them and judges them."""
+
+    def __init__(self, program, seed, folder):
+        self.program, self.seed, self.folder = Zarrcast(program), seed, folder
+        self.failures, self.statuses, self.messages = 0, Counter(), Counter()
+
+    def sourced(self, group, draw):
+        """A folder for a group of cases, a source in it, and the checksum of the source."""
+        folder = self.folder / str(group)
+        folder.mkdir()
+        source = draw(random.Random(f"{self.seed} source {group}"), folder / "source.zarr")
+        return folder, source, checksum(source.path)
+
+    def fail(self, case, what, error, *lines):
+        """Counts a failure, and prints it with the seed and the number that repeat it."""
+        self.failures += 1
+        if self.failures <= MAX_SHOWN_FAILURES:
+            text = f"FAIL --seed {self.seed} --only {case.number}{what}: {str(error).strip() or type(error).__name__}"
+            print("\n    ".join("\n".join([text, *lines, described(case)]).split("\n")), flush=True)
 
 
 def run_trial(trial, options):

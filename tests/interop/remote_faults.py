@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import numpy as np
 from arrays import write
-from fault_proxy import Answer, Cut, FaultProxy, Hang, Lost, Short, Slow, WrongRange
+from fault_proxy import Answer, Fault, FaultProxy, Hang
 from program import same_files
 from remote_jobs import on_each, upload, url
 
@@ -45,12 +45,12 @@ PASSING = {
     "500 once": lambda: every(10**9, Answer(500)),
     "500 for each object": lambda: first_of_each(Answer(500), {"GET", "PUT"}),
     "502 and 504": lambda: lambda number, _: {1: Answer(502), 3: Answer(504)}.get(number % 5),
-    "body cut off": lambda: every(3, Cut(20)),
-    "nothing of the body": lambda: every(3, Cut(0)),
-    "answer lost": lambda: every(3, Lost()),
-    "short body": lambda: every(3, Short(7)),
-    "slow body": lambda: every(2, Slow(300, 0.02)),
-    "wrong part": lambda: every(3, WrongRange(1)),
+    "body cut off": lambda: every(3, Fault(cut=20)),
+    "nothing of the body": lambda: every(3, Fault(cut=0)),
+    "answer lost": lambda: every(3, Fault(lost=True)),
+    "short body": lambda: every(3, Fault(short=7)),
+    "slow body": lambda: every(2, Fault(pace=(300, 0.02))),
+    "wrong part": lambda: every(3, Fault(shift=1)),
 }
 # The fault, given the endpoint of the store, and words of the message.
 LASTING = {
@@ -58,7 +58,7 @@ LASTING = {
     "503 for ever": (lambda _: Answer(503, BUSY), ["503", "attempts"]),
     "429 for long": (lambda _: Answer(429, b"", {"retry-after": "100"}), ["429"]),
     "500 for ever": (lambda _: Answer(500), ["500", "attempts"]),
-    "no whole body": (lambda _: Cut(0), ["attempts"]),
+    "no whole body": (lambda _: Fault(cut=0), ["attempts"]),
     "redirects without end": (lambda _: Answer(307, b"", {"location": "/again"}), ["redirects"]),
     "redirect to another server": (lambda to: Answer(307, b"", {"location": f"{to}/bucket/source/plain/zarr.json"}), ["leads to", "endpoint"]),
     "not implemented": (lambda _: Answer(501), ["501"]),

@@ -95,8 +95,8 @@ class Azure:
         self.name, self.address, self.endpoint, self.secrets = name, f"{address}/{AZURE_ACCOUNT}", address, [AZURE_KEY]
         self.account = {"AZURE_STORAGE_ACCOUNT_NAME": AZURE_ACCOUNT, "AZURE_STORAGE_ENDPOINT": self.address}
         self.environment = CLEAN | self.account | {"AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY}
-        access = {"account_name": AZURE_ACCOUNT, "account_key": AZURE_KEY}
-        service = BlobServiceClient(self.address, credential=access, api_version=AZURE_VERSION)
+        self.access = {"account_name": AZURE_ACCOUNT, "account_key": AZURE_KEY}
+        service = BlobServiceClient(self.address, credential=self.access, api_version=AZURE_VERSION)
         self.container = service.get_container_client(BUCKET)
 
     def at(self, address):
@@ -116,8 +116,7 @@ class Azure:
         return []
 
     def obstore(self, prefix):
-        access = {"account_name": AZURE_ACCOUNT, "account_key": AZURE_KEY, "endpoint": self.address}
-        return AzureStore(BUCKET, prefix=prefix, client_options={"allow_http": True}, **access)
+        return AzureStore(BUCKET, prefix=prefix, client_options={"allow_http": True}, endpoint=self.address, **self.access)
 
 
 class Google:
@@ -168,10 +167,10 @@ def wait_for(port, process):
 
 @contextlib.contextmanager
 def served(command, port, **environment):
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | environment)
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | environment)
     try:
         wait_for(port, process)
-        yield f"http://127.0.0.1:{port}"
+        yield
     finally:
         process.terminate()
         try:
@@ -182,51 +181,45 @@ def served(command, port, **environment):
 
 
 def program(variable, name):
+    """The path of a server that is not of this environment."""
     found = os.environ.get(variable) or shutil.which(name)
     assert found, f"no {name}: name it by {variable}, or put it on the PATH"
     return found
 
 
 @contextlib.contextmanager
-def moto(_):
+def moto(_, port, address):
     """An S3 that lists 50 keys at a time."""
-    port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with served(command, port, MOTO_S3_DEFAULT_MAX_KEYS="50") as address:
+    with served([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port], port, MOTO_S3_DEFAULT_MAX_KEYS="50"):
         yield S3("moto", address)
 
 
 @contextlib.contextmanager
-def s3s_fs(folder):
-    port = free_port()
-    found = S3OverFolder("s3s-fs", f"http://127.0.0.1:{port}", folder)
-    command = [program("S3S_FS", "s3s-fs"), "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--access-key", found.keys_of_reader["AWS_ACCESS_KEY_ID"], "--secret-key", found.secrets[0], folder]
-    with served(command, port):
+def s3s_fs(folder, port, address):
+    found = S3OverFolder("s3s-fs", address, folder)
+    keys = ["--access-key", found.keys_of_reader["AWS_ACCESS_KEY_ID"], "--secret-key", found.secrets[0]]
+    with served([program("S3S_FS", "s3s-fs"), "--host", "127.0.0.1", "--port", port, *keys, folder], port):
         yield found
 
 
 @contextlib.contextmanager
-def s3rver(folder):
+def s3rver(folder, port, address):
     """An S3 that ignores conditions, and whose listings leave out folders that hold only folders."""
-    port = free_port()
-    command = [program("S3RVER", "s3rver"), "--silent", "--address", "127.0.0.1", "--port", str(port), "--directory", folder]
+    command = [program("S3RVER", "s3rver"), "--silent", "--address", "127.0.0.1", "--port", port, "--directory", folder]
     # Its tokens of pages are encrypted as OpenSSL 3 does no more of itself.
-    with served(command, port, NODE_OPTIONS="--openssl-legacy-provider") as address:
+    with served(command, port, NODE_OPTIONS="--openssl-legacy-provider"):
         yield S3("s3rver", address, "S3RVER", "S3RVER")
 
 
 @contextlib.contextmanager
-def azurite(folder):
-    port = free_port()
-    command = [program("AZURITE_BLOB", "azurite-blob"), "--silent", "--blobHost", "127.0.0.1", "--blobPort", str(port)]
-    command += ["--skipApiVersionCheck", "--disableTelemetry", "--location", folder]
-    with served(command, port) as address:
+def azurite(folder, port, address):
+    command = [program("AZURITE_BLOB", "azurite-blob"), "--silent", "--blobHost", "127.0.0.1", "--blobPort", port]
+    with served([*command, "--skipApiVersionCheck", "--disableTelemetry", "--location", folder], port):
         yield Azure("azurite", address)
 
 
 @contextlib.contextmanager
-def google(folder):
+def google(folder, *_):
     with GoogleServer() as server:
         yield Google("google", server, folder)
 
@@ -238,6 +231,7 @@ CLOUDS = {"moto": moto, "s3s-fs": s3s_fs, "s3rver": s3rver, "azurite": azurite, 
 def cloud(name, folder):
     """Starts a store of that name with an empty bucket, in the folder."""
     folder.mkdir(parents=True)
-    with CLOUDS[name](folder) as found:
+    port = free_port()
+    with CLOUDS[name](folder, port, f"http://127.0.0.1:{port}") as found:
         found.create()
         yield found
