@@ -59,8 +59,7 @@ class Matrix:
             self.readers["the newest zarr-python"] = (newest, "zarr-python")
 
     def write(self, writer):
-        python = self.newest if writer.newest else sys.executable
-        call(python, HERE / "matrix_writers.py", writer.name, self.folder / writer.folder)
+        call(self.newest if writer.newest else sys.executable, HERE / "matrix_writers.py", writer.name, self.folder / writer.folder)
 
     def read(self, request):
         """The answers of a reader for the source and the results of a writer, by operation and path."""
@@ -152,8 +151,7 @@ def entries(page):
 
 
 def compare(text):
-    """End with 1 where an entry that worked does not, or a new one fails. What differs otherwise (another release of a writer or
-    a reader can change the page) is only shown."""
+    """Ends with 1 if an entry that worked does not, or a new one fails. Other differences (of another release of a writer) are printed."""
     recorded = TABLE.read_text(encoding="utf-8")
     if recorded == text:
         return

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from indexed_job import IndexedJob
-from parts_jobs import ODD_NAME, OPTIONS, PARTS, Job, make_source, numbers, until
+from parts_jobs import ODD_NAME, OPTIONS, PARTS, Job, make_source, numbers, part_of, until
 from slurm_cluster import cluster, lacking
 
 ALL = f"0-{PARTS - 1}"
@@ -76,7 +76,7 @@ def slurm(tally, zarrcast, place):
             assert "pass range: parts 3\n" in said and f"pass write: parts {ALL}\n" in said, said
             killed = {int(job.kill_a_part("write"))}
             write = said.split("submitted ")[2].split()[0]
-            index = int(until(lambda: numbers_of_parts(job) - killed, "another part runs").pop())
+            index = int(until(lambda: {int(part_of(words)) for words in job.parts("write").values()} - killed, "another part runs").pop())
             slurm.run("scancel", "--signal=KILL", "--full", f"{write}_{index}")
             slurm.settle()
             missing = job.missing()
@@ -94,10 +94,6 @@ def slurm(tally, zarrcast, place):
             assert f"pass range: parts 1-{PARTS}\n" in said, said
             slurm.settle()
             few.check_done()
-
-
-def numbers_of_parts(job):
-    return {int(words[words.index(b"--partition") + 1]) for words in job.parts("write").values()}
 
 
 @contextlib.contextmanager

@@ -20,23 +20,17 @@ SECONDS_TO_WAIT = 90
 ODD_NAME = "it's \"$(touch pwned)\" {x} é %41"
 
 
-def document(folder, **members):
+def document(folder, node_type, **members):
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "zarr.json").write_text(json.dumps({"zarr_format": 3, **members}))
+    (folder / "zarr.json").write_text(json.dumps({"zarr_format": 3, "node_type": node_type, "attributes": {}} | members))
 
 
 def array(folder, elements, depth):
-    document(
-        folder,
-        node_type="array",
-        shape=elements.shape,
-        data_type="float32",
-        chunk_grid={"name": "regular", "configuration": {"chunk_shape": [depth, *elements.shape[1:]]}},
-        chunk_key_encoding={"name": "default", "configuration": {"separator": "/"}},
-        fill_value=0,
-        codecs=[{"name": "bytes", "configuration": {"endian": "little"}}],
-        attributes={},
-    )
+    """Writes uncompressed chunks of `depth` levels each."""
+    grid = {"name": "regular", "configuration": {"chunk_shape": [depth, *elements.shape[1:]]}}
+    codecs = [{"name": "bytes", "configuration": {"endian": "little"}}]
+    members = {"chunk_grid": grid, "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": codecs}
+    document(folder, "array", shape=elements.shape, data_type="float32", **members)
     for index in range(elements.shape[0] // depth):
         chunk = folder / "c" / str(index) / "0" / "0"
         chunk.parent.mkdir(parents=True)
@@ -46,8 +40,8 @@ def array(folder, elements, depth):
 def make_source(folder):
     """A hierarchy: an array of 32 chunks and small ones beside it."""
     random = np.random.default_rng(13)
-    document(folder, node_type="group", attributes={"title": "for parts"})
-    document(folder / "level", node_type="group", attributes={})
+    document(folder, "group", attributes={"title": "for parts"})
+    document(folder / "level", "group")
     array(folder / "level" / "temperature", np.cumsum(random.standard_normal((64, 512, 512)), axis=2), 2)
     for number in range(3):
         array(folder / f"small_{number}", random.standard_normal((4, 8, 8)), 1)
@@ -117,13 +111,18 @@ class Job:
         """Kills a process in the middle of a part. Returns the part's number on its command line."""
         process, words = until(lambda: self.parts(name), f"a part of {name} runs").popitem()
         os.kill(process, signal.SIGKILL)
-        return words[words.index(b"--partition") + 1].decode()
+        return part_of(words)
 
     def check_done(self, written=None):
         """Complete, and byte for byte what a plain run writes."""
         assert self.is_complete()
         same_files(written or self.destination, self.plain)
         assert not list(self.folder.rglob("pwned")), "a name was carried out"
+
+
+def part_of(words):
+    """The number of a part on its command line."""
+    return words[words.index(b"--partition") + 1].decode()
 
 
 def numbers(missing_parts):

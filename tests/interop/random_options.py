@@ -22,7 +22,7 @@ class Asked:
     data_type: str | None = None
     zarr_format: int | None = None
     quantize: str | None = None
-    form: str = "codecs"
+    as_: str = "codecs"
     limits: tuple | None = None
     scale: float | None = None
     offset: float | None = None
@@ -49,6 +49,12 @@ class Asked:
     def quantises(self):
         return self.quantize is not None or self.max_error is not None or self.step is not None
 
+    def add(self, option, value):
+        """Adds an option, and sets the field of its name."""
+        field = option.removeprefix("--").replace("-", "_")
+        setattr(self, f"{field}_" if field == "as" else field, value)
+        self.words += [option, value if isinstance(value, str) else repr(value)]
+
 
 def draw_options(random, source):
     """Options for a whole source: `Asked`, the words of the command line, and `Asked` by the path of each array."""
@@ -59,20 +65,12 @@ def draw_options(random, source):
     if source.is_group and random.random() < 0.5:
         chosen = random.choice(sorted(source.arrays))
         words, by_path = for_one(random, asked, chosen, source)
-    if random.random() < 0.05:
-        asked.dry_run = True
-        words = [*words, "--dry-run"]
-    if random.random() < 0.06:
-        asked.replaces = True
-        words = [*words, "--overwrite"]
-    if random.random() < 0.25:
-        asked.verifies = True
-        words = [*words, "--verify"]
-    words = [*words, *random.choice([[], [], ["--threads", str(random.randint(1, 3))]])]
+    asked.dry_run, asked.replaces, asked.verifies = (random.random() < share for share in (0.05, 0.06, 0.25))
+    words = [*words, *["--dry-run"] * asked.dry_run, *["--overwrite"] * asked.replaces, *["--verify"] * asked.verifies]
+    words += random.choice([[], [], ["--threads", str(random.randint(1, 3))]])
     if random.random() < 0.08:
         words += ["--max-memory", random.choice(["1KiB", "64KiB", "1MiB", "20MB"])]
-    if random.random() < 0.04:
-        words += ["--resume"]
+    words += ["--resume"] * (random.random() < 0.04)
     return asked, words, by_path
 
 
@@ -101,12 +99,9 @@ def select(random, source, asked):
 
 def for_one(random, asked, chosen, source):
     """Applies the options to one array of a group alone. The others are copied."""
-    # A hierarchy is of one format.
-    # What is not included goes along where a part is taken.
-    others = {
-        path: Asked(zarr_format=asked.zarr_format, keeps_attributes=asked.zarr_format is None, select=asked.select, recodes=bool(asked.select))
-        for path in source.arrays
-    }
+    # A hierarchy is of one format, and a part is taken of all its arrays.
+    copied = Asked(zarr_format=asked.zarr_format, keeps_attributes=asked.zarr_format is None, select=asked.select, recodes=bool(asked.select))
+    others = dict.fromkeys(source.arrays, copied)
     if random.random() < 0.5 or not asked.words or asked.select:
         return [*asked.words, "--include", chosen], others | {chosen: asked}
     rule = " ".join(f"'{word}'" if set(word) & set(' "[') else word for word in asked.words)
@@ -122,8 +117,7 @@ def draw_changes(random, array):
         quantise(random, array, asked)
     if random.random() < 0.1:
         fill_value(random, array, asked)
-    if random.random() < 0.08:
-        asked.words += ["--write-empty-chunks"]
+    asked.words += ["--write-empty-chunks"] * (random.random() < 0.08)
     if random.random() < 0.08:
         asked.words += ["--separator", random.choice("./")]
     if random.random() < 0.06:
@@ -214,13 +208,11 @@ def codecs(random, array, asked):
 def data_type(random, array, asked):
     if asked.data_type or asked.quantises:
         return
-    asked.data_type = random.choice([*FLOATS, *INTEGERS, "bool", "nonsense"] if random.random() < 0.3 else [*FLOATS, *INTEGERS])
     asked.recodes, asked.keeps_attributes = True, False
-    asked.words += ["--data-type", asked.data_type]
+    asked.add("--data-type", random.choice([*FLOATS, *INTEGERS, "bool", "nonsense"] if random.random() < 0.3 else [*FLOATS, *INTEGERS]))
     conversion(random, asked)
     if random.random() < 0.3:
-        asked.nan_value = random.choice(["0", "7", "-1"])
-        asked.words += ["--nan-value", asked.nan_value]
+        asked.add("--nan-value", random.choice(["0", "7", "-1"]))
     if random.random() < 0.6:
         asked.words += ["--allow-lossy-cast"]
 
@@ -228,11 +220,9 @@ def data_type(random, array, asked):
 def conversion(random, asked):
     """Rounding, and a rule for values out of range."""
     if random.random() < 0.3:
-        asked.rounding = random.choice(ROUNDINGS)
-        asked.words += ["--rounding", asked.rounding]
+        asked.add("--rounding", random.choice(ROUNDINGS))
     if random.random() < 0.4:
-        asked.out_of_range = random.choice(["clamp", "clamp", "wrap"])
-        asked.words += ["--out-of-range", asked.out_of_range]
+        asked.add("--out-of-range", random.choice(["clamp", "clamp", "wrap"]))
 
 
 def quantise(random, array, asked):
@@ -241,36 +231,30 @@ def quantise(random, array, asked):
     asked.recodes = True
     finite = array.values[np.isfinite(array.values)] if array.values.dtype.kind == "f" else np.zeros(0)
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    if random.random() < 0.35:
-        asked.max_error = float(f"{max((high - low), 1e-30) / random.choice([3, 100, 1000, 70000]):.3g}")
-        asked.words += ["--max-error", repr(asked.max_error)]
-    elif random.random() < 0.2:
-        asked.step = float(f"{max((high - low), 1e-30) / random.choice([3, 100, 1000, 70000]):.3g}")
-        asked.words += ["--step", repr(asked.step)]
-    if (asked.max_error is None and asked.step is None) or random.random() < 0.3:
-        asked.quantize = random.choice([*SMALL_CODES, *SMALL_CODES, *INTEGERS])
-        asked.words += ["--quantize", asked.quantize]
-    given = random.random() if asked.max_error is None and asked.step is None else 1.0
+    bound = random.choices(["--max-error", "--step", None], [0.35, 0.13, 0.52])[0]
+    if bound:
+        asked.add(bound, float(f"{max((high - low), 1e-30) / random.choice([3, 100, 1000, 70000]):.3g}"))
+    if not bound or random.random() < 0.3:
+        asked.add("--quantize", random.choice([*SMALL_CODES, *SMALL_CODES, *INTEGERS]))
+    given = 1.0 if bound else random.random()
     if given < 0.15:
         wider = random.choice([1.0, 1.0, 1.5, 0.8])
         middle, half = (low + high) / 2, (high - low) / 2 or 1.0
         asked.limits = (float(f"{middle - half * wider:.9g}"), float(f"{middle + half * wider:.9g}"))
         asked.words += ["--range", f"{asked.limits[0]!r},{asked.limits[1]!r}"]
     elif given < 0.25:
-        asked.scale, asked.offset = random.choice([1.0, 10.0, 0.5]), random.choice([None, 0.0, 280.0])
-        asked.words += ["--scale", repr(asked.scale)] + ([] if asked.offset is None else ["--offset", repr(asked.offset)])
+        asked.add("--scale", random.choice([1.0, 10.0, 0.5]))
+        if random.random() < 0.67:
+            asked.add("--offset", random.choice([0.0, 280.0]))
     if random.random() < 0.3:
-        asked.missing = random.choice(["auto", "0", "-9999", "-9999,0"])
-        asked.words += ["--missing", asked.missing]
+        asked.add("--missing", random.choice(["auto", "0", "-9999", "-9999,0"]))
     if random.random() < 0.2:
-        asked.nan_value = random.choice(["0", "7", "255", "-1"])
-        asked.words += ["--nan-value", asked.nan_value]
+        asked.add("--nan-value", random.choice(["0", "7", "255", "-1"]))
     if random.random() < (0.35 if array.zarr_format == 3 else 0.9):
-        asked.form = random.choice(["codecs", "cf", "plain"] if array.zarr_format == 3 else ["cf", "plain"])
-        asked.words += ["--as", asked.form]
+        asked.add("--as", random.choice(["codecs", "cf", "plain"] if array.zarr_format == 3 else ["cf", "plain"]))
     elif array.zarr_format == 2 and asked.zarr_format is None:
-        asked.zarr_format, asked.keeps_attributes = 3, False
-        asked.words += ["--zarr-format", "3"]
+        asked.keeps_attributes = False
+        asked.add("--zarr-format", 3)
     conversion(random, asked)
 
 
@@ -282,14 +266,12 @@ def unpack(_random, _array, asked):
 def version(random, _array, asked):
     if asked.zarr_format is not None:
         return
-    asked.zarr_format, asked.keeps_attributes = random.choice([2, 3]), False
-    asked.words += ["--zarr-format", str(asked.zarr_format)]
+    asked.keeps_attributes = False
+    asked.add("--zarr-format", random.choice([2, 3]))
 
 
 def fill_value(random, array, asked):
     kind = array.values.dtype.kind
     choices = {"f": ["0", '"NaN"', "1.5", '"Infinity"'], "u": ["0", "255"], "i": ["0", "-1"], "b": ["true", "false"], "c": ["[0.0, 1.0]"]}
-    given = random.random() < 0.8
-    asked.fill_value = random.choice(choices.get(kind, ["0"]) if given else ['""', "null", "1e3", '"0x7fc00001"'])
-    asked.words += ["--fill-value", asked.fill_value]
+    asked.add("--fill-value", random.choice(choices.get(kind, ["0"]) if random.random() < 0.8 else ['""', "null", "1e3", '"0x7fc00001"']))
     asked.recodes, asked.keeps_attributes = True, False
