@@ -48,7 +48,7 @@ def float_values(kind, random):
 
 
 def nan_bits(values, target):
-    """What a NaN becomes: same type, the same bits; else its sign and the top of its payload with the quiet bit (B11)."""
+    """A NaN keeps its bits in the same type, else its sign and the top of its payload with the quiet bit (B11)."""
     source = values.dtype
     if source == np.dtype(target):
         return values
@@ -84,7 +84,7 @@ def by_cast_value_rs(values, target, rounding, out_of_range, scalar_map=None):
 
 
 def by_numpy(values, target, rounding, out_of_range):
-    """What numpy makes of it, or None where numpy follows another rule."""
+    """The results of numpy, or None if it follows another rule."""
     source, target = values.dtype, np.dtype(target)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if source.kind in "iu" and target.kind in "iu":

@@ -1,4 +1,4 @@
-"""What `inspect --suggest` and `transcode --dry-run --estimate` say of sizes, beside what is then written, on twenty fields.
+"""The sizes that `inspect --suggest` and `transcode --dry-run --estimate` tell, beside those of the written arrays, on twenty fields.
 
 Twelve are those of `iris-sample-data` (Open Government Licence v3.0), small enough for the sample to be the whole. Eight are made: large
 ones, of which 16 chunks stand for hundreds.

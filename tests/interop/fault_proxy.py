@@ -74,7 +74,7 @@ class FaultProxy:
         self.loop = asyncio.new_event_loop()
         self.tasks = set()
         self.asking = 0
-        """How many answers the server has not yet given."""
+        """The number of answers that the server has not yet given."""
 
     def __enter__(self):
         started = threading.Event()

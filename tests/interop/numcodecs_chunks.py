@@ -149,7 +149,7 @@ def random_values(random, kind, size):
 
 
 def wrapped(values, offset, scale, other):
-    """Which values numpy itself casts to the type by what C defines."""
+    """True for values that C defines a cast of."""
     scaled = (values - offset) * scale
     if scaled.dtype.kind != "f" or other[0] == "f":
         return np.ones(values.shape, bool)

@@ -38,6 +38,11 @@ class Zarrcast:
             raise AssertionError(f"status {process.returncode}: {process.stderr.strip()}\n    {shown(command)}")
         return process
 
+    def start(self, *arguments):
+        """Starts the program, and returns the process."""
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([*self.launcher, self.path, *map(str, arguments)], env=self.environment, **pipes)
+
     def ok(self, *arguments):
         """Returns stdout of a run that ends with 0."""
         return self.run(*arguments, expected=[0]).stdout

@@ -1,4 +1,4 @@
-"""What DEST must hold, worked out with numpy from SOURCE's values and the options; zarrcast's own word is taken for codes alone."""
+"""The expected elements of DEST, calculated with numpy from SOURCE and the options. Only codes are taken from zarrcast's result."""
 
 import json
 from dataclasses import replace
@@ -9,7 +9,7 @@ from random_sources import DIMENSIONS
 
 DIRECTED = ("towards-zero", "towards-positive", "towards-negative")
 FEWEST_EXACT = 2**11 - 2
-"""How many codes float16, the narrowest type, has at least: those up to 2^11, less 0 and the NaN code."""
+"""The least number of codes of float16, the narrowest type: those up to 2^11, less 0 and the NaN code."""
 
 
 def check_array(source, asked, found, report):

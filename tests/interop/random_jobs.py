@@ -28,13 +28,13 @@ class Case:
     words: list = field(default_factory=list)
     plain: Path | None = None
     expected: dict | None = None
-    """What a plain run writes into the folder `plain`; None where it is refused."""
+    """The files that a plain run writes to `plain`, or None if it is refused."""
     read: object = None
     """SOURCE as the program is told it."""
     place: object = None
     way: str = ""
     seconds: float = 0.1
-    """How long the plain run took."""
+    """The seconds of the plain run."""
 
     def prefix(self):
         return f"{self.folder.parents[1].name}/{self.number}"
@@ -50,7 +50,7 @@ def draw_stop(case):
 
 
 def check_done(case, left=True, strangers=False):
-    """Fail unless DEST is what a plain run makes of SOURCE, and valid; without `left` runs may have left something of their own.
+    """Fails unless DEST is valid and has the files of the plain run. Without `left` runs may have left files of their own.
 
     With `strangers` keys that are none of DEST's chunks may lie beside: they change no value.
     """

@@ -36,9 +36,9 @@ class Asked:
     select: dict = field(default_factory=dict)
     """First index and the one after the last, by the number of the dimension or, of a group, by its name."""
     by_name: bool = False
-    """Whether the shapes are spelt by dimension names, so that they hold for the dimensions that have them."""
+    """True if shapes are given by dimension names, and so hold for dimensions that have these."""
     recodes: bool = False
-    """Whether anything is asked that decodes chunks and encodes them anew."""
+    """True if an option decodes chunks and encodes them anew."""
     keeps_attributes: bool = True
     fill_value: str | None = None
     verifies: bool = False

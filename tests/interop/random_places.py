@@ -1,4 +1,4 @@
-"""Where jobs of the random test write: a folder, a zip, a bucket; and their processes, which are ended or paused in the middle.
+"""Destinations of jobs of the random test (a folder, a zip, a bucket) and processes that are ended or paused in the middle.
 
 `run` takes a `Stop` that says when and by which signal. Of a bucket all requests go through a proxy, which counts them.
 """
@@ -32,9 +32,9 @@ class Stop:
     moment: float
     requests: str = "answered"
     late_after: int = 0
-    """How many chunks the next run puts before late requests arrive."""
+    """The number of chunks of the next run before late requests arrive."""
     removing: bool = False
-    """Whether a run over a bucket is stopped when it first removes something instead."""
+    """True if a run over a bucket is instead stopped when it first removes something."""
     fired: threading.Event = field(default_factory=threading.Event)
 
     def fire(self, process):
@@ -62,16 +62,16 @@ class Place:
     """A DEST and its folder. `program` runs jobs on it, `direct` looks at it. `steps` are the commands so far."""
 
     keeps_old = True
-    """Whether the old DEST is there until the new one is complete."""
+    """True if the old DEST stays until the new one is complete."""
 
     def __init__(self, zarrcast, folder, name, seconds):
         self.program = self.direct = zarrcast
         self.folder, self.name, self.steps = folder, name, []
         self.processes = []
         self.interrupted = 0
-        """How many runs a signal has ended."""
+        """The number of runs that a signal has ended."""
         self.seconds = seconds
-        """How long a whole run takes, about."""
+        """The seconds of a whole run, about."""
 
     def close(self):
         for process in self.processes:
@@ -83,10 +83,8 @@ class Place:
         return self.end(self.start(*arguments, stop=stop), stop)
 
     def start(self, *arguments, stop=None):
-        command = [self.program.path, *map(str, arguments)]
-        self.steps.append(shown(command) + (f"    # {signal.Signals(stop.signal).name} at {stop.moment:.2f} of it" if stop else ""))
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.processes.append(self.watched(lambda: subprocess.Popen(command, text=True, env=self.program.environment, **pipes), stop))
+        self.steps.append(shown([self.program.path, *arguments]) + (f"    # {signal.Signals(stop.signal).name} at {stop.moment:.2f} of it" if stop else ""))
+        self.processes.append(self.watched(lambda: self.program.start(*arguments), stop))
         return self.processes[-1]
 
     def watched(self, start, stop):

@@ -33,7 +33,7 @@ class Array:
     lossy: str | None = None
     """Its filter that does not give back every value when it is applied anew, if it has one."""
     cast: bool = False
-    """Whether its chain has `scale_offset` or `cast_value`."""
+    """True if its chain has `scale_offset` or `cast_value`."""
     names: tuple | None = None
 
 

@@ -36,7 +36,7 @@ class Case:
     before: str | None = None
     """The checksum of what was at DEST before, if anything was."""
     estimates: bool = False
-    """Whether its plan is asked first what it comes to."""
+    """True if its plan is estimated first."""
     estimated: dict | None = None
     """The estimates by path, of a plan that could be made."""
 

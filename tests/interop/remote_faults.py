@@ -2,7 +2,6 @@
 
 import re
 import signal
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote
@@ -175,7 +174,7 @@ def given_up_uploads(tally, zarrcast, cloud, _place):
                 told(program, folder, *command, said=["403", "cannot"])
             else:
                 message = interrupt(program, command, proxy, pick)
-                assert b"--resume" in message or not cloud.listed(f"upload-{name}/"), message
+                assert "--resume" in message or not cloud.listed(f"upload-{name}/"), message
             assert not cloud.uploads(), cloud.uploads()
             assert f"upload-{name}/zarr.json" not in cloud.listed(f"upload-{name}/"), "what is not whole opens"
             direct = zarrcast.within(**cloud.environment)
@@ -185,7 +184,7 @@ def given_up_uploads(tally, zarrcast, cloud, _place):
 
 def interrupt(program, command, proxy, pick):
     """Interrupts a run that waits for a request that hangs. It ends soon. Returns its message."""
-    process = subprocess.Popen([program.path, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=program.environment)
+    process = program.start(*command)
     began = time.monotonic()
     while not any(pick(0, request) for request in list(proxy.requests)):
         assert process.poll() is None and time.monotonic() - began < SECONDS_TO_FAIL, "the upload does not begin"

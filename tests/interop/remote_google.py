@@ -125,7 +125,7 @@ class GoogleServer(Listener):
             return [key for key, _ in self.buckets[bucket].uploads.values()]
 
     def is_signed(self, authorization):
-        """Whether a header holds a token that the account signed and that holds now; false without a header."""
+        """True if a header has a token that the account signed and that is valid now. False without a header."""
         if authorization is None:
             return False
         wrong = Refused(401, "AuthenticationRequired", "Authentication required.")

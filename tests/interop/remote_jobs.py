@@ -4,7 +4,6 @@ The stores are S3 by moto, s3s-fs and s3rver, Azure by Azurite, Google Cloud Sto
 zarr-python writes and reads arrays of them by obstore.
 """
 
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -151,9 +150,7 @@ def killed(zarrcast, cloud, folder):
     remote = url(cloud, "killed")
     command = ["transcode", "--compress", "zstd:1", "--requests", "2", folder / "source", remote]
     for seconds in (0.2, 0.4, 0.6):
-        process = subprocess.Popen(
-            [zarrcast.path, *map(str, command), "--resume"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=zarrcast.environment
-        )
+        process = zarrcast.start(*command, "--resume")
         time.sleep(seconds)
         process.kill()
         process.communicate()

@@ -1,4 +1,4 @@
-"""What is wrong with who asks, where, or for what: told in time, with something to do, and without secrets."""
+"""Faults of credentials, endpoints and names: messages come in time, say what to do, and have no secrets."""
 
 import datetime
 import json

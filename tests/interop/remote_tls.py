@@ -27,7 +27,7 @@ class Authority:
         self.path.write_bytes(pem(builder.sign(self.key, hashes.SHA256())))
 
     def context(self, name, begin=-DAY, end=DAY):
-        """What a server speaks TLS with, by a certificate for a name that holds from `begin` to `end`, counted from now."""
+        """The TLS context of a server, with a certificate for a name that is valid from `begin` to `end`, counted from now."""
         key = ec.generate_private_key(ec.SECP256R1())
         names = [x509.DNSName(name)] if name[0].isalpha() else [x509.IPAddress(ipaddress.ip_address(name))]
         builder = certificate(named(name), self.name, key.public_key(), begin, end)
