@@ -49,6 +49,11 @@ class Asked:
     def quantises(self):
         return self.quantize is not None or self.max_error is not None or self.step is not None
 
+    @property
+    def knows_missing(self):
+        """True if declared missing values become NaN. In a given range they are values like others."""
+        return self.missing == "auto" or (self.limits is None and self.scale is None and self.offset is None)
+
     def add(self, option, value):
         """Adds an option, and sets the field of its name."""
         field = option.removeprefix("--").replace("-", "_")

@@ -18,7 +18,7 @@ from botocore.config import Config
 from obstore.store import AzureStore, GCSStore, S3Store
 from remote_google import GoogleServer
 
-SECONDS_TO_ANSWER = 30
+SECONDS_TO_ANSWER = 60
 BUCKET = "bucket"
 REGION = "us-east-1"
 # Azurite's own account and key, which its documentation names.
