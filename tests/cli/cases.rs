@@ -21,7 +21,7 @@ macro_rules! cases {
 }
 
 cases! {
-    against apply_codec bad_input cf_values damaged_bool encoded_anew exit_status foreign hierarchy inspect inspect_chunk inspect_group inspect_preview inspect_values locations numcodecs option_values rechunk rectilinear references resume small_floats transcode transcode_options unread validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types zip
+    against apply_codec auto_shape bad_input cf_values damaged_bool encoded_anew exit_status foreign hierarchy inspect inspect_chunk inspect_group inspect_preview inspect_values keep_bits locations numcodecs option_values parts quality quantise rechunk rectilinear references report resume select small_floats suggest transcode transcode_options unread validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types zip
 }
 
 /// A line of a file, with those that go on with it.
@@ -199,12 +199,7 @@ impl<'a> Script<'a> {
         let variables: Vec<(&str, &str)> = variables.iter().filter_map(|word| word.split_once('=')).collect();
         let run = self.test.run_in(&arguments[1..], &input, &variables);
         if run.error.contains("panicked") || !is_judged && (run.status != 0 || !run.error.is_empty()) {
-            return Err(format!(
-                "exit {}: {}{}",
-                run.status,
-                run.error,
-                String::from_utf8_lossy(&run.output)
-            ));
+            return Err(said(&run));
         }
         output.map(|name| self.test.write(&name, &run.output));
         self.run = Some(run);
@@ -214,10 +209,9 @@ impl<'a> Script<'a> {
     fn ended(&self, word: &str, rest: &str) -> Outcome {
         let run = self.run()?;
         let (status, parts) = rest.split_once(' ').unwrap_or((rest, ""));
-        let said = format!("exit {}: {}{}", run.status, run.error, String::from_utf8_lossy(&run.output));
         let is_error = run.output.is_empty() && run.error.starts_with("error: ");
         if status != "*" && run.status.to_string() != status || word == "fails" && !is_error {
-            return Err(said);
+            return Err(said(run));
         }
         all_parts(&run.error, parts)
     }
@@ -371,6 +365,12 @@ impl<'a> Script<'a> {
             BTreeMap::from([(String::new(), self.test.read(name))])
         }
     }
+}
+
+/// How a command ended, and the beginning of what it said.
+fn said(run: &Run) -> String {
+    let output: String = String::from_utf8_lossy(&run.output).chars().take(2000).collect();
+    format!("exit {}: {}{output}", run.status, run.error)
 }
 
 /// The lines of a block and those behind its end.

@@ -29,15 +29,12 @@ fn write_wave(test: &CliTest, name: &str, fill_value: &Value, attributes: &Value
         let noise = (row * 12.9898 + column * 78.233).sin() * 43_758.5;
         (280.0 + 20.0 * (row / 9.0).sin() * (column / 11.0).cos() + 0.01 * (noise - noise.floor())) as f32
     };
-    test.write(
-        &format!("{name}/zarr.json"),
+    test.array(
+        name,
         json!({
-            "zarr_format": 3, "node_type": "array", "shape": [40, 60], "data_type": "float32",
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16, 25]}},
-            "chunk_key_encoding": {"name": "default"}, "fill_value": fill_value, "attributes": attributes,
-            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "dimension_names": ["y", "x"],
-        })
-        .to_string(),
+            "shape": [40, 60], "chunk_shape": [16, 25], "fill_value": fill_value, "attributes": attributes,
+            "dimension_names": ["y", "x"],
+        }),
     );
     for chunk_row in 0..3 {
         for chunk_column in 0..3 {
@@ -140,13 +137,6 @@ fn information_of_a_quantised_array_is_that_of_its_codes() {
     assert_eq!(codes["bits"][0], json!("m1"));
 }
 
-#[test]
-fn information_wants_an_array_of_numbers() {
-    let test = CliTest::new();
-    test.group("g");
-    test.run(["inspect", "--information", "g"]).fails(1, &["is a group"]);
-}
-
 /// Elements of a stored array that is decoded into one chunk.
 fn elements(test: &CliTest, store: &str) -> Vec<f32> {
     test.run([
@@ -235,111 +225,6 @@ fn values_that_mark_the_missing_and_the_fill_value_are_not_rounded() {
     assert!(
         found.iter().enumerate().all(|(index, value)| index == 61 || *value == 999.9 || value % 32.0 == 0.0)
     );
-}
-
-#[test]
-fn constant_arrays_keep_all_bits_and_say_so() {
-    let test = CliTest::new();
-    test.write_float32("a", "0.0", &[Some([0.1, 0.1, 0.1, 0.1])]);
-    let run = test.run(["transcode", "--keep-bits", "auto", "--json", "a", "b"]).done().json();
-    assert_eq!(run["nodes"][0]["quantization"]["keep_bits"], json!(23));
-    assert_eq!(run["warnings"][0]["code"], json!("ZC306"));
-}
-
-#[test]
-fn kept_bits_of_a_hierarchy_leave_its_domain_alone_and_are_told_of_in_each_group() {
-    let test = CliTest::new();
-    let array = |name: &str, dimensions: Value, data_type: &str, attributes: Value| {
-        let shape: Vec<u64> = dimensions.as_array().unwrap().iter().map(|_| 4).collect();
-        test.write(
-            &format!("s/{name}/zarr.json"),
-            json!({
-                "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": data_type,
-                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
-                "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "attributes": attributes,
-                "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "dimension_names": dimensions,
-            })
-            .to_string(),
-        );
-        let elements = 4_u16.pow(u32::try_from(shape.len()).unwrap());
-        let values = (0..elements).flat_map(|place| (1.0_f32 + f32::from(place) / 7.0).to_le_bytes());
-        let size = if data_type == "float16" { 2 } else { 4 };
-        let bytes: Vec<u8> =
-            if data_type == "float32" { values.collect() } else { vec![1; size * usize::from(elements)] };
-        test.write(&format!("s/{name}/c{}", "/0".repeat(shape.len())), bytes);
-    };
-    test.group("s");
-    test.group("s/g");
-    let names = json!({"coordinates": "lon", "cell_measures": "area: cells", "formula_terms": "a: hyam"});
-    array("t", json!(["y", "x"]), "float32", names);
-    array("lon", json!(["y", "x"]), "float32", json!({}));
-    array("cells", json!(["y", "x"]), "float32", json!({}));
-    array("hyam", json!(["z"]), "float32", json!({}));
-    array("x", json!(["x"]), "float32", json!({}));
-    array("half", json!(["y", "x"]), "float16", json!({}));
-    array("n", json!(["y", "x"]), "int32", json!({}));
-    array(
-        "g/u",
-        json!(["y", "x"]),
-        "float32",
-        json!({"quantization_nsd": 4, "_QuantizeGranularBitRound": 4}),
-    );
-    array("g/quantization_info", json!([]), "int32", json!({"algorithm": "granular_bitround"}));
-    let result = test.run(["transcode", "--keep-bits", "5", "--json", "--verify", "s", "d"]).done().json();
-    let nodes = result["nodes"].as_array().unwrap();
-    let rounded: Vec<&str> = nodes
-        .iter()
-        .filter(|node| !node["quantization"].is_null())
-        .map(|node| node["path"].as_str().unwrap())
-        .collect();
-    assert_eq!(rounded, ["/g/u", "/half", "/t"]);
-    assert_eq!(result["spared"], json!(["/cells", "/hyam", "/lon", "/x"]));
-    // Names without a wildcard take what is spared, others do not.
-    for option in ["--keep-bits 5", "--max-error 0.01"] {
-        let named = ["--include", "*", "--include", "cells", "--rule", &format!("hyam: {option}")];
-        let run = ["transcode", "--json", "--dry-run", "s", "d2", "--rule", &format!("x*: {option}")];
-        let run = run.iter().copied().chain(option.split(' ')).chain(named);
-        assert_eq!(test.run(run).done().json()["spared"], json!(["/lon", "/x"]), "{option}");
-    }
-    let read = |key: &str| -> Value { test.read_json(&format!("d/{key}/zarr.json")) };
-    let container = read("quantization_info");
-    assert_eq!(container["attributes"]["algorithm"], json!("bitround"));
-    let by = format!("zarrcast version {}", env!("CARGO_PKG_VERSION"));
-    assert_eq!(container["attributes"]["implementation"], json!(by));
-    assert_eq!(
-        (&container["shape"], &read("t")["attributes"]["quantization"]),
-        (&json!([]), &json!("quantization_info"))
-    );
-    let of_half = json!({"quantization": "quantization_info", "quantization_nsb": 5});
-    assert_eq!(read("half")["attributes"], of_half);
-    // Another algorithm's variable stays what it is.
-    assert_eq!(read("g/quantization_info")["attributes"], json!({"algorithm": "granular_bitround"}));
-    let attributes = json!({"quantization": "quantization_info_2", "quantization_nsb": 5});
-    assert_eq!(read("g/u")["attributes"], attributes);
-    assert_eq!(read("g/quantization_info_2")["attributes"]["algorithm"], json!("bitround"));
-    test.run(["validate", "--level", "data", "d"]).done();
-    // The second time the variables are those that are there.
-    test.run(["transcode", "--keep-bits", "4", "d", "e"]).done();
-    assert!(!test.exists("e/quantization_info_2") && !test.exists("e/g/quantization_info_3"));
-}
-
-#[test]
-fn kept_bits_that_make_no_sense_are_refused() {
-    let test = CliTest::new();
-    write_wave(&test, "a", &json!(0.0), &json!({}));
-    for bits in ["0", "53", "auto:1", "auto:0", "auto:x", "x", "-1"] {
-        test.run(["transcode", &format!("--keep-bits={bits}"), "a", "b"]).fails(2, &["keep-bits"]);
-    }
-    for other in [["--quantize", "uint8"], ["--max-error", "1"], ["--step", "1"], ["-d", "float64"]] {
-        test.run(["transcode", "--keep-bits", "7"].iter().chain(&other).chain(&["a", "b"]))
-            .fails(2, &["cannot be used with"]);
-    }
-    test.run(["transcode", "--keep-bits", "24", "a", "b"]).fails(1, &["23 explicit bits"]);
-    test.run(["transcode", "--quantize", "uint8", "a", "q"]).done();
-    test.run(["transcode", "--keep-bits", "7", "q", "b"]).fails(1, &["--unpack"]);
-    test.run(["transcode", "--quantize", "uint8", "--as", "plain", "a", "p"]).done();
-    test.run(["transcode", "--keep-bits", "7", "p", "b"]).fails(1, &["float arrays"]);
-    assert!(!test.exists("b"));
 }
 
 #[test]

@@ -6,7 +6,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod auto_shape;
 mod cases;
 mod cf_values;
 mod constant;
@@ -25,7 +24,6 @@ mod kept;
 mod memory;
 mod numcodecs;
 mod parts;
-mod parts_left;
 #[cfg(unix)]
 mod progress;
 mod quality;

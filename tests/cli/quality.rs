@@ -22,15 +22,8 @@ fn level(seed: usize) -> Vec<f64> {
 /// Levels as an array of float64 in chunks of 2 x 16 x 32.
 fn write(test: &CliTest, name: &str, levels: &[Vec<f64>]) {
     let count = levels.len();
-    test.write(
-        &format!("{name}/zarr.json"),
-        format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[{count},{ROWS},{COLUMNS}],"data_type":"float64",
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2,16,32]}}}},
-            "chunk_key_encoding":{{"name":"default"}},"fill_value":"NaN","attributes":{{}},
-            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
-        ),
-    );
+    let members = json!({"shape": [count, ROWS, COLUMNS], "chunk_shape": [2, 16, 32], "data_type": "float64", "fill_value": "NaN"});
+    test.array(name, members);
     for index in 0..count.div_ceil(2) * 9 {
         let (at, down, right) = (index / 9 * 2, index % 9 / 3 * 16, index % 3 * 32);
         let mut bytes = Vec::new();
@@ -46,15 +39,8 @@ fn write(test: &CliTest, name: &str, levels: &[Vec<f64>]) {
 
 /// A level of 800 rows in chunks of 50, of which one in four is absent.
 fn write_tall(test: &CliTest, name: &str) {
-    test.write(
-        &format!("{name}/zarr.json"),
-        format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[800,{COLUMNS}],"data_type":"float64",
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[50,{COLUMNS}]}}}},
-            "chunk_key_encoding":{{"name":"default"}},"fill_value":"NaN","attributes":{{}},
-            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
-        ),
-    );
+    let members = json!({"shape": [800, COLUMNS], "chunk_shape": [50, COLUMNS], "data_type": "float64", "fill_value": "NaN"});
+    test.array(name, members);
     for index in (0..16).filter(|index| index % 4 != 1) {
         let rows = level(index).into_iter().chain(level(index + 3)).take(50 * COLUMNS);
         test.write(&format!("{name}/c/{index}/0"), rows.flat_map(f64::to_le_bytes).collect::<Vec<u8>>());
@@ -219,34 +205,6 @@ fn contract_holds_for_each_array_and_names_it() {
 }
 
 #[test]
-fn measure_without_levels_is_null_and_keeps_no_contract() {
-    let test = CliTest::new();
-    test.write_float32("a", "\"NaN\"", &[Some([0.0, 1.0, -2.0, f32::NAN]), None]);
-    let found = quality(&test, &["--quantize", "uint8", "--quality", "a", "b"]);
-    assert_eq!(
-        (&found["dssim"], &found["dssim_level"], &found["points"]),
-        (&json!(null), &json!(null), &json!(3))
-    );
-    // The codes go from -2 to 1, and none is 0.
-    assert_eq!((&found["zeros_kept"], &found["signs_kept"]), (&json!(0.0), &json!(1.0)));
-    test.run(["transcode", "--quantize", "uint8", "--require", "dssim>0", "a", "c"])
-        .fails(1, &["dssim>0: dssim is not defined, the array has fewer than two dimensions"]);
-    let text = test.run(["transcode", "--quantize", "uint8", "--quality", "a", "d"]).succeeds();
-    assert!(
-        text.text().contains("DSSIM           not defined: the array has fewer than two dimensions"),
-        "{}",
-        text.text()
-    );
-    test.write_float32("empty", "\"NaN\"", &[None]);
-    let nothing = test.run(["transcode", "--quantize", "uint8", "--quality", "empty", "e"]).succeeds();
-    assert!(
-        nothing.text().contains("quality         not defined: there are no finite values"),
-        "{}",
-        nothing.text()
-    );
-}
-
-#[test]
 fn run_that_goes_on_measures_all_of_it() {
     let test = CliTest::new();
     write(&test, "a", &[level(1), level(4), level(7)]);
@@ -258,36 +216,6 @@ fn run_that_goes_on_measures_all_of_it() {
     let resumed = quality(&test, &[&options[..], &["--resume"]].concat());
     let options = ["--quantize", "uint8", "--range", "0,7", "--quality", "a", "c"];
     assert_eq!(resumed, quality(&test, &options));
-}
-
-#[test]
-fn quality_of_nothing_is_refused() {
-    let test = CliTest::new();
-    write(&test, "a", &[level(1)]);
-    for option in ["--quality", "--require=dssim>=0.9"] {
-        test.run(["transcode", "a", "b", option]).fails(2, &["none is asked for", "--max-error"]);
-        test.run(["transcode", "a", "b", "--max-error", "0.1", option, "--init", "--partitions", "2"])
-            .fails(2, &["jobs in parts"]);
-    }
-    let unknown = ["transcode", "a", "b", "--step", "1", "--require"];
-    test.run(unknown.iter().chain(&["ssim>=0.9"]))
-        .fails(2, &["`ssim` is not a measure; there are bias, psnr, pearson"]);
-    test.run(unknown.iter().chain(&["dssim~1"])).fails(2, &["`dssim~1` has no relation", "pearson>=0.99999"]);
-    test.run(["transcode", "a", "b", "--step", "0.1", "--quality", "--max-memory", "1100000"])
-        .fails(3, &["for measuring the quality", "give `--max-memory "]);
-    assert_eq!(test.names(), ["a"]);
-}
-
-#[test]
-fn infinities_count_in_no_measure() {
-    let test = CliTest::new();
-    let infinity = f32::INFINITY;
-    test.write_float32("a", "\"Infinity\"", &[Some([infinity, infinity, -infinity, 17.0]), None]);
-    let run = test.run(["transcode", "--json", "--keep-bits", "3", "--quality", "a", "b"]).succeeds().json();
-    let found = &run["nodes"][0]["quantization"];
-    assert_eq!((&found["rms_error"], &found["quality"]["points"]), (&json!(1.0), &json!(1)), "{found}");
-    test.run(["transcode", "--keep-bits", "3", "--require", "rms_error<=0.9", "a", "c"])
-        .fails(1, &["rms_error is 1"]);
 }
 
 #[test]

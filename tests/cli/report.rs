@@ -83,58 +83,6 @@ fn figures_of_a_quantisation_are_those_of_the_run() {
 }
 
 #[test]
-fn plan_is_a_page_and_nothing_is_written() {
-    let test = CliTest::new();
-    write_plane(&test, "a");
-    test.run(["transcode", "--dry-run", "--quantize", "uint8", "--report", "r.html", "a", "b"]).succeeds();
-    assert_eq!(test.names(), ["a", "r.html"]);
-    let page = page(&test, "r.html");
-    assert!(page.text.contains("plan, nothing written") && page.text.contains("uint8"), "{}", page.text);
-    // What fails leaves no page.
-    test.run(["transcode", "--quantize", "uint8", "--range", "0,1", "--report", "s.html", "a", "b"])
-        .fails(1, &[]);
-    assert!(!test.exists("s.html") && !test.exists("b"));
-}
-
-#[test]
-fn file_that_cannot_be_written_is_found_out_before_the_work() {
-    let test = CliTest::new();
-    write_plane(&test, "a");
-    for file in ["missing/r.html", "a", "a/r.html", "b/r.html", "b", "."] {
-        test.run(["transcode", "--report", file, "a", "b"]).fails(3, &["--report"]);
-        assert_eq!(test.names(), ["a"], "{file}");
-    }
-    test.run(["inspect", "--report", "a/r.html", "a"]).fails(3, &["--report", "`a`"]);
-    test.run(["validate", "--report", "a/r.html", "a"]).fails(3, &["--report", "`a`"]);
-    for command in [&["inspect"][..], &["validate"], &["transcode", "b"]] {
-        test.run([command, &["--report", "-", "a"]].concat()).fails(2, &["--report", "stdout"]);
-    }
-    for option in [&["--init", "--partitions", "2"][..], &["--partition", "0"], &["--status"]] {
-        let arguments = [&["transcode", "--report", "r.html", "a", "b"], option].concat();
-        test.run(arguments).fails(2, &["--report", "--finish"]);
-    }
-    test.run(["validate", "--explain", "ZC201", "--report", "r.html"]).fails(2, &["--report"]);
-    assert_eq!(test.names(), ["a"]);
-    // An older one is replaced.
-    test.write("r.html", "old");
-    test.run(["inspect", "--report", "r.html", "a"]).succeeds();
-    assert!(page(&test, "r.html").text.contains("lat=6"));
-}
-
-#[test]
-fn job_in_parts_has_its_page_at_the_finish() {
-    let test = CliTest::new();
-    write_plane(&test, "a");
-    let job = ["--quantize", "uint8", "--range", "0,60"];
-    test.run([&["transcode", "--init", "--partitions", "2", "a", "b"], &job[..]].concat()).succeeds();
-    for part in ["0", "1"] {
-        test.run(["transcode", "a", "b", "--partition", part]).succeeds();
-    }
-    test.run(["transcode", "a", "b", "--finish", "--report", "r.html"]).succeeds();
-    assert!(page(&test, "r.html").text.contains("Difference"));
-}
-
-#[test]
 fn hostile_names_and_texts_are_only_text() {
     let test = CliTest::new();
     let hostile =

@@ -8,7 +8,7 @@
 
 use serde_json::{Value, json};
 
-use super::support::{CliTest, Run, fixture, float32};
+use super::support::{CliTest, Run, float32};
 
 const ZSTD: &str = r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#;
 
@@ -39,16 +39,8 @@ fn rain(place: u64) -> f32 {
 /// Writes an uncompressed float32 array of `chunks` chunks of 16 rows of 64 columns, and compresses it by some codecs.
 fn write(test: &CliTest, name: &str, chunks: u64, value: fn(u64) -> f32, options: &[&str]) {
     let raw = if options.is_empty() { name.to_owned() } else { format!("{name}.raw") };
-    test.write(
-        &format!("{raw}/zarr.json"),
-        json!({
-            "zarr_format": 3, "node_type": "array", "shape": [chunks * 16, 64], "data_type": "float32",
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16, 64]}},
-            "chunk_key_encoding": {"name": "default"}, "fill_value": "NaN",
-            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "dimension_names": ["y", "x"],
-        })
-        .to_string(),
-    );
+    let members = json!({"shape": [chunks * 16, 64], "chunk_shape": [16, 64], "fill_value": "NaN", "dimension_names": ["y", "x"]});
+    test.array(&raw, members);
     for chunk in 0..chunks {
         let values: Vec<f32> = (0..1024).map(|place| value(chunk * 1024 + place)).collect();
         test.write(&format!("{raw}/c/{chunk}/0"), float32(&values));
@@ -196,9 +188,6 @@ fn sample_has_the_chunks_that_are_asked_for() {
         (&json!(5), &json!(40))
     );
     assert_eq!(result["ways"]["values"]["count"], 5 * 1024);
-    test.run(["inspect", "--sample", "5", "a"]).fails(2, &["--suggest"]);
-    test.run(["inspect", "--suggest", "uint8", "--sample", "5", "a"]).fails(2, &["--sample", "uint8"]);
-    test.run(["inspect", "--suggest", "--sample", "0", "a"]).fails(2, &["--sample"]);
 }
 
 #[test]
@@ -236,41 +225,6 @@ fn array_of_version_2_is_quantised_into_version_3() {
         assert_eq!(changes, !name.starts_with("keep-bits"), "{way}");
     }
     holds(&test, &result);
-}
-
-#[test]
-fn what_cannot_be_is_a_row_with_its_reason() {
-    let test = CliTest::new();
-    test.write_float32("infinite", "0", &[Some([1.0, f32::INFINITY, 0.0, 0.5]), Some([3.0, 1.0, 2.0, 0.25])]);
-    let result = inspect(&test, &["infinite"]);
-    let found = ways(&result);
-    assert_eq!(found.len(), 7);
-    for (name, way) in &found[..5] {
-        assert!(way["reason"].as_str().unwrap().contains("infinite"), "{name}: {way}");
-        assert_eq!((&way["bytes_stored"], &way["command"]), (&Value::Null, &Value::Null), "{name}");
-    }
-    assert_eq!((&found[5].1["reason"], found[5].1["bytes_stored"].is_u64()), (&Value::Null, true));
-    test.write_float32("nan", "\"NaN\"", &[Some([f32::NAN; 4])]);
-    let result = inspect(&test, &["nan"]);
-    assert_eq!(result["ways"]["values"]["nan"], 4);
-    assert!(ways(&result)[2].1["reason"].as_str().unwrap().contains("no value is finite"), "{result}");
-    test.write_float32("constant", "0", &[Some([7.0; 4])]);
-    let result = inspect(&test, &["constant"]);
-    assert_eq!(ways(&result)[0].1["max_abs_error"].as_f64(), Some(0.0));
-    assert!(
-        ways(&result)[2].1["reason"].as_str().unwrap().contains("all values that were read are equal"),
-        "{result}"
-    );
-    test.write_float32("absent", "0", &[None, None]);
-    let result = inspect(&test, &["absent"]);
-    assert_eq!(
-        (&result["ways"]["bytes_stored"], &result["ways"]["sample"]["chunks"]),
-        (&json!(0), &json!(0))
-    );
-    let integers = fixture("zarr-python_3.1.6_type_int16");
-    test.run(["inspect", "--suggest", integers.to_str().unwrap()]).fails(1, &["float arrays", "int16"]);
-    done(test.run(["transcode", "-q", "--quantize", "uint8", "constant", "quantised"]));
-    test.run(["inspect", "--suggest", "quantised"]).fails(1, &["scale_offset", "already"]);
 }
 
 #[test]
@@ -341,23 +295,6 @@ fn group_has_a_table_for_each_array_of_floats_that_is_no_coordinate() {
     test.run(["inspect", "--suggest", "g/x"]).succeeds();
     test.group("h");
     test.run(["inspect", "--suggest", "h"]).fails(1, &["no array of floats"]);
-}
-
-#[test]
-fn what_follows_suggest_is_store_unless_it_looks_like_a_type() {
-    let test = CliTest::new();
-    test.write_float32("t.zarr", "0", &[Some([1.0, 2.0, 3.0, 4.0])]);
-    assert!(inspect(&test, &["t.zarr"])["ways"].is_object());
-    let several = inspect(&test, &["t.zarr", "./t.zarr"]);
-    let stores: Vec<&Value> = several["stores"].as_array().unwrap().iter().map(|one| &one["store"]).collect();
-    assert_eq!(stores, ["t.zarr", "./t.zarr"]);
-    let result = done(test.run(["inspect", "--json", "--suggest", "uint8", "t.zarr"])).json();
-    assert!(result["suggestion"].is_object() && result["ways"].is_null());
-    for text in ["uint99", "unit8", "float32", "u8"] {
-        test.run(["inspect", "--suggest", text, "t.zarr"]).fails(2, &[&format!("--suggest {text}: ")]);
-    }
-    test.run(["inspect", "--suggest", "none.zarr"]).fails(3, &["`none.zarr` does not exist"]);
-    test.run(["inspect", "--suggest"]).fails(2, &["STORE is missing"]);
 }
 
 #[test]
