@@ -5,7 +5,7 @@ use crate::array::stored::StoredArray;
 use crate::codec::BoundChain;
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
-use crate::operation::open::{bind, bind_opaque};
+use crate::operation::open::{OpenedArray, bind, bind_opaque};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::Node;
 
@@ -34,6 +34,11 @@ pub(in crate::operation) fn side(
         None => None,
     };
     Ok(StoredArray::new(node, metadata, chain, layout))
+}
+
+/// Binds an array that was opened.
+pub(in crate::operation) fn stored_array(opened: &OpenedArray) -> Result<StoredArray, OperationError> {
+    side(opened.node.clone(), opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)
 }
 
 /// Binds an array whose chunks are not decoded to elements, or only by who knows how.

@@ -1,11 +1,10 @@
 //! A quantisation settled from the data: a first pass for the range, and under `--max-error` a second one where a type
 //! has so many codes that its error is measured rather than proved.
 
-use super::fit::Fit;
-use super::measure::Measure;
 use super::quantization::Quantization;
 use super::request::Request;
-use super::survey::{Survey, Surveyor};
+use super::settle::Fit;
+use super::survey::{Measure, Survey, Surveyor};
 use crate::array::ChunkSet;
 use crate::array::chunk_cache::ArrayCache;
 use crate::array::interrupt::Interrupt;
@@ -17,7 +16,7 @@ use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::new_driver;
-use crate::operation::stored::side;
+use crate::operation::stored::stored_array;
 
 /// What a first pass goes over, and with what.
 pub(in crate::operation) struct FirstPass<'a> {
@@ -68,11 +67,9 @@ impl FirstPass<'_> {
     }
 
     fn begin(&self, request: &Request<'_>) -> Result<(StoredArray, Driver), OperationError> {
-        let source = request.source;
-        let (metadata, pipeline) = (source.metadata.clone(), &source.pipeline);
-        let mut side = side(source.node.clone(), metadata, pipeline, &source.store, 0, false)?;
-        (side.present, side.cache) = (self.present.cloned(), self.cache.clone());
-        Ok((side, new_driver(self.budget.threads(), self.interrupt)?))
+        let mut array = stored_array(request.source)?;
+        (array.present, array.cache) = (self.present.cloned(), self.cache.clone());
+        Ok((array, new_driver(self.budget.threads(), self.interrupt)?))
     }
 
     fn survey(

@@ -1,10 +1,8 @@
 //! A quantisation: what was asked for, what the data hold, the type, scale and offset that follow, and its error.
 
 pub(super) mod first_pass;
-mod fit;
 mod grid;
 pub(super) mod masking;
-pub(super) mod measure;
 pub(super) mod quantization;
 pub(super) mod range;
 pub(super) mod readers;

@@ -1,13 +1,17 @@
-//! A first pass over an array: the extent of its values, and whether any are absent.
+//! What is found out over the values of an array: their extent, whether any are absent, and the error of a quantisation.
 
 use serde::{Deserialize, Serialize};
 
+use super::quantization::Quantization;
 use super::request::Request;
 use crate::array::fault::Fault;
+use crate::array::reader::element_fault;
 use crate::array::stored::StoredArray;
 use crate::engine::fold::{Accumulator, Chunk};
 use crate::grid::Region;
+use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::statistics::{Extent, ExtentScan};
+use crate::kernel::unpack::Unpack;
 use crate::operation::missing;
 use crate::operation::numbers::Numbers;
 
@@ -90,5 +94,56 @@ impl Surveyor {
         let [extent, declared] = found.unwrap_or([self.scan.empty(); 2]);
         let declared_missing = self.declared.as_ref().map_or(0, |_| declared.nan.saturating_sub(extent.nan));
         Survey { extent: self.reads_values.then_some(extent), declared_missing, absent_elements }
+    }
+}
+
+/// Quantises all elements that are stored, once they are unpacked, and keeps the figures.
+pub(in crate::operation) struct Measure<'a> {
+    unpack: Option<&'a Unpack>,
+    quantization: &'a Quantization,
+    kernel: Quantize,
+}
+
+impl<'a> Measure<'a> {
+    pub(in crate::operation) fn new(unpack: Option<&'a Unpack>, quantization: &'a Quantization) -> Self {
+        Measure { unpack, quantization, kernel: quantization.bind() }
+    }
+}
+
+impl Accumulator for Measure<'_> {
+    type Part = QuantizeFigures;
+    /// Unpacked elements, and codes.
+    type Buffers = [Vec<u8>; 2];
+
+    fn start(&self, _: &Region) -> QuantizeFigures {
+        QuantizeFigures::default()
+    }
+
+    fn add(
+        &self,
+        part: &mut QuantizeFigures,
+        chunk: Chunk<'_>,
+        buffers: &mut [Vec<u8>; 2],
+    ) -> Result<(), Fault> {
+        let [floats, codes] = buffers;
+        let mut elements = chunk.elements.unwrap_or_default();
+        let Quantization { source, target, .. } = *self.quantization;
+        if let Some(unpack) = self.unpack {
+            floats.resize(elements.len() / unpack.source().size() * source.size(), 0);
+            unpack.convert(elements, floats);
+            elements = floats;
+        }
+        codes.resize(elements.len() / source.size() * target.size(), 0);
+        let converted = self.kernel.convert(elements, codes, part);
+        converted.map_err(|fault| element_fault(chunk.region, fault, elements, source, target))
+    }
+
+    fn merge(&self, all: &mut QuantizeFigures, part: &QuantizeFigures) {
+        all.merge(part);
+    }
+
+    /// The place of a fault is told from the elements before it.
+    fn takes_whole(&self) -> bool {
+        true
     }
 }

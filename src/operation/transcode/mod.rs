@@ -12,7 +12,6 @@ mod format;
 mod images;
 mod job;
 mod many_objects;
-mod only;
 mod outcome;
 pub mod parts;
 mod pictures;
@@ -30,8 +29,7 @@ mod tree;
 mod verify;
 mod writing;
 
-pub(in crate::operation) use format::as_source::as_source;
+pub(in crate::operation) use format::version_2::as_source;
 pub use pictures::comparisons;
-pub use run::{seal, transcode, transcode_sealed};
+pub use run::transcode;
 pub(in crate::operation) use sample::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial};
-pub use sealed::SealedPlan;

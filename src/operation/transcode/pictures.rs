@@ -16,7 +16,7 @@ use crate::operation::numbers::CfNumbers;
 use crate::operation::open::{OpenedArray, open_array};
 use crate::operation::options::{CfOptions, Missing, TranscodeOptions};
 use crate::operation::slice::{Slice, SliceReader};
-use crate::operation::stored::side;
+use crate::operation::stored::stored_array;
 use crate::operation::transcode_result::{NodeResult, QuantizationResult, TranscodeResult};
 use crate::store::Location;
 
@@ -159,8 +159,7 @@ impl Readable {
                 taken.iter().map(|[start, stop]| (*start, stop.saturating_sub(*start))).unzip();
             opened.metadata = opened.metadata.part(&Region { start, shape });
         }
-        let node = opened.node.clone();
-        let array = side(node, opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)?;
+        let array = stored_array(&opened)?;
         let numbers = Self::numbers(&opened, options)?;
         Ok(Readable { opened, array, numbers })
     }

@@ -1,6 +1,6 @@
 //! What will be done, settled and proved before DEST is touched.
 
-mod change;
+pub(super) mod change;
 pub(super) mod keep_bits;
 pub(super) mod lossy_filter;
 pub(super) mod metadata;
@@ -9,7 +9,6 @@ mod reader_support;
 pub(super) mod regrid;
 pub(super) mod route;
 mod staging;
-pub(super) mod unpack;
 mod work;
 
 use serde::{Deserialize, Serialize};

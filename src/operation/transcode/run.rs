@@ -39,63 +39,8 @@ pub fn transcode(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<TranscodeResult, OperationError> {
-    carry_out(options, None, progress, interrupt)
-}
-
-/// Settles the plan of [`transcode`], with its passes over the data, and writes nothing.
-pub fn seal(
-    options: &TranscodeOptions,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<SealedPlan, OperationError> {
-    let mut job = JobPlan::new(options, |_| Ok(()), |_| true, progress, interrupt)?;
-    job.check_room()?;
-    Ok(job.seal())
-}
-
-/// Carries out a plan that was sealed before: SOURCE, DEST and how it runs are the options', all else is the plan's.
-pub fn transcode_sealed(
-    options: &TranscodeOptions,
-    sealed: &SealedPlan,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<TranscodeResult, OperationError> {
-    carry_out(&sealed.options(options), Some(sealed), progress, interrupt)
-}
-
-/// Plans, as `given` has it where that was done before, seals the plan, and runs it.
-fn carry_out(
-    options: &TranscodeOptions,
-    given: Option<&SealedPlan>,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<TranscodeResult, OperationError> {
     let begun = Instant::now();
-    let given_to = |source: &mut Source| given.map_or(Ok(()), |given| given.apply(source));
-    let mut job = JobPlan::new(options, given_to, |_| true, progress, interrupt)?;
-    job.check_room()?;
-    job.check_quality()?;
-    let sealed = job.seal();
-    given.map_or(Ok(()), |given| given.check_same(&sealed))?;
-    if options.run.dry_run {
-        return job.shown(&sealed, begun, progress);
-    }
-    let unfinished =
-        interrupt.begin(job.output.left_when_stopped(), Some(job.output.clearing(Weak::new())))?;
-    let claim = job.output.clone().claim(&sealed.fingerprint())?;
-    unfinished.cleared_by(claim.clearing());
-    let unlocked = claim.unlocked_warning();
-    let writing = Writing { job: &job, claim: &claim, progress, extent: Extent::Whole };
-    let done = match check_published(&claim, &sealed).map_err(Ended::from).and_then(|()| writing.run()) {
-        Ok(done) => done,
-        Err(ended) => return Err(job.fail(claim, ended)),
-    };
-    claim.publish(sealed.documents(), &job.driver)?;
-    let mut result = job.result(Some(done), begun);
-    result.warnings.extend(unlocked);
-    let JobPlan { driver, source, arrays, .. } = job;
-    driver.discard((source, arrays, sealed));
-    Ok(result)
+    JobPlan::new(options, |_| Ok(()), |_| true, progress, interrupt)?.run(begun, progress, interrupt)
 }
 
 impl<'a> JobPlan<'a> {
@@ -141,6 +86,37 @@ impl<'a> JobPlan<'a> {
         of_arrays.extend(containers.iter().map(|(path, documents)| (path.as_str(), documents.clone())));
         let documents = with_copies(options, &source.groups, of_arrays)?;
         Ok(JobPlan { options, budget, driver, source, output, arrays, documents })
+    }
+
+    /// Runs the whole job, which was begun at a time; of a plan that is shown, tells what it would do.
+    pub(super) fn run(
+        mut self,
+        begun: Instant,
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
+    ) -> Result<TranscodeResult, OperationError> {
+        self.check_room()?;
+        self.check_quality()?;
+        let sealed = self.seal();
+        if self.options.run.dry_run {
+            return self.shown(&sealed, begun, progress);
+        }
+        let clearing = self.output.clearing(Weak::new());
+        let unfinished = interrupt.begin(self.output.left_when_stopped(), Some(clearing))?;
+        let claim = self.output.clone().claim(&sealed.fingerprint())?;
+        unfinished.cleared_by(claim.clearing());
+        let unlocked = claim.unlocked_warning();
+        let writing = Writing { job: &self, claim: &claim, progress, extent: Extent::Whole };
+        let done = match check_published(&claim, &sealed).map_err(Ended::from).and_then(|()| writing.run()) {
+            Ok(done) => done,
+            Err(ended) => return Err(self.fail(claim, ended)),
+        };
+        claim.publish(sealed.documents(), &self.driver)?;
+        let mut result = self.result(Some(done), begun);
+        result.warnings.extend(unlocked);
+        let JobPlan { driver, source, arrays, .. } = self;
+        driver.discard((source, arrays, sealed));
+        Ok(result)
     }
 
     /// An error where DEST has no room for what the whole job writes beside SOURCE's own objects. Parts do not ask: what

@@ -10,7 +10,7 @@ mod trial;
 
 use std::time::Instant;
 
-use super::format::as_source::as_source;
+use super::format::version_2::as_source;
 use super::plan::metadata::{in_memory, read_back, unkept};
 use super::plan::{Blocks, Plan, Planner, Settled};
 use crate::array::ChunkSet;

@@ -1,10 +1,10 @@
-//! A plan as a value that can be written down and read again (`zarrcast.plan/2`): all that decides what DEST will hold,
-//! and how its chunks are cut into work.
+//! A plan as a value that can be written down and read again: all that decides what DEST will hold, and how its chunks are
+//! cut into work.
 //!
 //! A run goes by its sealed plan: the journal is told apart by its identity, and what is published are its documents.
-//! One process keeps it in memory: it holds the documents of every node, which may be many. Written down (`to_document`)
-//! and read again, perhaps on another machine, it is settled against SOURCE once more, without a pass over the data: the
-//! quantisations, and the shapes of blocks, are those of the plan. What comes of that must be the same plan.
+//! One process keeps it in memory: it holds the documents of every node, which may be many. Written down, as a job in parts
+//! has it, and read again, perhaps on another machine, it is settled against SOURCE once more, without a pass over the data:
+//! the quantisations, and the shapes of blocks, are those of the plan. What comes of that must be the same plan.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -25,11 +25,9 @@ use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::survey::Survey;
 use crate::store::Node;
 
-const SCHEMA: &str = "zarrcast.plan/2";
-
 /// All that decides what DEST will hold, and how its chunks are cut into work.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SealedPlan {
+pub(super) struct SealedPlan {
     /// The version of zarrcast: another may write other bytes.
     program: String,
     /// SOURCE's place, with links resolved.
@@ -47,9 +45,6 @@ pub struct SealedPlan {
     documents: Vec<(String, Vec<u8>)>,
     /// The arrays, in the order of their paths.
     arrays: Vec<SealedArray>,
-    /// Whether it is as it was written down.
-    #[serde(skip, default = "intact")]
-    is_intact: bool,
 }
 
 /// What is done with an array.
@@ -81,7 +76,6 @@ impl SealedPlan {
             no_consolidate: options.no_consolidate,
             documents,
             arrays: arrays.iter().map(SealedArray::of).collect(),
-            is_intact: true,
         }
     }
 
@@ -127,25 +121,6 @@ impl SealedPlan {
             ("the quantisation", vec![quantizations.as_bytes()]),
             ("the metadata of DEST", documents.collect()),
         ])
-    }
-
-    /// The plan as a document.
-    pub fn to_document(&self) -> Vec<u8> {
-        let mut document = document_of(SCHEMA, self);
-        if !self.is_intact {
-            document.insert("seal", "");
-        }
-        Json::Object(document).to_document()
-    }
-
-    /// Reads a plan that was written down.
-    pub fn from_document(bytes: &[u8]) -> Result<Self, OperationError> {
-        let read = read_document(SCHEMA, bytes);
-        let (plan, is_intact): (SealedPlan, bool) = read.map_err(|fault| {
-            OperationError::data(format!("the document of a plan cannot be read: {fault}"))
-                .with_help("seal the plan anew")
-        })?;
-        Ok(SealedPlan { is_intact, ..plan })
     }
 
     /// The options of a run of the plan: where it goes and how it runs are the caller's.
@@ -230,9 +205,6 @@ impl SealedPlan {
         }
         if again.fingerprint() != self.fingerprint() {
             return Err(self.differs("what SOURCE and the plan give is another plan"));
-        }
-        if !self.is_intact {
-            return Err(self.differs("its document was changed after it was sealed"));
         }
         Ok(())
     }
@@ -323,10 +295,6 @@ mod texts {
         let pairs = Vec::<(String, String)>::deserialize(from)?;
         Ok(pairs.into_iter().map(|(key, text)| (key, text.into_bytes())).collect())
     }
-}
-
-fn intact() -> bool {
-    true
 }
 
 /// Digests of the documents of an array, by their keys.

@@ -1,12 +1,14 @@
-//! Which options apply to which arrays of a hierarchy.
+//! Which options apply to which arrays of a hierarchy, and which of these are taken (`--only`).
+
+use std::collections::HashSet;
 
 use super::plan::regrid::Names;
-use super::plan::{Settled, unpack};
+use super::plan::{Settled, change};
 use crate::array::ChunkSet;
 use crate::diagnostic::quantity::counted;
 use crate::element::NumberType;
 use crate::grid::Region;
-use crate::operation::coordinates::Coordinates;
+use crate::operation::coordinates::{Coordinates, Member, named};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest, Slice, TranscodeOptions};
@@ -203,7 +205,7 @@ pub(super) fn change_of(
         if is_left(options, path) { options.change.clone() } else { options.change_of_a_copied_array() };
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
-    chosen.unpack &= unpack::applies(source);
+    chosen.unpack &= change::is_packed_array(source);
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
     if !is_float && !chosen.unpack {
         chosen.quantize = None;
@@ -248,4 +250,39 @@ fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
         ShardRequest::Shape(shape) => keep(shape).map(ShardRequest::Shape),
         ShardRequest::None => Some(ShardRequest::None),
     });
+}
+
+/// The paths of the arrays that patterns take, of their coordinates, of what their CF attributes name, and of the groups
+/// above.
+pub(super) fn kept<'a>(
+    patterns: &[PathPattern],
+    arrays: impl Iterator<Item = (&'a str, &'a OpenedArray)>,
+) -> HashSet<String> {
+    let arrays: Vec<(&str, &OpenedArray)> = arrays.collect();
+    let is_asked = |path: &str| patterns.iter().any(|pattern| pattern.matches(path));
+    let mut waiting: Vec<&(&str, &OpenedArray)> = arrays.iter().filter(|(path, _)| is_asked(path)).collect();
+    let mut kept = HashSet::from(["/".to_owned()]);
+    while let Some((path, array)) = waiting.pop() {
+        if !kept.insert((*path).to_owned()) {
+            continue;
+        }
+        kept.extend(path.match_indices('/').skip(1).map(|(end, _)| path[..end].to_owned()));
+        let needed = needed(path, array);
+        waiting.extend(arrays.iter().filter(|(path, _)| needed.contains(*path)));
+    }
+    kept
+}
+
+/// The paths that an array's attributes name, and those that coordinates of its dimensions may have: beside it, or in a
+/// group above.
+fn needed(path: &str, array: &OpenedArray) -> HashSet<String> {
+    let (metadata, attributes) = (&array.metadata, &array.metadata.attributes);
+    let mut needed: HashSet<String> =
+        named(&Member { path, array: Some(metadata), attributes }).into_iter().collect();
+    let dimensions: Vec<&str> =
+        metadata.dimension_names.iter().flatten().flatten().map(String::as_str).collect();
+    for (end, _) in path.match_indices('/') {
+        needed.extend(dimensions.iter().map(|name| format!("{}/{name}", &path[..end])));
+    }
+    needed
 }

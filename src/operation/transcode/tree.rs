@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 
 use super::container;
-use super::format::as_source::as_source;
 use super::format::from_v2::{tell_of_members, tell_of_ome};
+use super::format::version_2::as_source;
 use super::images;
-use super::only;
 use super::selection::{self, SourceArray};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;
@@ -163,7 +162,7 @@ impl Source {
         let open = |reading| opened(reading).map(as_source);
         let mut arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
         if !options.only.is_empty() {
-            let kept = only::kept(&options.only, paths.iter().map(String::as_str).zip(&arrays));
+            let kept = selection::kept(&options.only, paths.iter().map(String::as_str).zip(&arrays));
             let pairs = paths.into_iter().zip(arrays).filter(|(path, _)| kept.contains(path));
             (paths, arrays) = pairs.unzip();
             groups.retain(|group| kept.contains(&group.place.path));

@@ -1,7 +1,7 @@
 //! Arrays of Zarr v2 on either side of a run. In between there is the form of v3 alone, as xarray writes it there:
 //! dimension names are metadata, and what masks values is the attribute `_FillValue`.
 
-mod description;
+use description::Description;
 
 use super::consolidate::{NodeDocument, NodeDocuments};
 use super::from_v2::{keep_members, leave_quantize};
@@ -22,7 +22,8 @@ use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, QuantizeForm};
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
-use description::Description;
+
+mod description;
 
 /// Gives a v2 array the document, the attributes and the dimension names that it would have in v3.
 pub(in crate::operation) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
@@ -427,4 +428,23 @@ fn set_chain(document: &mut Json, chain: &V2Chain, before: Option<&V2Chain>) {
 /// Whether two chains are the same, also in what v3 has no word for.
 pub(in crate::operation) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
+}
+
+/// An array as plans take it.
+pub(in crate::operation) fn as_source(opened: OpenedArray) -> OpenedArray {
+    in_v3_form(with_chunks_of_one(opened))
+}
+
+/// An array as it is written where it is copied: a chunk length of 0 along a dimension of length 0 is 1 (SEMANTICS D9).
+fn with_chunks_of_one(mut opened: OpenedArray) -> OpenedArray {
+    if opened.warnings.iter().any(|known| known.is(code::CHUNK_SHAPE_ZERO_EMPTY)) {
+        let chunk_shape = opened.metadata.largest_chunk();
+        if opened.zarr_format == 2 {
+            set_member(&mut opened.document, "chunks", chunk_shape.to_vec());
+        } else {
+            set_chunk_shape(&mut opened.document, chunk_shape);
+        }
+        opened.document_bytes = opened.document.to_document();
+    }
+    opened
 }

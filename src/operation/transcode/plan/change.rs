@@ -1,4 +1,5 @@
-//! `--data-type`: values and the fill value converted by `cast_value`'s rules.
+//! `--data-type`: values and the fill value converted by `cast_value`'s rules. `--unpack`: plain floats again, by dropping
+//! `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use super::keep_bits::BitRounding;
 use crate::codec::conversion::ValueChange;
@@ -8,11 +9,17 @@ use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::element::{FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::unpack::Unpack;
+use crate::metadata::edit::codecs_json;
+use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::operation::cf;
 use crate::operation::draft::{Draft, codec_names, follow};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
 use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::range::FloatType;
+use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// Codecs whose configuration was made for one data type.
@@ -29,7 +36,7 @@ const BOUND_TO_A_TYPE: [&str; 9] = [
 ];
 
 /// Changes the draft's data type and fill value; what happens to the values, and what absent elements become.
-pub(in crate::operation) fn data_type(
+pub(in crate::operation) fn convert(
     source: &OpenedArray,
     options: &ChangeOptions,
     data_type: &DataType,
@@ -149,4 +156,83 @@ pub(super) struct Changed {
     pub(super) rounding: Option<BitRounding>,
     /// What absent elements become, in DEST's data type.
     pub(super) absent: Option<FillValue>,
+}
+
+/// True if there is anything to unpack.
+pub(in crate::operation) fn is_packed_array(source: &OpenedArray) -> bool {
+    let attributes = &source.metadata.attributes;
+    is_packed(&source.metadata.codecs)
+        || (source.data_type.number().is_some_and(|number| !number.is_float())
+            && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some()))
+}
+
+/// `--unpack`: changes the draft; what happens to the values, and what absent elements become.
+pub(in crate::operation) fn unpack(
+    source: &OpenedArray,
+    options: &ChangeOptions,
+    draft: &mut Draft,
+) -> Result<(ValueChange, Option<FillValue>), OperationError> {
+    if is_packed(&source.metadata.codecs) {
+        let stripped = strip(&source.metadata.codecs);
+        draft.set_codecs(stripped);
+        follow_unpacked(draft);
+        return match &options.data_type {
+            Some(data_type) => convert(source, options, data_type, draft),
+            None => Ok((ValueChange::None, source.fill_value.clone())),
+        };
+    }
+    let unpack = cf::packing(source, options.data_type.as_ref())?.ok_or_else(|| {
+        OperationError::data(format!("`{}` is not packed", source.store)).with_help(
+            "--unpack takes an array with `scale_offset` or `cast_value` in its chain, or an integer array with \
+             the attribute `scale_factor` or `add_offset`",
+        )
+    })?;
+    let (change, absent) = apply_attributes(source, unpack, draft)?;
+    Ok((change, Some(absent)))
+}
+
+/// The chain without both codecs, inside shards too.
+fn strip(codecs: &[CodecMetadata]) -> Vec<CodecMetadata> {
+    let kept = codecs.iter().filter(|codec| !PACKING_CODECS.contains(&codec.name.as_str()));
+    kept.cloned()
+        .map(|mut codec| {
+            if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {
+                let inner = read_codecs(inside, "", &mut Vec::new()).unwrap_or_default();
+                *inside = codecs_json(&strip(&inner));
+            }
+            codec
+        })
+        .collect()
+}
+
+/// Makes `bytes` and `blosc` fit floats; `packbits`, which held odd codes, becomes `bytes`.
+fn follow_unpacked(draft: &mut Draft) {
+    draft.edit_innermost(|chain| {
+        for codec in chain.iter_mut().filter(|codec| codec.name == "packbits") {
+            *codec = CodecMetadata::new("bytes", None);
+        }
+    });
+    follow(draft);
+}
+
+/// Changes the draft to one of floats; how they are made, and what absent elements become.
+fn apply_attributes(
+    source: &OpenedArray,
+    unpack: Unpack,
+    draft: &mut Draft,
+) -> Result<(ValueChange, FillValue), OperationError> {
+    let floats = unpack.target();
+    draft.set_data_type(DataType::Number(floats));
+    follow_unpacked(draft);
+    let not_a_number = FillValue::from_bits(floats, FloatType(floats).bits(f64::NAN));
+    draft.set_fill_value(not_a_number.clone())?;
+    let mut attributes = draft.attributes();
+    for name in cf::PACKING_ATTRIBUTES {
+        attributes.remove(name);
+    }
+    draft.set_attributes(attributes);
+    let absent = cf::unpacked_fill(source, &unpack);
+    let is_nan = FloatType(floats).value(absent).is_nan();
+    let absent = if is_nan { not_a_number } else { FillValue::from_bits(floats, absent) };
+    Ok((ValueChange::Unpack(Box::new(unpack), Box::default()), absent))
 }

@@ -22,7 +22,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::options::KeepBits;
 use crate::operation::quantize::range::FloatType;
 use crate::operation::quantize::request::refuse_packed;
-use crate::operation::stored::side;
+use crate::operation::stored::stored_array;
 use crate::operation::{cf, missing};
 use crate::pipeline::{Completeness, Pipeline};
 
@@ -173,8 +173,7 @@ pub(in crate::operation::transcode) fn find(
     let data_type = unpack.as_ref().map(|unpack| DataType::Number(unpack.target()));
     let number_type = float_type(data_type.as_ref().unwrap_or(&source.data_type), &source.store)?;
     let all = all_bits(number_type);
-    let mut array =
-        side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
+    let mut array = stored_array(source)?;
     array.present = present.cloned();
     let threads = BitSurvey::threads_of(&array, number_type.size(), budget)?;
     let driver = new_driver(threads, interrupt)?;

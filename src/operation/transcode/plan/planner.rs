@@ -7,7 +7,7 @@ use super::keep_bits::{self, Chunks};
 use super::metadata::{DestinationMetadata, check};
 use super::work::Choice;
 use super::{Plan, Planner};
-use super::{lossy_filter, reader_support, regrid, unpack};
+use super::{lossy_filter, reader_support, regrid};
 use crate::array::chunk_cache::ArrayCache;
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
@@ -340,8 +340,8 @@ impl Planner<'_> {
         let keeps_type = quantization.is_some() || options.keep_bits.is_some();
         let (change, absent) = match &options.data_type {
             // First: all else is done to the floats.
-            _ if options.unpack => unpack::apply(source, options, draft)?,
-            Some(data_type) if !keeps_type => change::data_type(source, options, data_type, draft)?,
+            _ if options.unpack => change::unpack(source, options, draft)?,
+            Some(data_type) if !keeps_type => change::convert(source, options, data_type, draft)?,
             _ => (ValueChange::None, source.fill_value.clone()),
         };
         if let Some(codecs) = &options.codecs {

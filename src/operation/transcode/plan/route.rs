@@ -8,7 +8,7 @@ use crate::codec::conversion::ValueChange;
 use crate::codec::elements::VlenChain;
 use crate::codec::{BindError, Conversion, Recoding};
 use crate::engine::SubchunkEncoder;
-use crate::engine::job::{Job, ObjectJob};
+use crate::engine::job::Job;
 use crate::engine::plan::{
     BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, RechunkPlan, StagedCosts, StagedPlan, StagingShape,
 };
@@ -59,13 +59,9 @@ impl Choice<'_> {
         let has_shards = from.layout.is_some() || to.layout.is_some();
         let has_same_subchunks = from.has_subchunks_of(to) && (has_shards || !same_objects);
         if has_same_subchunks || (same_objects && !has_shards && !from.metadata.skips()) {
-            let (source, destination) = (from.subchunk_chain().clone(), to.subchunk_chain().clone());
-            let conversion = Conversion::new(
-                source,
-                destination,
-                &self.changed.change,
-                self.planner.options.write_empty_chunks,
-            );
+            let [source, destination] = [from, to].map(|side| side.subchunk_chain().clone());
+            let write_empty = self.planner.options.write_empty_chunks;
+            let conversion = Conversion::new(source, destination, &self.changed.change, write_empty);
             return Ok(Route::Move(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
         self.blocks(from, to)
@@ -146,12 +142,9 @@ impl Choice<'_> {
         };
         let (staging, document) = staging(from, folder, shape, &self.source.store)?;
         let stored = SubchunkEncoder::new(from, &staging, &ValueChange::None, true);
-        let first =
-            self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, Pass::First);
-        let changed =
-            SubchunkEncoder::new(&staging, to, &self.changed.change, self.planner.options.write_empty_chunks);
-        let second =
-            self.planned(&staging, to, changed.map_err(|error| self.unsupported(error))?, Pass::Second);
+        let stored = stored.map_err(|error| self.unsupported(error))?;
+        let first = self.planned(from, &staging, stored, Pass::First);
+        let second = self.planned(&staging, to, self.encoder(&staging, to)?, Pass::Second);
         let needed =
             |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
         match (first, second) {
@@ -162,10 +155,15 @@ impl Choice<'_> {
 
     /// From the subchunks of one side to those of the other, in blocks.
     pub(super) fn rechunk(&self, from: &StoredArray, to: &StoredArray) -> Result<Rechunk, OperationError> {
-        let encoder =
-            SubchunkEncoder::new(from, to, &self.changed.change, self.planner.options.write_empty_chunks);
-        self.planned(from, to, encoder.map_err(|error| self.unsupported(error))?, Pass::Only)
-            .map_err(|small| self.too_small(small.least, to))
+        let planned = self.planned(from, to, self.encoder(from, to)?, Pass::Only);
+        planned.map_err(|small| self.too_small(small.least, to))
+    }
+
+    /// What makes the subchunks of DEST.
+    fn encoder(&self, from: &StoredArray, to: &StoredArray) -> Result<SubchunkEncoder, OperationError> {
+        let write_empty = self.planner.options.write_empty_chunks;
+        SubchunkEncoder::new(from, to, &self.changed.change, write_empty)
+            .map_err(|error| self.unsupported(error))
     }
 
     fn too_small(&self, least: u64, to: &StoredArray) -> OperationError {
@@ -260,26 +258,12 @@ enum Pass {
 
 /// The name of a job's route.
 pub(in crate::operation) fn name_of(job: &Job) -> RouteName {
-    match job {
-        Job::Copy(_) => RouteName::Copy,
-        Job::Objects(job) => name_of_objects(job),
-    }
-}
-
-fn name_of_objects(job: &ObjectJob) -> RouteName {
+    let Job::Objects(job) = job else { return RouteName::Copy };
+    let [source, destination] = [&job.transfer.source, &job.transfer.destination].map(|side| &side.metadata);
+    let has_same_grid = || !source.skips() && source.grid.has_chunks_of(&destination.grid);
     match &job.route {
         Route::Move(conversion) if conversion.is_copy() && job.moves_subchunks() => RouteName::Reshard,
-        Route::Move(_) | Route::VariableSize(_)
-            if !job.transfer.source.metadata.skips()
-                && job
-                    .transfer
-                    .source
-                    .metadata
-                    .grid
-                    .has_chunks_of(&job.transfer.destination.metadata.grid) =>
-        {
-            RouteName::Recode
-        }
+        Route::Move(_) | Route::VariableSize(_) if has_same_grid() => RouteName::Recode,
         Route::VariableSize(variable_size) if variable_size.is_copy() => RouteName::Reshard,
         Route::Move(_) | Route::VariableSize(_) | Route::Rechunk(_) | Route::Staged(_) => RouteName::Rechunk,
     }

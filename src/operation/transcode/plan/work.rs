@@ -20,7 +20,7 @@ use crate::grid::num_elements;
 use crate::operation::budget::BASE_BYTES;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::stored::{opaque_array, side};
+use crate::operation::stored::{opaque_array, side, stored_array};
 use crate::operation::transcode::budget::{first_pass_bytes, least_bytes};
 use crate::operation::transcode::format::version_2;
 use crate::store::Node;
@@ -126,8 +126,7 @@ impl Choice<'_> {
     fn sides(&self) -> Result<(StoredArray, StoredArray), OperationError> {
         let Choice { source, destination, changed, .. } = self;
         let hoisted = changed.change.num_codecs();
-        let mut from =
-            side(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store, 0, false)?;
+        let mut from = stored_array(source)?;
         let (metadata, empty) = (destination.metadata.clone(), self.planner.options.write_empty_chunks);
         let pipeline = match changed.change.of_floats() {
             ValueChange::KeepBits(_) if destination.draft.zarr_format == 2 => {

@@ -1,5 +1,6 @@
 //! Plans of which a number was changed after they were sealed: refused, or carried out right.
 
+use super::sealed::{from_document, seal, to_document, transcode_sealed};
 use super::{
     ChangeOptions, Files, Kind, Scene, changing, files, plain, planes, shape, sharded, transcode, zstd,
 };
@@ -10,7 +11,6 @@ use crate::metadata::json::{Json, Number, Object};
 use crate::operation::error::OperationError;
 use crate::operation::options::{Missing, QuantizeForm, QuantizeOptions, ShardRequest, TranscodeOptions};
 use crate::operation::transcode::sealed::seal_of;
-use crate::operation::transcode::{SealedPlan, seal, transcode_sealed};
 
 /// What stands in place of a number, one after the other.
 fn others(number: &Number) -> Vec<Json> {
@@ -78,8 +78,8 @@ struct Sealed {
 impl Sealed {
     fn new(source: &Files, change: &TranscodeOptions) -> Self {
         let scene = Scene::new(Kind::Local, source, change, false);
-        let plan = seal(&scene.options, &Silent, &Interrupt::default()).unwrap();
-        let plan = Json::parse_str(std::str::from_utf8(&plan.to_document()).unwrap()).unwrap();
+        let plan = seal(&scene.options).unwrap();
+        let plan = Json::parse_str(std::str::from_utf8(&to_document(&plan)).unwrap()).unwrap();
         transcode(&scene.options, &Silent, &Interrupt::default()).unwrap();
         let whole = scene.destination();
         Sealed { scene, plan, whole }
@@ -91,8 +91,8 @@ impl Sealed {
         let mut options = self.scene.options.clone();
         options.destination = node.clone().into();
         options.change = ChangeOptions::default();
-        let plan = SealedPlan::from_document(plan.to_string_compact().as_bytes())?;
-        let carried_out = transcode_sealed(&options, &plan, &Silent, &Interrupt::default());
+        let plan = from_document(plan.to_string_compact().as_bytes())?;
+        let carried_out = transcode_sealed(&options, &plan);
         let found = files(&node);
         node.remove_root().unwrap();
         carried_out.map(|_| found)

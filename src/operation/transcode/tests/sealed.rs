@@ -1,5 +1,7 @@
 //! A plan that is written down, read again and carried out.
 
+use std::time::Instant;
+
 use super::{
     ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, zstd,
 };
@@ -11,20 +13,56 @@ use crate::kernel::Rounding;
 use crate::metadata::chunk_key::Separator;
 use crate::metadata::extension::read_codecs;
 use crate::metadata::json::Json;
+use crate::operation::error::OperationError;
 use crate::operation::options::{
     Compression, KeepBits, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, Slice,
     TranscodeOptions,
 };
-use crate::operation::transcode::{SealedPlan, seal, transcode, transcode_sealed};
+use crate::operation::transcode::job::JobPlan;
+use crate::operation::transcode::sealed::{SealedPlan, document_of, read_document};
+use crate::operation::transcode::transcode;
+use crate::operation::transcode_result::TranscodeResult;
+
+const SCHEMA: &str = "zarrcast.plan/2";
+
+/// Settles the plan of a job, and writes nothing.
+pub(super) fn seal(options: &TranscodeOptions) -> Result<SealedPlan, OperationError> {
+    let mut job = JobPlan::new(options, |_| Ok(()), |_| true, &Silent, &Interrupt::default())?;
+    job.check_room()?;
+    Ok(job.seal())
+}
+
+pub(super) fn to_document(plan: &SealedPlan) -> Vec<u8> {
+    Json::Object(document_of(SCHEMA, plan)).to_document()
+}
+
+pub(super) fn from_document(bytes: &[u8]) -> Result<SealedPlan, OperationError> {
+    match read_document(SCHEMA, bytes) {
+        Ok((plan, true)) => Ok(plan),
+        Ok((_, false)) => Err(OperationError::environment("the document was changed after it was sealed")),
+        Err(fault) => Err(OperationError::data(fault)),
+    }
+}
+
+/// Carries out a plan that was sealed before: SOURCE and DEST are the options', all else is the plan's.
+pub(super) fn transcode_sealed(
+    options: &TranscodeOptions,
+    sealed: &SealedPlan,
+) -> Result<TranscodeResult, OperationError> {
+    let (options, interrupt) = (sealed.options(options), Interrupt::default());
+    let job = JobPlan::new(&options, |source| sealed.apply(source), |_| true, &Silent, &interrupt)?;
+    job.check_same(sealed, |_| true)?;
+    job.run(Instant::now(), &Silent, &interrupt)
+}
 
 /// Seals a plan, reads it again, and carries it out beside a run that plans by itself.
 fn try_sealed(route: &str, source: &Files, change: &TranscodeOptions) {
     let scene = Scene::new(Kind::Local, source, change, false);
     let options = &scene.options;
-    let sealed = seal(options, &Silent, &Interrupt::default()).unwrap();
-    let written = sealed.to_document();
-    let read = SealedPlan::from_document(&written).unwrap();
-    let again = read.to_document();
+    let sealed = seal(options).unwrap();
+    let written = to_document(&sealed);
+    let read = from_document(&written).unwrap();
+    let again = to_document(&read);
     assert!(again == written, "{route}:\n{}", String::from_utf8_lossy(&again));
     assert!(!scene.node("b").exists().unwrap(), "{route}: sealing writes nothing");
     transcode(options, &Silent, &Interrupt::default()).unwrap();
@@ -33,7 +71,7 @@ fn try_sealed(route: &str, source: &Files, change: &TranscodeOptions) {
     elsewhere.destination = scene.node("c").into();
     // What changes is the plan's alone.
     elsewhere.change = ChangeOptions::default();
-    transcode_sealed(&elsewhere, &read, &Silent, &Interrupt::default()).unwrap();
+    transcode_sealed(&elsewhere, &read).unwrap();
     let written = files(&scene.node("c"));
     assert!(written == scene.destination(), "{route}: another DEST");
 }
@@ -91,17 +129,17 @@ fn sealed_plan_keeps_its_passes_and_blocks_in_other_memory() {
     narrow.run.common.max_memory = Some(1);
     let source = planes();
     let scene = Scene::new(Kind::Local, &source, &narrow, false);
-    let refused = seal(&scene.options, &Silent, &Interrupt::default()).unwrap_err();
+    let refused = seal(&scene.options).unwrap_err();
     let least =
         refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     let mut options = scene.options.clone();
     options.run.common.max_memory = least;
-    let sealed = seal(&options, &Silent, &Interrupt::default()).unwrap();
-    let document = Json::parse_str(std::str::from_utf8(&sealed.to_document()).unwrap()).unwrap();
+    let sealed = seal(&options).unwrap();
+    let document = Json::parse_str(std::str::from_utf8(&to_document(&sealed)).unwrap()).unwrap();
     let blocks = document.pointer("/arrays/0/settled/blocks").unwrap().clone();
     assert_eq!(blocks.get("shapes").and_then(Json::as_array).map(<[Json]>::len), Some(2), "two passes");
     options.run.common.max_memory = None;
-    transcode_sealed(&options, &sealed, &Silent, &Interrupt::default()).unwrap();
+    transcode_sealed(&options, &sealed).unwrap();
     let own = Scene::new(Kind::Local, &source, &changing(options.change.clone()), false);
     transcode(&own.options, &Silent, &Interrupt::default()).unwrap();
     assert!(own.destination() == scene.destination());
@@ -110,35 +148,31 @@ fn sealed_plan_keeps_its_passes_and_blocks_in_other_memory() {
 #[test]
 fn sealed_plan_of_another_source_is_refused() {
     let scene = Scene::new(Kind::Local, &plain(""), &TranscodeOptions::default(), false);
-    let sealed = seal(&scene.options, &Silent, &Interrupt::default()).unwrap();
+    let sealed = seal(&scene.options).unwrap();
     let source = scene.node("a");
     let mut document = source.read_document("zarr.json").unwrap().unwrap();
     document.push(b'\n');
     source.replace("zarr.json", &document).unwrap();
-    let error = transcode_sealed(&scene.options, &sealed, &Silent, &Interrupt::default()).unwrap_err();
+    let error = transcode_sealed(&scene.options, &sealed).unwrap_err();
     assert!(error.to_string().contains("SOURCE has changed"), "{error}");
     assert!(!scene.node("b").exists().unwrap());
 }
 
 #[test]
 fn document_that_is_no_plan_is_refused_with_its_member() {
-    let sealed = seal(
-        &Scene::new(Kind::Local, &plain(""), &TranscodeOptions::default(), false).options,
-        &Silent,
-        &Interrupt::default(),
-    );
-    let text = String::from_utf8(sealed.unwrap().to_document()).unwrap();
+    let scene = Scene::new(Kind::Local, &plain(""), &TranscodeOptions::default(), false);
+    let text = String::from_utf8(to_document(&seal(&scene.options).unwrap())).unwrap();
     for (from, to, member) in [
         ("zarrcast.plan/2", "zarrcast.plan/9", "`schema`"),
         ("\"path\"", "\"place\"", "`path`"),
         ("\"units\"", "\"number\"", "`units`"),
     ] {
         assert!(text.contains(from), "{from}");
-        let error = SealedPlan::from_document(text.replace(from, to).as_bytes()).unwrap_err();
+        let error = from_document(text.replace(from, to).as_bytes()).unwrap_err();
         let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
         assert!(format!("{error} {cause}").contains(member), "{error} {cause}");
     }
-    assert!(SealedPlan::from_document(b"{").is_err() && SealedPlan::from_document(&[0xff]).is_err());
+    assert!(from_document(b"{").is_err() && from_document(&[0xff]).is_err());
 }
 
 #[test]
