@@ -585,9 +585,10 @@ class TranscodeQuality:
     pearson: Optional[float]
     #: The share of points whose relative error is above 1e-4; where SOURCE is 0, the absolute one.
     relative_error_share: Optional[float]
-    #: The greatest distance of the distribution functions of SOURCE and DEST.
+    #: The greatest distance of the distribution functions of SOURCE and DEST; null where DEST can hold more
+    #: than 2^20 different values.
     ks_statistic: Optional[float]
-    #: The p-value of the two-sample Kolmogorov-Smirnov test.
+    #: The p-value of the two-sample Kolmogorov-Smirnov test, where there is a statistic.
     ks_p: Optional[float]
     #: The least DSSIM of all levels, the last two dimensions at each index of the others.
     dssim: Optional[float]

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use super::transcode_result::QuantizationResult;
+use super::transcode_result::{NO_KS_TEST, QuantizationResult};
 
 /// A figure of a quantisation that can be required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Measure {
                 (quality.pearson, "the values of the source, or what becomes of them, are constant")
             }
             Measure::RelativeErrorShare => (quality.relative_error_share, ""),
-            Measure::KsP => (quality.ks_p, ""),
+            Measure::KsP => (quality.ks_p, NO_KS_TEST),
             Measure::Dssim => (quality.dssim, quality.no_dssim.unwrap_or_default()),
             Measure::ZerosKept => (quality.zeros_kept, ""),
             Measure::SignsKept => (quality.signs_kept, ""),

@@ -238,6 +238,9 @@ pub struct QuantizationResult {
     pub quality: Option<QualityResult>,
 }
 
+/// Why there is no Kolmogorov-Smirnov test.
+pub const NO_KS_TEST: &str = "the result can hold more than 2^20 different values";
+
 /// How much a quantisation shows: what a reader gets of DEST beside SOURCE, over points that are finite in both. What is not
 /// defined is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -257,10 +260,11 @@ pub struct QualityResult {
     /// The share of points whose relative error is above 1e-4; where SOURCE is 0, the absolute one.
     #[serde(serialize_with = "figure::optional_number")]
     pub relative_error_share: Option<f64>,
-    /// The greatest distance of the distribution functions of SOURCE and DEST.
+    /// The greatest distance of the distribution functions of SOURCE and DEST; `None` where DEST can hold more than 2^20
+    /// different values.
     #[serde(serialize_with = "figure::optional_number")]
     pub ks_statistic: Option<f64>,
-    /// The p-value of the two-sample Kolmogorov-Smirnov test.
+    /// The p-value of the two-sample Kolmogorov-Smirnov test, where there is a statistic.
     #[serde(serialize_with = "figure::optional_number")]
     pub ks_p: Option<f64>,
     /// The least DSSIM of all levels, the last two dimensions at each index of the others.

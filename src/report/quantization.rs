@@ -2,7 +2,7 @@
 
 use super::block::{Members, known};
 use super::quantity::{self, count, counted, figure};
-use crate::operation::transcode_result::{QualityResult, QuantizationResult};
+use crate::operation::transcode_result::{NO_KS_TEST, QualityResult, QuantizationResult};
 
 /// What a quantisation makes of an array: `quantised to uint8`.
 pub(super) fn quantized_to(result: &QuantizationResult) -> String {
@@ -89,12 +89,13 @@ fn describe_quality(quality: &QualityResult) -> Members<'static> {
     let kept = |share: f64| if share >= 1.0 { "all".to_owned() } else { percent(share) };
     let above = |share: f64| format!("{} of the points above 1e-4", percent(share));
     let ks = quality.ks_p.zip(quality.ks_statistic);
+    let ks_test = |(p, statistic)| format!("p {}, statistic {}", figure(p), figure(statistic));
     let members = [
         ("bias", quality.bias.map(figure)),
         ("PSNR", Some(quality.psnr.map_or_else(constant, decibels))),
         ("Pearson's r", Some(quality.pearson.map_or_else(constant, near_one))),
         ("relative error", quality.relative_error_share.map(above)),
-        ("KS test", ks.map(|(p, statistic)| format!("p {}, statistic {}", figure(p), figure(statistic)))),
+        ("KS test", Some(ks.map_or_else(|| format!("not defined: {NO_KS_TEST}"), ks_test))),
         ("DSSIM", Some(quality.dssim.map_or_else(no_dssim, |dssim| near_one(dssim) + &level))),
         ("zeros kept", quality.zeros_kept.map(kept)),
         ("signs kept", quality.signs_kept.map(kept)),

@@ -205,6 +205,21 @@ fn contract_holds_for_each_array_and_names_it() {
 }
 
 #[test]
+fn so_many_codes_have_no_test_of_their_distribution() {
+    let test = CliTest::new();
+    write(&test, "a", &[level(1)]);
+    for option in [&["--quantize", "uint32"][..], &["--keep-bits", "9"]] {
+        let found = quality(&test, &[option, &["--quality", "--overwrite", "a", "b"]].concat());
+        assert_eq!((&found["ks_p"], &found["ks_statistic"]), (&json!(null), &json!(null)), "{found}");
+    }
+    let text = test.run(["transcode", "--quantize", "uint32", "--quality", "a", "c"]).succeeds();
+    let line = "KS test         not defined: the result can hold more than 2^20 different values";
+    assert!(text.text().contains(line), "{}", text.text());
+    test.run(["transcode", "--quantize", "uint32", "--require", "ks_p>0", "a", "d"])
+        .fails(1, &["ks_p is not defined, the result can hold more than 2^20 different values"]);
+}
+
+#[test]
 fn run_that_goes_on_measures_all_of_it() {
     let test = CliTest::new();
     write(&test, "a", &[level(1), level(4), level(7)]);

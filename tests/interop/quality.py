@@ -148,6 +148,9 @@ def measures(tally, zarrcast, folder):
                 result = zarrcast.transcode(*options, "--quality", "--overwrite", source, destination)["quantization"]
                 after = read_back(zarrcast, destination, folder, result, values)
                 wanted = expected(values, after)
+                if run == "fine":
+                    # So many values have no test.
+                    wanted["ks_statistic"] = wanted["ks_p"] = None
                 for measure, value in wanted.items():
                     assert agrees(measure, result["quality"][measure], value), f"{measure} is {result['quality'][measure]}, not {value}"
                 for others in (["--threads", "1"], ["--max-memory", "40000000"], ["--chunk-shape", lengths([3] * values.ndim)]):

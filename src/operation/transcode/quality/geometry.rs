@@ -59,7 +59,7 @@ impl Geometry {
             .iter()
             .map(|side| reading_bytes(side, true))
             .fold(BASE_BYTES.saturating_add(band), u64::saturating_add);
-        // Half for pieces, and for values that are gathered; half for the threads.
+        // Half for pieces; half for the threads.
         let half = budget.bytes() / 2;
         let whole = |dimension: usize| no_levels.is_none() && dimension + 1 == rank;
         let bytes_of = |piece: &[u64]| {
@@ -189,12 +189,6 @@ impl Geometry {
             }
         }
         slabs
-    }
-
-    /// Values that may be gathered to be sorted.
-    pub(super) fn gathered_values(&self) -> u64 {
-        // Keys of eight bytes, which a growing list may hold three times; those of two samples.
-        (self.slab_bytes / 24).max(1024)
     }
 
     /// The elements of each level in a piece, by level; all where there are no levels.

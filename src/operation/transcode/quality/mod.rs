@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use self::geometry::Geometry;
 use self::levels::Levels;
 use self::pieces::Pieces;
-use self::values::{ValueBuffers, Values};
+use self::values::{ValueBuffers, Values, possible_values};
 use super::plan::Plan;
 use super::verify::{Compared, Comparison, Verification, found};
 use crate::array::fault::{ChunkFault, Fault};
@@ -21,14 +21,13 @@ use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
 use crate::engine::pairs::Pairs;
 use crate::engine::progress::Progress;
-use crate::kernel::quality::distribution::{Request, Search, Tally};
+use crate::kernel::quality::distribution::PairCounts;
 use crate::kernel::quality::kolmogorov::p_value;
 use crate::kernel::quality::similarity::SimilarityScan;
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::narrowed;
-use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::QualityResult;
 
 /// Whether values are quantised, or rounded to bits.
@@ -71,6 +70,7 @@ pub(super) fn measure(
         geometry,
         pairs,
         values,
+        possible: possible_values(plan),
         comparison,
         fills,
         is_void: absent.iter().all(|value| !value.is_finite()),
@@ -80,7 +80,7 @@ pub(super) fn measure(
         similarity: SimilarityScan::default(),
         spare: Mutex::default(),
     };
-    let (result, compared) = measured(&pieces, quantization).map_err(|ChunkFault { fault, .. }| {
+    let (result, compared) = measured(&pieces).map_err(|ChunkFault { fault, .. }| {
         let message = format!("what became of `{}` cannot be measured", plan.source.store);
         match fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
@@ -93,56 +93,27 @@ pub(super) fn measure(
     Ok(Some((result, verification)))
 }
 
-fn measured(
-    pieces: &Pieces<'_>,
-    quantization: Option<&Quantization>,
-) -> Result<(QualityResult, Compared), ChunkFault> {
+fn measured(pieces: &Pieces<'_>) -> Result<(QualityResult, Compared), ChunkFault> {
     let (geometry, progress) = (pieces.geometry, pieces.progress);
-    let bytes = geometry.bytes();
-    progress.start("quality", Some(bytes.saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
-    let mut search = Search::new(first_request(quantization), geometry.gathered_values());
+    progress
+        .start("quality", Some(geometry.bytes().saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
     let mut sums = (PairSums::default(), Compared::default());
-    let tallies = Tallies::default();
+    let counts = ThreadCounts::default();
     let mut levels = Levels::new(geometry);
-    let walked = search.request().map(|request| pieces.walk(request, &tallies, &mut sums, &mut levels));
+    let walked = pieces.walk(&counts, &mut sums, &mut levels);
     progress.finish();
-    walked.transpose()?;
-    search.fold(tallies.merged());
-    while let Some(request) = search.request() {
-        let tallies = Tallies::default();
-        progress.start("quality", Some(bytes));
-        let counted = pieces.count(request, &tallies);
-        progress.finish();
-        counted?;
-        search.fold(tallies.merged());
-    }
-    Ok((result(&sums.0, &search, &levels, geometry), sums.1))
+    walked?;
+    let distance = pieces.possible.as_ref().map(|possible| possible.distance(counts.merged()));
+    Ok((result(&sums.0, distance, &levels, geometry), sums.1))
 }
 
-/// The bins of the codes' values, where these are few enough and known.
-fn first_request(quantization: Option<&Quantization>) -> Request {
-    quantization.and_then(grid).unwrap_or_else(Request::of_any)
-}
-
-fn grid(quantization: &Quantization) -> Option<Request> {
-    let mut values = values::of_codes(quantization)?;
-    let (first, last) = (*values.first()?, *values.last()?);
-    if first > last {
-        values.reverse();
-    }
-    #[expect(clippy::cast_precision_loss, reason = "at most 2^18")]
-    let steps = (values.len() - 1).max(1) as f64;
-    let step = if first == last { 1.0 } else { (last - first).abs() / steps };
-    Request::of_grid(first.min(last), step, values)
-}
-
-/// The tallies of the threads: there are no more than these.
+/// What the threads count, each for itself.
 #[derive(Debug, Default)]
-struct Tallies(Mutex<Vec<Tally>>);
+struct ThreadCounts(Mutex<Vec<PairCounts>>);
 
-impl Tallies {
-    /// Lends one that no other thread has.
-    fn with<R>(&self, work: impl FnOnce(&mut Tally) -> R) -> R {
+impl ThreadCounts {
+    /// Lends counts that no other thread has.
+    fn with<R>(&self, work: impl FnOnce(&mut PairCounts) -> R) -> R {
         let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = all().pop();
         let mut own = own.unwrap_or_default();
@@ -151,29 +122,26 @@ impl Tallies {
         done
     }
 
-    fn merged(self) -> Tally {
-        let all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut merged = Tally::default();
-        for tally in all {
-            merged.merge(tally);
-        }
+    fn merged(self) -> PairCounts {
+        let mut all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut merged = all.pop().unwrap_or_default();
+        all.iter().for_each(|counts| merged.merge(counts));
         merged
     }
 }
 
-fn result(sums: &PairSums, search: &Search, levels: &Levels, geometry: &Geometry) -> QualityResult {
-    let has_points = sums.points > 0;
+fn result(sums: &PairSums, distance: Option<u64>, levels: &Levels, geometry: &Geometry) -> QualityResult {
     let least = levels.least();
-    #[expect(clippy::cast_precision_loss, reason = "counts rounded to 53 bits: a ratio of 16 digits")]
-    let statistic = has_points.then(|| search.distance() as f64 / sums.points as f64);
+    let distance = distance.filter(|_| sums.points > 0);
     QualityResult {
         points: sums.points,
         bias: sums.bias(),
         psnr: sums.psnr(),
         pearson: sums.pearson(),
         relative_error_share: sums.large_error_share(),
-        ks_statistic: statistic,
-        ks_p: has_points.then(|| p_value(sums.points, search.distance())),
+        #[expect(clippy::cast_precision_loss, reason = "counts rounded to 53 bits: a ratio of 16 digits")]
+        ks_statistic: distance.map(|distance| distance as f64 / sums.points as f64),
+        ks_p: distance.map(|distance| p_value(sums.points, distance)),
         dssim: least.as_ref().map(|(_, dssim)| *dssim),
         dssim_level: least.as_ref().map(|(level, _)| level.clone()),
         zeros_kept: sums.zeros_kept_share(),

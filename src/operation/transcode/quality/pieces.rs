@@ -3,7 +3,7 @@
 use std::ops::{AddAssign, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Tallies;
+use super::ThreadCounts;
 use super::geometry::Geometry;
 use super::levels::{LevelBand, LevelBuffers, Levels, bands};
 use super::values::{ValueBuffers, Values};
@@ -13,7 +13,7 @@ use crate::codec::region::as_index;
 use crate::engine::driver::Driver;
 use crate::engine::pairs::{Pair, Pairs};
 use crate::engine::progress::Progress;
-use crate::kernel::quality::distribution::Request;
+use crate::kernel::quality::distribution::PossibleValues;
 use crate::kernel::quality::similarity::{RADIUS, Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::transcode::verify::{Compared, Comparison, Scratch};
@@ -44,8 +44,6 @@ struct Buffers {
 /// What becomes of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
-    /// Its values are only counted, or gathered.
-    Count,
     Forget,
     /// Its levels are compared with those of its neighbours.
     Keep,
@@ -78,6 +76,8 @@ pub(super) struct Pieces<'a> {
     pub geometry: &'a Geometry,
     pub pairs: Pairs<'a>,
     pub values: [Values; 2],
+    /// The values that DEST may hold, where they are few.
+    pub possible: Option<PossibleValues>,
     /// Under `--verify`: what DEST should hold.
     pub comparison: Option<Comparison>,
     /// An element of either side where nothing is stored.
@@ -96,8 +96,7 @@ impl Pieces<'_> {
     /// The walk that measures all.
     pub(super) fn walk(
         &self,
-        request: &Request,
-        tallies: &Tallies,
+        counts: &ThreadCounts,
         (sums, compared): &mut (PairSums, Compared),
         levels: &mut Levels,
     ) -> Result<(), ChunkFault> {
@@ -106,7 +105,7 @@ impl Pieces<'_> {
         if !has_levels || compares || geometry.reads_twice() {
             let all = ChunkSet::full(geometry.num_pieces());
             let then = if has_levels && compares { Then::Compare } else { Then::Forget };
-            self.measure(&all, Some((request, tallies)), then, |index, measured| {
+            self.measure(&all, Some(counts), then, |index, measured| {
                 sums.merge(&measured.sums);
                 *compared += measured.verified;
                 levels.widen(index, &measured.ranges);
@@ -118,7 +117,7 @@ impl Pieces<'_> {
         if !has_levels || compares {
             return Ok(());
         }
-        let counts = (!geometry.reads_twice()).then_some((request, tallies));
+        let counts = (!geometry.reads_twice()).then_some(counts);
         for slab in geometry.slabs() {
             let mut kept = Vec::new();
             self.measure(&ChunkSet::of_range(slab.clone()), counts, Then::Keep, |index, measured| {
@@ -135,12 +134,6 @@ impl Pieces<'_> {
         Ok(())
     }
 
-    /// A walk that only counts values, or gathers them.
-    pub(super) fn count(&self, request: &Request, tallies: &Tallies) -> Result<(), ChunkFault> {
-        let all = ChunkSet::full(self.geometry.num_pieces());
-        self.measure(&all, Some((request, tallies)), Then::Count, |_, _| {})
-    }
-
     fn spare(&self) -> MutexGuard<'_, Vec<Piece>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -150,7 +143,7 @@ impl Pieces<'_> {
     fn measure(
         &self,
         pieces: &ChunkSet,
-        counts: Option<(&Request, &Tallies)>,
+        counts: Option<&ThreadCounts>,
         then: Then,
         fold: impl FnMut(u64, Measured),
     ) -> Result<(), ChunkFault> {
@@ -158,20 +151,18 @@ impl Pieces<'_> {
             let Buffers { filled, numbers, levels, scratch } = buffers;
             let piece = self.elements(pair, filled);
             let mut measured = Measured::default();
-            if let Some(comparison) =
-                self.comparison.as_ref().filter(|_| counts.is_some() && then != Then::Count)
-            {
+            if let Some(comparison) = self.comparison.as_ref().filter(|_| counts.is_some()) {
                 measured.verified = comparison.compare(pair, scratch)?;
             }
-            if let Some((request, tallies)) = counts {
-                tallies.with(|tally| {
+            if let Some(counts) = counts {
+                counts.with(|counts| {
                     for elements in self.geometry.levels_of(pair.region) {
                         let mut level = PairSums::default();
                         self.each_stretch(piece, elements, numbers, |x, y| {
-                            if then != Then::Count {
-                                level.merge(&self.scan.run(x, y));
+                            level.merge(&self.scan.run(x, y));
+                            if let Some(possible) = &self.possible {
+                                possible.count(x, y, counts);
                             }
-                            request.add(x, y, tally);
                         });
                         measured.ranges.push(level.joint_range());
                         measured.sums.merge(&level);

@@ -7,9 +7,10 @@ use crate::codec::element_bits;
 use crate::codec::fault::number_value;
 use crate::codec::value_program::ValueProgram;
 use crate::element::{ElementType, NumberType};
-use crate::kernel::quality::distribution::MOST_GRID_VALUES;
+use crate::kernel::quality::distribution::{MOST_VALUES, PossibleValues};
 use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
+use crate::operation::transcode::plan::Plan;
 use crate::operation::transcode::verify::decode;
 
 /// How a side's elements become numbers.
@@ -78,11 +79,20 @@ impl Values {
     }
 }
 
-/// The values of all codes that numbers get, in the order of the codes; `None` where they are many, or one has none.
-pub(super) fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
+/// The values that DEST may hold where it is quantised or rounded; `None` where they are more than [`MOST_VALUES`].
+pub(super) fn possible_values(plan: &Plan) -> Option<PossibleValues> {
+    if let Some(quantization) = &plan.quantization {
+        return PossibleValues::of_codes(of_codes(quantization)?);
+    }
+    let rounding = plan.rounding.as_ref()?;
+    PossibleValues::of_kept_bits(rounding.number_type.float_format()?, rounding.bits()?)
+}
+
+/// The values of all codes that numbers get; `None` where they are many, or one has none.
+fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
     let codes = quantization.codes.first..=quantization.codes.last;
     let count = usize::try_from(quantization.codes.last.checked_sub(quantization.codes.first)?).ok()?;
-    if count >= MOST_GRID_VALUES {
+    if count >= MOST_VALUES {
         return None;
     }
     let size = quantization.target.size();

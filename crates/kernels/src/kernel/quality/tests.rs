@@ -4,11 +4,14 @@
 
 use proptest::prelude::*;
 
-use super::distribution::{Request, Search, Tally};
+use super::distribution::{PairCounts, PossibleValues};
 use super::kolmogorov::p_value;
 use super::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan, WINDOW};
 use super::sums::{PairScan, PairSums};
-use crate::kernel::InstructionSet;
+use crate::element::{ElementType, NumberType};
+use crate::kernel::exact::Value;
+use crate::kernel::keep_bits::KeepBits;
+use crate::kernel::{InstructionSet, Rounding};
 
 const SETS: [InstructionSet; 3] = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
 
@@ -91,27 +94,50 @@ proptest! {
     }
 
     #[test]
-    fn distance_is_that_of_sorted_values(
+    fn distance_of_codes_is_that_of_sorted_values(
         pairs in values(),
-        step in prop_oneof![Just(0.25), Just(3.0), Just(1e-7)],
-        most in prop_oneof![Just(2_u64), Just(40), Just(1 << 30)],
-        count in prop_oneof![Just(2_u32), Just(300), Just(2000)],
+        step in prop_oneof![Just(0.25), Just(-3.0), Just(1e-7), Just(1e-14)],
+        origin in prop_oneof![Just(-100.0), Just(250.0)],
+        count in prop_oneof![Just(1_u32), Just(2), Just(300), Just(2000)],
+        is_float32 in any::<bool>(),
     ) {
+        // Of float32, and of the last bits of float64, they have unequal distances, and several codes may have one value.
+        let narrow = |value: f64| if is_float32 { f64::from(value as f32) } else { value };
+        let codes: Vec<f64> = (0..count).map(|code| narrow(origin + f64::from(code) * step)).collect();
         let x: Vec<f64> = pairs.iter().map(|(x, _)| *x).collect();
-        // Most are on the grid; some are not, as where values are clamped.
-        let last = f64::from(count - 1) * step - 100.0;
-        let on_grid = |(place, x): (usize, &f64)| match place % 50 {
-            7 => x + 0.1,
+        let quantized = |(place, x): (usize, &f64)| match place % 50 {
+            // Some are far from what they were, or the same off all codes.
+            7 => codes[place % codes.len()],
             9 => *x,
-            _ => ((x / step).round() * step).clamp(-100.0, last),
+            _ if x.is_finite() => codes[((x - origin) / step).round().clamp(0.0, f64::from(count - 1)) as usize],
+            _ => f64::NAN,
         };
-        let y: Vec<f64> = x.iter().enumerate().map(on_grid).collect();
-        let expected = distance_by_sorting(&x, &y);
-        prop_assert_eq!(distance(Request::of_any(), &x, &y, most).0, expected);
-        let grid: Vec<f64> = (0..count).map(|number| -100.0 + f64::from(number) * step).collect();
-        if let Some(request) = Request::of_grid(-100.0, step, grid) {
-            prop_assert_eq!(distance(request, &x, &y, most).0, expected);
-        }
+        let y: Vec<f64> = x.iter().enumerate().map(quantized).collect();
+        let possible = PossibleValues::of_codes(codes.clone()).unwrap();
+        prop_assert_eq!(distance(&possible, &x, &y), distance_by_sorting(&x, &y));
+    }
+
+    #[test]
+    fn distance_of_kept_bits_is_that_of_sorted_values(
+        patterns in prop::collection::vec(any::<u64>(), 0..3000),
+        pairs in values(),
+        bits in 0..=8_u32,
+        element in prop_oneof![Just(ElementType::Float16), Just(ElementType::Float32), Just(ElementType::Float64)],
+    ) {
+        let number_type = NumberType::of(element);
+        let rounding = KeepBits::new(number_type, bits, &[]);
+        let value = |bits: u64| Value::of(bits, number_type).to_f64();
+        let narrow = |x: f64| {
+            let exact = Value::of(x.to_bits(), NumberType::of(ElementType::Float64));
+            exact.to_float(number_type.float_format().unwrap(), Rounding::NearestEven).unwrap_or(0)
+        };
+        let near_one = pairs.iter().map(|(x, _)| narrow(*x));
+        let source: Vec<u64> =
+            patterns.iter().map(|bits| bits & (u64::MAX >> (64 - 8 * number_type.size()))).chain(near_one).collect();
+        let x: Vec<f64> = source.iter().map(|bits| value(*bits)).collect();
+        let y: Vec<f64> = source.iter().map(|bits| value(rounding.round_one(*bits))).collect();
+        let possible = PossibleValues::of_kept_bits(number_type.float_format().unwrap(), bits).unwrap();
+        prop_assert_eq!(distance(&possible, &x, &y), distance_by_sorting(&x, &y));
     }
 
     #[test]
@@ -169,20 +195,14 @@ proptest! {
     }
 }
 
-/// Searches, and says how many walks that took.
-fn distance(first: Request, x: &[f64], y: &[f64], most: u64) -> (u64, usize) {
-    let (mut search, mut walks) = (Search::new(first, most), 0);
-    while let Some(request) = search.request() {
-        let middle = x.len() / 2;
-        let (mut tally, mut other) = (Tally::default(), Tally::default());
-        request.add(&x[..middle], &y[..middle], &mut other);
-        request.add(&x[middle..], &y[middle..], &mut tally);
-        tally.merge(other);
-        search.fold(tally);
-        walks += 1;
-        assert!(walks < 20_000);
-    }
-    (search.distance(), walks)
+/// The distance of pairs that two threads counted.
+fn distance(possible: &PossibleValues, x: &[f64], y: &[f64]) -> u64 {
+    let middle = x.len() / 2;
+    let (mut counts, mut other) = (PairCounts::default(), PairCounts::default());
+    possible.count(&x[..middle], &y[..middle], &mut other);
+    possible.count(&x[middle..], &y[middle..], &mut counts);
+    counts.merge(&other);
+    possible.distance(counts)
 }
 
 fn distance_by_sorting(x: &[f64], y: &[f64]) -> u64 {
@@ -196,15 +216,15 @@ fn distance_by_sorting(x: &[f64], y: &[f64]) -> u64 {
 }
 
 #[test]
-fn one_walk_is_enough_on_a_grid() {
-    let x: Vec<f64> = (0..50_000_u32).map(|i| f64::from(i.wrapping_mul(2_654_435_761) >> 8) * 1e-5).collect();
-    let grid: Vec<f64> = (0..400).map(|number| f64::from(number) * 0.5).collect();
-    let y: Vec<f64> = x.iter().map(|x| (x * 2.0).round() / 2.0).collect();
-    let found = distance(Request::of_grid(0.0, 0.5, grid).unwrap(), &x, &y, 10);
-    assert_eq!(found, (distance_by_sorting(&x, &y), 1));
-    // Values that are nearer to each other than the arithmetic tells apart are no grid.
-    let near = vec![1e16, 1e16 + 2.0, 1e16 + 4.0];
-    assert!(Request::of_grid(1e16, 0.1, near).is_none());
+fn possible_values_are_at_most_a_million() {
+    let format = |element| NumberType::of(element).float_format().unwrap();
+    let is_few = |element, bits| PossibleValues::of_kept_bits(format(element), bits).is_some();
+    assert_eq!([10, 11, 12].map(|bits| is_few(ElementType::Float32, bits)), [true, true, false]);
+    assert_eq!([8, 9, 52].map(|bits| is_few(ElementType::Float64, bits)), [true, false, false]);
+    assert!(is_few(ElementType::Float16, 10));
+    let codes = |count: u32| (0..count).map(f64::from).collect();
+    assert!(PossibleValues::of_codes(codes(1 << 20)).is_some());
+    assert!(PossibleValues::of_codes(codes((1 << 20) + 1)).is_none());
 }
 
 #[test]
