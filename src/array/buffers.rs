@@ -9,10 +9,10 @@ use crate::codec::chain::Workspace;
 /// leaves room in a level 2 cache.
 pub const PIECE: usize = 1 << 18;
 
-/// What a thread keeps from object to object.
+/// Buffers that a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub struct ReadBuffers {
-    /// What was read, and in the end the elements.
+    /// The bytes that were read, and in the end the elements.
     pub bytes: Vec<u8>,
     /// The other side of the codec that runs.
     pub spare: Vec<u8>,

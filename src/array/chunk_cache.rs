@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::codec::BoundChain;
 use crate::codec::region::as_index;
 
-/// What a chunk takes beside its bytes: its entry, and what the allocator rounds up.
+/// Bytes of a chunk beside its own: its entry, and what the allocator rounds up.
 const BESIDE: u64 = 256;
 
 /// Chunks that are stored as their elements are held up to this size. Larger ones are read again in less time than memory
 /// that no one has used before takes to be had: the system keeps files in memory, too.
 const MOST_PLAIN: u64 = 64 << 10;
 
-/// What the first passes of a command hold, of all its arrays, and how much that may be. Clones share it.
+/// The chunks that the first passes of a command hold, of all its arrays, up to a limit. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct ChunkCache(Arc<Mutex<Held>>);
 
@@ -34,11 +34,11 @@ struct Held {
 /// that leaves the other codecs as they are, too.
 #[derive(Debug)]
 pub struct CacheEntry {
-    /// What the codecs from bytes to bytes were given.
+    /// The bytes that the codecs from bytes to bytes were given.
     pub bytes: Box<[u8]>,
     /// Bytes of the stored chunk.
     pub stored: u64,
-    /// How many were put into the cache before it.
+    /// The number of chunks that were put into the cache before it.
     order: u64,
 }
 
@@ -57,7 +57,7 @@ struct Owner {
     cache: ChunkCache,
     /// The number of the array.
     array: usize,
-    /// Whether its store is far away: then reading a chunk again always takes longer than keeping it.
+    /// True if its store is far away: then reading a chunk again always takes longer than keeping it.
     is_far: bool,
 }
 
@@ -93,7 +93,7 @@ impl ChunkCache {
 }
 
 impl ArrayCache {
-    /// Whether a chunk of so many bytes behind this chain is worth keeping, and there is room for it.
+    /// True if a chunk of so many bytes behind this chain is worth keeping, and there is room for it.
     pub fn wants(&self, chain: &BoundChain, bytes: usize) -> bool {
         self.with_room(chain, bytes).is_some()
     }
@@ -148,7 +148,7 @@ impl ArrayCache {
     }
 }
 
-/// What a chunk of so many bytes takes.
+/// The memory of a chunk of so many bytes.
 fn size(bytes: usize) -> u64 {
     (bytes as u64).saturating_add(BESIDE)
 }

@@ -50,12 +50,12 @@ impl ChunkSet {
         Self::from_ranges(vec![range])
     }
 
-    /// How many there are.
+    /// The number of members.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -111,7 +111,7 @@ impl ChunkSet {
         common.finish()
     }
 
-    /// Whether an index is a member.
+    /// True if an index is a member.
     pub fn contains(&self, index: u64) -> bool {
         let after = self.runs.partition_point(|run| run.first <= index);
         after.checked_sub(1).is_some_and(|at| index < self.end(at))

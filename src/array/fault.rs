@@ -5,7 +5,7 @@ use crate::codec::ChainFault;
 use crate::diagnostic::quantity::bytes;
 use crate::store::StoreError;
 
-/// What the work on a chunk gives, or why it ended.
+/// The result of work on a chunk.
 pub type Result<T, E = Fault> = std::result::Result<T, E>;
 
 /// Why the work on a chunk ended.
@@ -35,7 +35,7 @@ pub enum Fault {
     /// A fault of one object, where the work is on several of both sides.
     #[error("{fault}")]
     At {
-        /// Whose object it is.
+        /// The array that the object is of.
         of: ObjectOf,
         /// Its linear index in the grid of its side.
         index: u64,
@@ -47,11 +47,11 @@ pub enum Fault {
 /// The array that an object belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectOf {
-    /// What is read.
+    /// The array that is read.
     Source,
     /// The intermediate data of two passes.
     Staging,
-    /// What is written.
+    /// The array that is written.
     Destination,
 }
 
@@ -61,12 +61,12 @@ impl Fault {
         if let Fault::At { fault, .. } = self { fault.cause() } else { self }
     }
 
-    /// Whether a value of an intact chunk cannot be written as it was asked for.
+    /// True if a value of an intact chunk cannot be written as it was asked for.
     pub fn is_of_value(&self) -> bool {
         matches!(self.cause(), Fault::Chain(fault) if fault.element().is_some())
     }
 
-    /// Whether it tells something of the data. A panic, too little memory, a store that fails and an interruption do
+    /// True if it tells something of the data. A panic, too little memory, a store that fails and an interruption do
     /// not: the chunk may be right.
     pub fn is_of_data(&self) -> bool {
         match self.cause() {
@@ -76,7 +76,7 @@ impl Fault {
         }
     }
 
-    /// Whether more memory would do.
+    /// True if more memory would do.
     pub fn is_of_memory(&self) -> bool {
         match self.cause() {
             Fault::Chain(fault) => fault.missing_memory().is_some(),

@@ -12,7 +12,7 @@ use crate::codec::{BindError, BoundChain};
 use crate::grid::{Region, ravel};
 
 impl StoredArray {
-    /// Whether all objects have one shape.
+    /// True if all objects have one shape.
     pub fn is_regular(&self) -> bool {
         self.metadata.grid.uniform().is_some()
     }
@@ -38,7 +38,7 @@ impl StoredArray {
         self.chain.for_shape(&self.shape_of(index)).map_err(|error| unbound(&error))
     }
 
-    /// How an object of the grid is streamed, where shards are.
+    /// The layout of an object of the grid, where shards are streamed.
     pub fn layout_of(&self, index: u64) -> Result<Option<OfShape<'_, ShardLayout>>> {
         let Some(layout) = &self.layout else { return Ok(None) };
         if self.is_regular() {
@@ -79,7 +79,7 @@ impl StoredArray {
         self.metadata.grid.chunks_in(region).cells().map(move |position| ravel(&position, &grid))
     }
 
-    /// Whether all of an object that lies inside the whole array is taken.
+    /// True if all of an object that lies inside the whole array is taken.
     pub fn takes_whole(&self, object: u64) -> bool {
         let region = self.region_of(object);
         let is_skipped =
@@ -87,7 +87,7 @@ impl StoredArray {
         !is_skipped && !self.metadata.cuts(&region)
     }
 
-    /// Whether the subchunks of both arrays are the same boxes.
+    /// True if the subchunks of both arrays are the same boxes.
     pub fn has_subchunks_of(&self, other: &StoredArray) -> bool {
         match (self.shape_of_subchunks(), other.shape_of_subchunks()) {
             (None, None) => self.metadata.grid.has_chunks_of(&other.metadata.grid),

@@ -14,11 +14,11 @@ pub struct Interrupt {
 #[derive(Debug, Default)]
 struct Shared {
     raised: AtomicBool,
-    /// What would be left unfinished now, where there is anything.
+    /// The work that would be left unfinished now, where there is any.
     unfinished: Mutex<Option<Left>>,
 }
 
-/// What is left where work is stopped at once.
+/// The state that is left where work is stopped at once.
 struct Left {
     /// A sentence for the user, with the next step.
     what: String,

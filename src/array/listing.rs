@@ -8,12 +8,12 @@ use super::chunk_set::ChunkSet;
 /// The keys of documents, of both formats, which belong to no chunk.
 pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
 
-/// What lies under the keys of an array.
+/// The objects under the keys of an array.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
     /// Chunks of the grid that are there. What is no file is among them, but for folders under [`Purpose::Reading`].
     pub present: ChunkSet,
-    /// Whether that is the whole grid because the store tells no keys: a chunk is found absent when it is read.
+    /// True if that is the whole grid because the store tells no keys: a chunk is found absent when it is read.
     pub is_presumed: bool,
     /// Those of them, under [`Purpose::Validating`], whose size is wrong, or that are no file: no use reading them.
     pub unreadable: ChunkSet,
@@ -28,11 +28,11 @@ pub struct Listing {
 pub struct Stray {
     /// The key, relative to the array.
     pub key: String,
-    /// What about it.
+    /// The reason.
     pub kind: StrayKind,
 }
 
-/// What is the matter with a key.
+/// The reason why a key is worth a word.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StrayKind {
     /// It belongs to no chunk.
@@ -41,7 +41,7 @@ pub enum StrayKind {
     Folder,
     /// It would be a chunk of a larger array.
     OutsideGrid(Vec<u64>),
-    /// What stands there is no regular file: "a FIFO".
+    /// Something that is no regular file: "a FIFO".
     NotAFile(Option<Vec<u64>>, &'static str),
     /// A chunk's object of this many bytes, which it cannot have.
     Size(Vec<u64>, u64),
@@ -51,20 +51,20 @@ pub enum StrayKind {
     NotUtf8,
 }
 
-/// What an array's keys are looked at for.
+/// The purpose for which an array's keys are looked at.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose<'a> {
     /// To read its chunks. The first [`Listing::MOST_STRAYS`] strays of each kind are kept, and folders in which no
     /// chunk can lie are looked through for keys, too.
     Reading {
-        /// Whether the bytes of chunks are counted.
+        /// True if the bytes of chunks are counted.
         with_sizes: bool,
     },
     /// To find what is wrong with them. Every stray is kept, and a folder in the place of a chunk counts as one.
     Validating(&'a dyn Sizes),
 }
 
-/// What the sizes of stored objects must be.
+/// The sizes that stored objects must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeRule {
     /// Where every object has the same size: that.
@@ -77,7 +77,7 @@ pub struct SizeRule {
 
 /// Tells the sizes that an array's objects may have.
 pub trait Sizes: std::fmt::Debug + Sync {
-    /// What the size of the object of a chunk must be.
+    /// The size that the object of a chunk must have.
     fn of(&self, chunk: &[u64]) -> SizeRule;
 }
 
@@ -120,12 +120,12 @@ impl Listing {
 pub const FOLDER: &str = "a folder";
 
 impl Purpose<'_> {
-    /// Whether every key counts.
+    /// True if every key counts.
     pub fn validates(self) -> bool {
         matches!(self, Purpose::Validating(_))
     }
 
-    /// Whether the size of every object counts.
+    /// True if the size of every object counts.
     pub fn wants_sizes(self) -> bool {
         !matches!(self, Purpose::Reading { with_sizes: false })
     }

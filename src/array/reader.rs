@@ -16,7 +16,7 @@ use crate::grid::{Region, ravel, zip_with};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
 
-/// Whether the elements of an object were given piece by piece.
+/// The outcome of giving the elements of an object piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InPieces {
     /// All of them.
@@ -44,7 +44,7 @@ impl ReadBuffers {
         Ok(Some(decode(&chain, (subchunk, &first), self)?))
     }
 
-    /// Whether the subchunk at a position is stored, as far as the index of its shard tells.
+    /// True if the subchunk at a position is stored, as far as the index of its shard tells.
     pub fn holds(&mut self, subchunks: &SubchunkSource<'_>, position: &[u64]) -> Result<bool> {
         subchunks.holds(position, self)
     }

@@ -84,7 +84,7 @@ impl StoredArray {
         self.present.clone().unwrap_or_else(|| ChunkSet::full(self.metadata.num_chunks()))
     }
 
-    /// Whether an object may be there.
+    /// True if an object may be there.
     pub fn may_hold(&self, object: u64) -> bool {
         self.present.as_ref().is_none_or(|present| present.contains(object))
     }
@@ -171,7 +171,7 @@ impl StoredArray {
         }
     }
 
-    /// Whether what is skipped of it are whole subchunks: those that are taken are no others than they would be by
+    /// True if what is skipped of it are whole subchunks: those that are taken are no others than they would be by
     /// themselves.
     pub fn skips_whole_subchunks(&self) -> bool {
         let skipped = &self.metadata.skipped;
@@ -205,7 +205,7 @@ impl StoredArray {
         self.reading_bytes()
     }
 
-    /// Whether chunks reach beyond the edge of the array.
+    /// True if chunks reach beyond the edge of the array.
     pub fn has_edges(&self) -> bool {
         let mut axes = self.metadata.shape.iter().zip(self.subchunk_shape());
         !self.is_regular()
@@ -213,7 +213,7 @@ impl StoredArray {
             || axes.any(|(length, chunk)| !length.is_multiple_of((*chunk).max(1)))
     }
 
-    /// How many of its shards are kept open, at most, while those of `other` are written.
+    /// The most of its shards that are kept open while those of `other` are written.
     pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
         let same = !self.metadata.skips() && self.metadata.grid.has_chunks_of(&other.metadata.grid);
         self.metadata.num_chunks().clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })

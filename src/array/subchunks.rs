@@ -15,14 +15,14 @@ use crate::grid::Region;
 use crate::store::{ObjectReader, StoreError, held};
 
 impl StoredArray {
-    /// Whether an earlier pass has kept the first subchunk of an object, or the last: what is kept is taken in their order.
+    /// True if an earlier pass has kept the first subchunk of an object, or the last: what is kept is taken in their order.
     pub fn keeps_some_of(&self, object: u64) -> bool {
         let subchunks = self.subchunks_of(object);
         let last = subchunks.end().iter().map(|end| end.saturating_sub(1)).collect();
         [subchunks.start, last].iter().any(|position| self.cache.get(position).is_some())
     }
 
-    /// Whether objects may turn out to be absent when they are read: which are there is not known, or those that are refused
+    /// True if objects may turn out to be absent when they are read: which are there is not known, or those that are refused
     /// are absent.
     pub fn may_lack(&self) -> bool {
         self.present.is_none() || self.node.refused_is_absent()
@@ -86,9 +86,9 @@ pub struct OpenedObject<'a> {
     object: u64,
     /// Its subchunks, as a box of their grid.
     pub(super) subchunks: Region,
-    /// How it is streamed; `None` where it is one subchunk.
+    /// Its layout as a shard; `None` where it is one subchunk.
     layout: Option<OfShape<'a, ShardLayout>>,
-    /// Of a shard; `None` where it is absent.
+    /// The reader of a shard; `None` where it is absent.
     reader: Option<ObjectReader>,
     /// `None` where entries are read one by one.
     index: Option<Vec<IndexEntry>>,
@@ -159,9 +159,9 @@ impl OpenedObject<'_> {
 #[derive(Debug)]
 pub struct SubchunkSource<'a> {
     side: &'a StoredArray,
-    /// Whether entries of shard indexes are read one by one: few of each are wanted.
+    /// True if entries of shard indexes are read one by one: few of each are wanted.
     reads_entries: bool,
-    /// Whether all of a shard is read while it is open.
+    /// True if all of a shard is read while it is open.
     reads_all: bool,
     /// The shards that were used last, the latest first.
     opened: Mutex<VecDeque<(u64, Arc<OpenedObject<'a>>)>>,
@@ -188,7 +188,7 @@ impl<'a> SubchunkSource<'a> {
         SubchunkSource { reads_entries: true, ..self }
     }
 
-    /// Whether subchunks are best read shard by shard, since the whole index of each is read.
+    /// True if subchunks are best read shard by shard, since the whole index of each is read.
     pub fn reads_indexes(&self) -> bool {
         self.side.layout.is_some() && !self.reads_entries
     }
@@ -225,7 +225,7 @@ impl<'a> SubchunkSource<'a> {
         })
     }
 
-    /// Whether a subchunk is stored, by the index of its shard, for which there are buffers; else whether it may be.
+    /// True if a subchunk is stored, by the index of its shard, for which there are buffers; else if it may be.
     pub fn holds(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
         self.look_up(subchunk, |object, inside| match self.shard(object, buffers)? {
             Some(shard) => Ok(shard.entry(inside, buffers)?.is_some()),

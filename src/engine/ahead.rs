@@ -14,9 +14,9 @@ use crate::grid::{Region, volume};
 use crate::pipeline::IndexLocation;
 use crate::store::{Node, Part, PrefetchLimit, held};
 
-/// What a unit of work (an object of the destination, a block) will read, known before it is run.
+/// The reads of a unit of work (an object of the destination, a block), known before it is run.
 pub trait Reads: Sync {
-    /// What is read, and bytes that an object of it has, about.
+    /// The node that is read, and the approximate bytes of an object of it.
     fn source(&self) -> (&Node, u64);
 
     /// Gives each part of an object that a unit will read to `each`, with the key of the object, unless it cannot be known
@@ -51,7 +51,7 @@ pub struct ReadAhead<'a> {
     told: Mutex<Told>,
 }
 
-/// What was told.
+/// The parts that were told.
 #[derive(Debug, Default)]
 struct Told {
     /// The place of the unit after the last that was told of.
@@ -63,7 +63,7 @@ struct Told {
 }
 
 impl<'a> ReadAhead<'a> {
-    /// What `units` will read, in their order, of each of some sources whose store wants to know. They may have one store,
+    /// The reads of `units`, in their order, of each of some sources whose store wants to know. They may have one store,
     /// and share what that wants to hear.
     pub fn of(sources: &[&'a dyn Reads], units: &'a ChunkSet) -> Vec<Self> {
         let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().0.prefetch_limit()?)));
@@ -109,7 +109,7 @@ impl<'a> ReadAhead<'a> {
 }
 
 impl Told {
-    /// Whether a part was not told of just before; it is remembered.
+    /// True if a part was not told of just before; it is remembered.
     fn is_new(&mut self, key: &str, part: Part) -> bool {
         if self.latest.iter().any(|(known, of)| known == key && *of == part) {
             return false;
@@ -119,7 +119,7 @@ impl Told {
         true
     }
 
-    /// Whether what waits is less than the store wants to know.
+    /// True if what waits is less than the store wants to know.
     fn is_less_than(&self, most: PrefetchLimit) -> bool {
         let add = |(requests, bytes): (usize, u64), waiting: &(u64, usize, u64)| {
             (requests + waiting.1, bytes.saturating_add(waiting.2))
@@ -175,14 +175,14 @@ pub fn reads_of_box(array: &StoredArray, region: &Region, stay_open: bool, each:
     }
 }
 
-/// Whether a job reads all of a shard of its source while it is open.
+/// True if a job reads all of a shard of its source while it is open.
 pub fn reads_all(source: &StoredArray, destination: &StoredArray) -> bool {
     let sides = destination.metadata.largest_chunk().iter().zip(source.metadata.largest_chunk());
     let holds_whole = |(to, from): (&u64, &u64)| to.is_multiple_of(*from.max(&1));
     stays_open(source) || (!source.metadata.skips() && sides.into_iter().all(holds_whole))
 }
 
-/// Whether so few shards lie side by side that each stays open until all that is wanted of it was read.
+/// True if so few shards lie side by side that each stays open until all that is wanted of it was read.
 pub fn stays_open(array: &StoredArray) -> bool {
     let grid = array.metadata.chunk_grid_shape();
     volume(grid.get(1..).unwrap_or_default()) <= MOST_OPEN_SHARDS as u64

@@ -51,7 +51,7 @@ pub(super) struct BlockReader<'a, 'p> {
     pub(super) source: &'p SubchunkSource<'a>,
     /// Those of the array that it is intermediate data of.
     pub(super) origin: Option<&'p SubchunkSource<'a>>,
-    /// What knows of absent elements.
+    /// The elements that stand where nothing is stored.
     pub(super) filling: &'p Filling,
     /// Who is told of each subchunk that is read, however many bytes it has.
     pub(super) progress: &'p dyn Progress,
@@ -127,18 +127,18 @@ impl BlockReader<'_, '_> {
         Ok(bytes)
     }
 
-    /// Whether some of the box may hold nothing that is stored.
+    /// True if some of the box may hold nothing that is stored.
     fn may_be_absent(&self, block: &Region) -> bool {
         let side = self.source.side();
         side.layout.is_some() || side.may_lack() || self.has_object(block, false)
     }
 
-    /// Whether an object that overlaps the block is there.
+    /// True if an object that overlaps the block is there.
     pub(super) fn holds_any(&self, block: &Region) -> bool {
         self.has_object(block, true)
     }
 
-    /// Whether one of the objects that overlap a block is there, or is not.
+    /// True if one of the objects that overlap a block is there, or is not.
     fn has_object(&self, block: &Region, is_there: bool) -> bool {
         let source = self.source.side();
         let block = block.moved_by(&source.metadata.skipped);
@@ -246,7 +246,7 @@ fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<
     chain.check_values(&cropped, &inside.shape, &inside.shape).map_err(|fault| at(fault, &inside.start))
 }
 
-/// Whether a subchunk that overlaps a part of the array is stored.
+/// True if a subchunk that overlaps a part of the array is stored.
 fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ObjectBuffers) -> Result<bool> {
     let part = part.moved_by(&source.side().metadata.skipped);
     for subchunk in source.side().subchunks_in(&part).cells() {

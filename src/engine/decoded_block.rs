@@ -27,7 +27,7 @@ pub(super) struct DecodedBlock {
 pub(super) struct DecodedSubchunk {
     /// In C order, up to the last that lies inside the array: all that follows it is padding, which costs no memory.
     pub(super) elements: Vec<u8>,
-    /// Whether any of it is stored in the source.
+    /// True if any of it is stored in the source.
     pub(super) is_stored: bool,
 }
 
@@ -55,7 +55,7 @@ impl DecodedBlock {
         self.subchunks.position(item as u64)
     }
 
-    /// Which of the block's subchunks stands at a position of the grid.
+    /// The number in the block of the subchunk at a position of the grid.
     pub(super) fn item(&self, subchunk: &[u64]) -> usize {
         let place = subchunk.iter().zip(&self.subchunks.start).zip(&self.subchunks.shape);
         as_index(place.fold(0, |item, ((index, first), count)| item * count + (index - first)))

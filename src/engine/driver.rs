@@ -56,7 +56,7 @@ impl Driver {
         self
     }
 
-    /// What stops it.
+    /// The interrupt that stops it.
     pub fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }
@@ -106,7 +106,7 @@ impl Driver {
         (results, done)
     }
 
-    /// What its threads keep from one piece of work to the next, one for each.
+    /// Buffers that its threads keep from one piece of work to the next, one for each.
     pub(super) fn workspaces<W: Default>(&self) -> Vec<Mutex<W>> {
         (0..self.num_threads()).map(|_| Mutex::default()).collect()
     }

@@ -23,9 +23,9 @@ pub struct Chunk<'a> {
 
 /// Something that is found out about the elements of an array.
 pub trait Accumulator: Sync {
-    /// What was found in a box of the array.
+    /// The findings in a box of the array.
     type Part: Send;
-    /// What a thread keeps from chunk to chunk.
+    /// Buffers that a thread keeps from chunk to chunk.
     type Buffers: Default + Send;
 
     /// A part of which nothing was looked at.
@@ -37,7 +37,7 @@ pub trait Accumulator: Sync {
     /// Adds what was found elsewhere. Parts come in the order of the grid.
     fn merge(&self, all: &mut Self::Part, part: &Self::Part);
 
-    /// Whether chunks have to be given whole.
+    /// True if chunks have to be given whole.
     fn takes_whole(&self) -> bool {
         false
     }
@@ -99,13 +99,13 @@ impl<A: Accumulator> Accumulator for Option<A> {
     }
 }
 
-/// What a pass found.
+/// The findings of a pass.
 #[derive(Debug)]
 pub struct Folded<P> {
     pub part: P,
     /// Elements that are stored.
     pub elements: u64,
-    /// Whether a chunk of those that were looked for is absent.
+    /// True if a chunk of those that were looked for is absent.
     pub lacks_chunks: bool,
     /// Bytes that were read, as they are stored.
     pub bytes_read: u64,
@@ -119,7 +119,7 @@ pub struct Fold<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// What a thread keeps.
+/// Buffers that a thread keeps.
 struct Buffers<A: Accumulator>(ReadBuffers, A::Buffers);
 
 impl<A: Accumulator> Default for Buffers<A> {

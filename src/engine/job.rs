@@ -66,7 +66,7 @@ impl Job {
         }
     }
 
-    /// What comes after [`Job::run_first`], by itself. All that the first pass wrote must be there.
+    /// The second pass, after [`Job::run_first`], by itself. All that the first pass wrote must be there.
     pub fn run_second(
         &self,
         between: Intermediate,
@@ -104,7 +104,7 @@ impl Job {
         }
     }
 
-    /// How often all elements are written.
+    /// The number of passes: of times that all elements are written.
     pub fn num_passes(&self) -> u64 {
         self.passes().len() as u64
     }
@@ -155,7 +155,7 @@ impl Job {
         }
     }
 
-    /// How many there are of each pass.
+    /// The number of units of each pass.
     pub fn units(&self) -> Vec<u64> {
         self.passes().map(|pass| self.units_of(pass).len()).collect()
     }
@@ -216,7 +216,7 @@ impl Job {
         u64::try_from(u128::from(all) * left / u128::from(units)).ok()
     }
 
-    /// What a pass over blocks does.
+    /// The rechunking of a pass over blocks.
     fn blocks_of(&self, pass: usize) -> Option<&Rechunk> {
         match (&self.objects()?.route, pass) {
             (Route::Rechunk(rechunk), _) => Some(rechunk),
@@ -231,7 +231,7 @@ impl Job {
         self.passes().filter_map(|pass| self.blocks_of(pass))
     }
 
-    /// How often chunks of the source are read, in the mean, by whichever pass reads more than it needs.
+    /// The mean number of times that a chunk of the source is read, by whichever pass reads more than it needs.
     pub fn read_amplification(&self) -> f64 {
         if let Some(ObjectJob { transfer, route: Route::VariableSize(variable_size) }) = self.objects() {
             return variable_size.read_amplification(&transfer.source, &transfer.destination);
@@ -251,24 +251,24 @@ impl Job {
 /// The work on objects that are made anew.
 #[derive(Debug)]
 pub struct ObjectJob {
-    /// What is read, and what is written.
+    /// The array that is read, and the one that is written.
     pub transfer: Transfer,
-    /// How.
+    /// The route of every object.
     pub route: Route,
 }
 
 impl ObjectJob {
-    /// Whether each subchunk of the source is read by itself, and once: then those that an earlier pass kept are used.
+    /// True if each subchunk of the source is read by itself, and once: then those that an earlier pass kept are used.
     pub fn reads_subchunks_once(&self) -> bool {
         matches!(self.route, Route::Move(_))
     }
 
-    /// Whether subchunks are moved between objects, or in shards.
+    /// True if subchunks are moved between objects, or in shards.
     pub fn moves_subchunks(&self) -> bool {
         matches!(self.route, Route::Move(_)) && !self.has_same_chunks()
     }
 
-    /// Whether each object of the destination is made of that object of the source, which is one chunk.
+    /// True if each object of the destination is made of that object of the source, which is one chunk.
     fn has_same_chunks(&self) -> bool {
         let Transfer { source, destination, .. } = &self.transfer;
         let has_shards = source.layout.is_some() || destination.layout.is_some();
@@ -277,7 +277,7 @@ impl ObjectJob {
             && source.metadata.grid.has_chunks_of(&destination.metadata.grid)
     }
 
-    /// Whether elements of any length are put together anew.
+    /// True if elements of any length are put together anew.
     pub fn makes_elements(&self) -> bool {
         matches!(&self.route, Route::VariableSize(variable_size) if matches!(variable_size.way, SubchunkChange::Compose))
     }

@@ -36,7 +36,7 @@ const CHECKPOINT_AFTER: Duration = Duration::from_mins(10);
 /// Longer journals are not read: more than this is not written by runs of any length.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// What a journal gives, or why it cannot be begun or gone on with.
+/// The result of a call to a journal.
 pub type Result<T, E = JournalError> = std::result::Result<T, E>;
 
 /// A journal cannot be begun or gone on with.
@@ -74,12 +74,12 @@ struct Finished {
     writes: Range<u64>,
 }
 
-/// What is counted, of this run and those before.
+/// The counts of this run and those before.
 #[derive(Debug, Default)]
 struct Counts {
     /// Units that have no line yet.
     waiting: Vec<Finished>,
-    /// What was counted over those that have, by the names of the passes.
+    /// The counts of those that have, by the names of the passes.
     noted: BTreeMap<String, ObjectReport>,
     /// Units that are done, with a line or without, and bytes that were written for them.
     num_units: u64,
@@ -142,11 +142,11 @@ impl Writer {
 pub struct Journal {
     /// Where all that it tells of is written.
     data: Node,
-    /// What is to be done, where that is not all.
+    /// The units that are to be done, where these are not all.
     assigned: Option<Assignment>,
     lock: OwnLock,
     fingerprint: Fingerprint,
-    /// What runs before have left.
+    /// The state that runs before have left.
     left: Left,
     counts: Mutex<Counts>,
     writer: Mutex<Writer>,
@@ -189,12 +189,12 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Whether a run before had made its destination ready: this one goes on.
+    /// True if a run before had made its destination ready: this one goes on.
     pub fn is_begun(&self) -> bool {
         self.left.is_begun
     }
 
-    /// Whether a run before has noted itself, which may not have come to begin.
+    /// True if a run before has noted itself, which may not have come to begin.
     pub fn is_noted(&self) -> bool {
         self.left.is_noted
     }
@@ -217,7 +217,7 @@ impl Journal {
         held(&self.counts).num_units
     }
 
-    /// Whether the file system locks it: where it does not, nothing keeps runs on other machines out.
+    /// True if the file system locks it: where it does not, nothing keeps runs on other machines out.
     pub fn is_locked(&self) -> bool {
         self.lock.is_held
     }
@@ -227,7 +227,7 @@ impl Journal {
         self.lock.before.as_ref().map(ToString::to_string)
     }
 
-    /// Whether it is of all that is to be done, not of a part.
+    /// True if it is of all that is to be done, not of a part.
     pub fn is_whole_run(&self) -> bool {
         self.assigned.is_none()
     }
@@ -244,7 +244,7 @@ impl Journal {
         PassProgress { journal: self, name: name.into(), done, before, assigned, is_again: false }
     }
 
-    /// What this run and those before have counted over the units of a pass, by its name.
+    /// The counts of this run and those before over the units of a pass, by its name.
     pub fn counted(&self, name: &str) -> Result<ObjectReport> {
         self.write_lines(&mut self.writer())?;
         Ok(held(&self.counts).noted.get(name).copied().unwrap_or_default())
@@ -289,7 +289,7 @@ impl Journal {
         if self.writer().log.confirm()? { Ok(()) } else { Err(JournalError::Lost) }
     }
 
-    /// Whether another run has taken the lock over: what lies there is that one's by now.
+    /// True if another run has taken the lock over: what lies there is that one's by now.
     pub fn is_lost(&self) -> bool {
         self.writer().log.is_lost()
     }

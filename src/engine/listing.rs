@@ -25,7 +25,7 @@ const SIZES_AT_ONCE: usize = 1 << 10;
 /// Chunks of a grid of which the keys are asked for one by one, at most.
 const MOST_ASKED_FOR: u64 = 1 << 22;
 
-/// How many such pieces of work may wait.
+/// The most pieces of such work that wait.
 const MOST_WAITING: usize = 64;
 
 /// Behind a network a folder below which no more keys are expected is listed with all that lies below it: some pages, where
@@ -133,14 +133,14 @@ struct Scanner<'a> {
     metadata: &'a ArrayMetadata,
     grid_shape: Vec<u64>,
     purpose: Purpose<'a>,
-    /// Whether each listing is a request.
+    /// True if each listing is a request.
     is_far: bool,
     /// Sizes that are to be asked for by whoever has time, in pieces of work.
     waiting: AtomicUsize,
     found: Mutex<Found>,
 }
 
-/// What was found in all folders, or in one.
+/// The findings in all folders, or in one.
 #[derive(Default)]
 struct Found {
     present: ChunkSetBuilder,
@@ -179,7 +179,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Whether all below a folder that lies `depth` deep is listed at once.
+    /// True if all below a folder that lies `depth` deep is listed at once.
     fn is_listed_whole(&self, depth: usize) -> bool {
         // What the keys of chunks begin with lies above the first dimension.
         let given = depth.saturating_sub(1);
@@ -239,7 +239,7 @@ impl Scanner<'_> {
         Ok(true)
     }
 
-    /// Whether chunks may lie in a folder that lies in one `depth` deep; one where none can is noted.
+    /// True if chunks may lie in a folder that lies in one `depth` deep; one where none can is noted.
     fn enters(&self, folder: &str, depth: usize, found: &mut Found) -> bool {
         match self.index(folder) {
             Some(index) => self.not_a_file(folder, FOLDER, Some(index), found),
@@ -280,7 +280,7 @@ impl Scanner<'_> {
         None
     }
 
-    /// Whether a folder in a folder that lies `depth` deep is looked through.
+    /// True if a folder in a folder that lies `depth` deep is looked through.
     fn may_hold_keys(&self, key: &str, depth: usize) -> bool {
         let rank = self.metadata.shape.len();
         match self.purpose {

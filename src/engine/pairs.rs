@@ -25,10 +25,10 @@ use crate::codec::region::as_index;
 use crate::grid::Region;
 use crate::store::{Node, Part};
 
-/// What a piece of a block takes beside its elements, in bytes.
+/// Bytes of a piece of a block beside its elements.
 const PIECE_BYTES: u64 = 128;
 
-/// How often threads that share a unit come for more pieces, at least, and how many they take at a time, at most.
+/// The least number of times that threads which share a unit come for more pieces, and the most that they take at a time.
 const TURNS: u64 = 16;
 const MOST_AT_ONCE: u64 = 1 << 10;
 
@@ -39,7 +39,7 @@ pub struct Pair<'p> {
     pub region: &'p Region,
     /// In C order; fill values where nothing is stored. Where neither side stores any there are none.
     pub elements: [&'p [u8]; 2],
-    /// Whether any is stored.
+    /// True if any is stored.
     pub is_stored: [bool; 2],
 }
 
@@ -51,14 +51,14 @@ pub struct Pairs<'a> {
     piece: Vec<u64>,
     /// The blocks of pieces in which the source is held; `None` where both sides have the same subchunks.
     blocks: Option<RechunkPlan>,
-    /// Whether pieces are subchunks of the destination; else it is held in blocks, too.
+    /// True if pieces are subchunks of the destination; else it is held in blocks, too.
     is_direct: bool,
     fillings: [Filling; 2],
     /// Threads that share the work, and the bytes that they need.
     pub schedule: Schedule,
 }
 
-/// What a thread keeps from piece to piece.
+/// Buffers that a thread keeps from piece to piece.
 #[derive(Debug, Default)]
 struct PieceBuffers<W> {
     read: [ReadBuffers; 2],
@@ -68,7 +68,7 @@ struct PieceBuffers<W> {
     visitor: W,
 }
 
-/// What a thread keeps that works alone.
+/// Buffers of a thread that works alone.
 #[derive(Debug, Default)]
 struct Buffers<W> {
     blocks: [DecodedBlock; 2],
@@ -76,7 +76,7 @@ struct Buffers<W> {
     reading: [Mutex<ObjectBuffers>; 1],
 }
 
-/// How a unit is read: by one thread or by all, and from what.
+/// The reading of a unit, by one thread or by all.
 struct Reading<'u, 'a> {
     driver: &'u Driver,
     buffers: &'u [Mutex<ObjectBuffers>],
@@ -290,7 +290,7 @@ impl<'a> Pairs<'a> {
         })
     }
 
-    /// What is held of a piece inside the array; `None` where nothing of it is stored.
+    /// The held elements of a piece inside the array; `None` where nothing of it is stored.
     fn held<'b>(
         &self,
         side: usize,
@@ -343,10 +343,10 @@ impl Reading<'_, '_> {
     }
 }
 
-/// What is read of a side for each unit.
+/// The reads of a side for each unit.
 struct UnitReads<'a> {
     pairs: &'a Pairs<'a>,
-    /// Of the source; those of the destination are known by the unit that reads them.
+    /// The subchunks of the source; those of the destination are known by the unit that reads them.
     subchunks: &'a SubchunkSource<'a>,
     side: usize,
 }

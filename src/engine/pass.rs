@@ -14,7 +14,7 @@ use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Result};
 use crate::array::subchunks::SubchunkSource;
 
-/// What passes from one array to another have in common.
+/// The common part of passes from one array to another.
 pub(super) struct Work<'a> {
     /// The subchunks that are there.
     pub(super) source: SubchunkSource<'a>,
@@ -35,7 +35,7 @@ impl<'a> Work<'a> {
         Work { source, progress, listener }
     }
 
-    /// What a pass came to; the indexes of shards that were read are counted, too.
+    /// The result of a pass; the indexes of shards that were read are counted, too.
     pub(super) fn ended(
         &self,
         run: Result<(), ChunkFault>,
@@ -48,12 +48,12 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What a pass over an array does: its units are objects of the destination, or batches of them.
+/// A pass over an array: its units are objects of the destination, or batches of them.
 pub(super) trait Pass: Reads {
     /// The units that have anything to do.
     fn units(&self) -> ChunkSet;
 
-    /// Whether all threads share each of some units, one after the other.
+    /// True if all threads share each of some units, one after the other.
     fn shares_units(&self, _units: &ChunkSet, _threads: usize) -> bool {
         false
     }

@@ -44,7 +44,7 @@ impl<'a> Share<'a> {
         Share { whole, bytes: bytes / passes.max(1), length: AtomicU64::new(0), done: AtomicU64::new(0) }
     }
 
-    /// What `done` of the length are of the share.
+    /// The bytes of the share that `done` of the length stand for.
     fn part(&self, done: u64) -> u64 {
         let length = self.length.load(Ordering::Relaxed);
         let done = u128::from(done.min(length));

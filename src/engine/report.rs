@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::array::chunk_set::ChunkSet;
 use crate::kernel::quantize::QuantizeFigures;
 
-/// What was done with an object.
+/// The counts of what was done with an object.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObjectReport {
     /// Objects that were written.
     pub written: u64,
-    /// Which they were, by [`digest_of`]: objects that stay absent are not among them.
+    /// The digest of their indices, by [`digest_of`]: objects that stay absent are not among them.
     pub written_digest: u64,
     /// Bytes read from the source.
     pub bytes_read: u64,
@@ -42,7 +42,7 @@ impl ObjectReport {
         self.bytes_written += bytes;
     }
 
-    /// Whether objects are those that were written.
+    /// True if objects are those that were written.
     pub fn is_of(&self, objects: &ChunkSet) -> bool {
         objects.len() == self.written && digest_of(objects) == self.written_digest
     }

@@ -17,9 +17,9 @@ const PADDING: usize = 1 << 16;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Encoded<'a> {
     bytes: &'a [u8],
-    /// What follows the bytes, again and again.
+    /// Bytes that follow, again and again.
     padding: &'a [u8],
-    /// How many bytes follow.
+    /// The number of bytes that follow.
     missing: usize,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Encoded<'a> {
         std::iter::once(bytes).chain(rest.map(move |begin| &padding[..padding.len().min(missing - begin)]))
     }
 
-    /// How many bytes it has.
+    /// The number of its bytes.
     pub(super) fn length(self) -> u64 {
         (self.bytes.len() + self.missing) as u64
     }
@@ -54,12 +54,12 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// What stands in a decoded subchunk where nothing is stored.
+/// The elements of a decoded subchunk where nothing is stored.
 #[derive(Debug, Clone)]
 pub(super) struct Filling {
     /// An absent element.
     absent: Vec<u8>,
-    /// What stands beyond the edge of the array: as many elements as are worth writing at once.
+    /// The elements beyond the edge of the array: as many as are worth writing at once.
     padding: Vec<u8>,
 }
 
@@ -84,7 +84,7 @@ impl Filling {
         fill_box(elements, shape, (&vec![0; shape.len()], valid), &self.absent);
     }
 
-    /// Whether a subchunk of which `valid` lies inside the array holds there only what absent elements are.
+    /// True if a subchunk of which `valid` lies inside the array holds there only what absent elements are.
     pub(super) fn is_absent(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> bool {
         if !elements.starts_with(&self.absent) {
             return false;

@@ -38,7 +38,7 @@ pub(super) struct SubchunkWriter<'a> {
     object: u64,
     /// With the position of its first subchunk.
     shard: Option<(ShardWriter, Vec<u64>)>,
-    /// What was written.
+    /// The counts of what was written.
     report: ObjectReport,
 }
 

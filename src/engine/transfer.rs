@@ -9,9 +9,9 @@ use crate::grid::{Grid, Region, ravel, unravel, volume};
 /// From one stored array to another.
 #[derive(Debug, Clone)]
 pub struct Transfer {
-    /// What is read.
+    /// The array that is read.
     pub source: StoredArray,
-    /// What is written.
+    /// The array that is written.
     pub destination: StoredArray,
     /// An element of the destination's type that absent ones become, where they may not stay absent.
     pub absent_element: Option<Vec<u8>>,
@@ -25,12 +25,12 @@ impl Transfer {
         self.destination.subchunks_per_object().saturating_mul(self.source.subchunk_chain().decoded_bytes())
     }
 
-    /// Whether subchunks are the same boxes on both sides.
+    /// True if subchunks are the same boxes on both sides.
     pub fn has_same_subchunks(&self) -> bool {
         self.source.skips_whole_subchunks() && self.source.has_subchunks_of(&self.destination)
     }
 
-    /// Which boxes of a grid of `shape` elements each overlap an object that is there; all where none may stay absent.
+    /// The boxes of a grid of `shape` elements each that overlap an object that is there; all where none may stay absent.
     pub fn overlapped(&self, shape: &[u64]) -> ChunkSet {
         self.overlapped_by(&self.grid_of(shape))
     }
@@ -40,7 +40,7 @@ impl Transfer {
         Grid::regular(&self.destination.metadata.shape, shape)
     }
 
-    /// Which chunks of a grid overlap an object that is there; all where none may stay absent.
+    /// The chunks of a grid that overlap an object that is there; all where none may stay absent.
     ///
     /// A grid may be far larger than what is stored: it is not walked then.
     pub fn overlapped_by(&self, grid: &Grid) -> ChunkSet {
@@ -68,13 +68,13 @@ impl Transfer {
         }
     }
 
-    /// Whether a chunk of a grid overlaps an object of those that are there.
+    /// True if a chunk of a grid overlaps an object of those that are there.
     fn overlaps(&self, grid: &Grid, index: u64, present: &ChunkSet) -> bool {
         let region = self.in_source(&grid.region_of(&unravel(index, &grid.counts())));
         self.source.objects_in(&region).any(|object| present.contains(object))
     }
 
-    /// What of a box of the destination lies inside it, as a box of the source.
+    /// The part of a box of the destination that lies inside it, as a box of the source.
     pub fn in_source(&self, region: &Region) -> Region {
         self.source.inside(&region.moved_by(&self.source.metadata.skipped))
     }

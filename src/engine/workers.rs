@@ -9,7 +9,7 @@ use crate::array::reader::ReadBuffers;
 use crate::codec::conversion::ConversionBuffers;
 use crate::store::held;
 
-/// What a thread keeps from object to object, so that nothing is allocated for each.
+/// Buffers that a thread keeps from object to object, so that nothing is allocated for each.
 #[derive(Debug, Default)]
 pub(super) struct ObjectBuffers {
     /// For a subchunk of the source.
@@ -24,14 +24,14 @@ pub(super) struct ObjectBuffers {
 pub(super) struct Workers<'a> {
     /// Their threads, and what stops them.
     pub(super) driver: &'a Driver,
-    /// What they keep; of one thread, others have work of their own.
+    /// Their buffers; of one thread where others have work of their own.
     pub(super) buffers: &'a [Mutex<ObjectBuffers>],
     /// The block of the destination that they work on.
     pub(super) block: &'a mut DecodedBlock,
 }
 
 impl<'a> Workers<'a> {
-    /// What a thread keeps that works alone.
+    /// Buffers of a thread that works alone.
     pub(super) fn alone(&self) -> Option<MutexGuard<'a, ObjectBuffers>> {
         match self.buffers {
             [own] => Some(held(own)),

@@ -7,10 +7,10 @@ use super::entry::EntryKind;
 use super::sorted_keys::{SortedKeys, is_below};
 use super::{Depth, Key, Node, ObjectReader, Part, Result, Store, Visit};
 
-/// What of the copies counts.
+/// The part of the copies that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConsolidatedScope {
-    /// Which nodes there are: the store cannot say.
+    /// The list of nodes, since the store cannot list.
     Listings,
     /// The documents as well: no request is made for them.
     Documents,
@@ -44,7 +44,7 @@ impl ConsolidatedView {
         self.documents.get(key.as_str()).filter(|_| self.scope == ConsolidatedScope::Documents)
     }
 
-    /// Whether a key is that of a document of a node of which the copies have another one, or of a folder of theirs.
+    /// True if a key is that of a document of a node of which the copies have another one, or of a folder of theirs.
     fn is_beside(&self, key: &Key<'_>) -> bool {
         const NAMES: [&str; 4] = ["zarr.json", ".zarray", ".zgroup", ".zattrs"];
         let Some((folder, name)) = key.split_last() else { return false };
@@ -54,7 +54,7 @@ impl ConsolidatedView {
         self.documents.kind(&folder) == Some(EntryKind::Folder)
     }
 
-    /// Whether the copies tell what a folder holds.
+    /// True if the copies tell what a folder holds.
     fn tells(&self, folder: &Key<'_>) -> bool {
         *folder == self.below || is_below(folder.as_str(), self.below.as_str())
     }

@@ -23,7 +23,7 @@ pub enum Destination {
     Beside {
         /// The folder of the run.
         run: Node,
-        /// What is written: a folder or a zip file in that of the run.
+        /// The data that are written: a folder or a zip file in the folder of the run.
         data: Node,
         /// Where it will stay.
         place: Node,
@@ -53,7 +53,7 @@ impl Destination {
         }
     }
 
-    /// What is written gets the permissions that `cp` would give it: see [`Node::with_permissions_of`].
+    /// Gives the data the permissions that `cp` would give them: see [`Node::with_permissions_of`].
     #[must_use]
     pub fn with_permissions_of(mut self, source: &Node, document: &str) -> Self {
         let (Destination::InPlace(data) | Destination::Beside { data, .. }) = &mut self;
@@ -61,12 +61,12 @@ impl Destination {
         self
     }
 
-    /// Whether another run can go on with what this one leaves: not with half a zip file.
+    /// True if another run can go on with what this one leaves: not with half a zip file.
     pub fn keeps_unfinished(&self) -> bool {
         matches!(self, Destination::InPlace(_)) || self.data().is_local()
     }
 
-    /// Whether what was written beside the place has taken it: then the run has but to clear what it needed.
+    /// True if what was written beside the place has taken it: then the run has but to clear what it needed.
     pub fn has_taken_place(&self) -> Result<bool> {
         let Destination::Beside { run, data, place } = self else { return Ok(false) };
         let is_marked = |node: &Node| Ok::<_, StoreError>(node.kind_of(MARK)?.is_some());
@@ -150,12 +150,12 @@ pub fn clear_run_folder(node: &Node) -> Result<()> {
     node.below(&RUN_FOLDER).remove_with_last(PLAN)
 }
 
-/// Whether a run has left its folder in a node.
+/// True if a run has left its folder in a node.
 pub fn has_run_folder(node: &Node) -> bool {
     matches!(node.below(&RUN_FOLDER).kind(), Ok(Some(EntryKind::Folder)))
 }
 
-/// How two nodes lie.
+/// The relation of two nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
     /// Neither is in the other.

@@ -1,6 +1,6 @@
 //! What stands at the keys of a store.
 
-/// What stands at a key.
+/// The kind of thing that stands at a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A folder.
@@ -29,7 +29,7 @@ impl EntryKind {
     }
 }
 
-/// What a folder holds, by keys relative to the node.
+/// The contents of a folder, by keys relative to the node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FolderListing {
     /// Its folders.
@@ -38,13 +38,13 @@ pub struct FolderListing {
     pub files: Vec<String>,
     /// Its symbolic links, wherever they lead.
     pub links: Vec<String>,
-    /// What is neither, with what it is: "a FIFO", "a socket".
+    /// All others, each with its kind: "a FIFO", "a socket".
     pub others: Vec<(String, &'static str)>,
     /// Names that are no UTF-8, and so no keys, as well as they can be shown.
     pub unnamed: Vec<String>,
 }
 
-/// What a link leads to.
+/// The target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkTarget {
     /// A folder, not an object.
@@ -53,7 +53,7 @@ pub struct LinkTarget {
     pub is_inside: bool,
 }
 
-/// What stands at a path that is no regular file.
+/// Describes what stands at a path and is no regular file.
 pub(super) fn describe(file_type: std::fs::FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
     if file_type.is_dir() {

@@ -8,7 +8,7 @@ pub enum StoreError {
     /// The system below the store refused.
     #[error("cannot {action} {object}")]
     Io {
-        /// What was attempted: `read`, `create`.
+        /// The attempted action: `read`, `create`.
         action: &'static str,
         /// The object or folder, as messages name it.
         object: String,
@@ -50,12 +50,12 @@ pub enum StoreError {
         /// The bytes that it needs to have.
         end: u64,
     },
-    /// What holds an object, or the object itself, is not as its format has it.
+    /// An object, or the file that holds it, breaks its format.
     #[error("{object} is damaged: {reason}")]
     Damaged {
         /// The object, as messages name it.
         object: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A key that could leave the store.
@@ -69,15 +69,15 @@ pub enum StoreError {
     Remote(#[source] Box<RemoteError>),
 }
 
-/// What a store behind a network answered, or that it did not.
+/// A failed request to a store behind a network.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {object}: {why}")]
 pub struct RemoteError {
-    /// What was attempted: `read`, `list`.
+    /// The attempted action: `read`, `list`.
     pub action: &'static str,
     /// The object or folder, as messages name it.
     pub object: String,
-    /// What came of it, with nothing that is a secret.
+    /// The reason, without any secret.
     pub why: String,
     /// The next step.
     pub help: String,
@@ -86,12 +86,12 @@ pub struct RemoteError {
 }
 
 impl StoreError {
-    /// Whether the data are at fault (a folder where a chunk should be), not the machine.
+    /// True if the data are at fault (a folder where a chunk should be), not the machine.
     pub fn is_data_fault(&self) -> bool {
         !matches!(self, StoreError::Io { .. } | StoreError::Vanished { .. } | StoreError::Remote(_))
     }
 
-    /// Whether the store refuses this object (403), and may give others.
+    /// True if the store refuses this object (403), and may give others.
     pub fn is_refused(&self) -> bool {
         matches!(self, StoreError::Remote(error) if error.is_refused)
     }

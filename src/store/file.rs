@@ -19,7 +19,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Whether it is a file whose name has this extension.
+    /// True if it is a file whose name has this extension.
     pub fn has_extension(&self, extension: &str) -> bool {
         match self {
             Stream::Standard => false,
@@ -28,7 +28,7 @@ impl Stream {
     }
 }
 
-/// Whether there is a folder at a path.
+/// True if there is a folder at a path.
 pub fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }
@@ -107,7 +107,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
     begun.map_err(io_error("write", path))
 }
 
-/// Whether a file is, or would be, a folder's own place or inside it, whatever links lead to both.
+/// True if a file is, or would be, a folder's own place or inside it, whatever links lead to both.
 pub fn is_inside(file: &Path, folder: &Path) -> bool {
     resolved(file).starts_with(resolved(folder))
 }

@@ -10,7 +10,7 @@ pub struct FileFormat {
     pub name: &'static str,
     /// The next step for whoever has one where a store should be.
     pub help: &'static str,
-    /// Whether it stands in for another file, whose contents are elsewhere or were not got: never what a codec made.
+    /// True if it stands in for another file, whose contents are elsewhere or were not got: never what a codec made.
     pub is_stand_in: bool,
 }
 

@@ -67,7 +67,7 @@ impl<'a> Key<'a> {
         if self.is_root() { String::new() } else { format!("{}/", self.0) }
     }
 
-    /// Whether it is the store itself.
+    /// True if it is the store itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }

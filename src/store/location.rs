@@ -26,7 +26,7 @@ pub struct Location {
     target: Target,
     /// The paths inside zip files, each of which lies at the place before it: `a|zip:b|zip:c`.
     inside: Vec<String>,
-    /// How it is reached.
+    /// The options by which it is reached.
     options: RemoteOptions,
     opened: NodeCache,
 }
@@ -76,10 +76,10 @@ pub enum LocationError {
     /// A store inside another one, of a kind that is not built.
     #[error("this build does not open stores inside other ones by `|{adapter}`")]
     Adapter {
-        /// What stands behind the `|`.
+        /// The text behind the `|`.
         adapter: String,
     },
-    /// What is named inside a zip file is no key.
+    /// The path inside a zip file is no key.
     #[error("{path:?} is not a path inside a zip file")]
     Inside {
         /// The path.
@@ -134,7 +134,7 @@ impl Location {
         Location { opened: NodeCache::default(), ..self.clone() }
     }
 
-    /// Whether it lies behind a network.
+    /// True if it lies behind a network.
     pub fn is_remote(&self) -> bool {
         self.node().abilities().is_remote
     }
@@ -212,7 +212,7 @@ impl Location {
         path.map_or_else(|| text.to_string(), |path| path.to_string_lossy().into_owned())
     }
 
-    /// Whether a file would lie at the local place that it names, or inside it.
+    /// True if a file would lie at the local place that it names, or inside it.
     pub fn holds_file(&self, file: &Path) -> bool {
         match &self.target {
             Target::Folder(place) => file::is_inside(file, place),
@@ -225,7 +225,7 @@ impl Location {
         }
     }
 
-    /// Whether it names something in a zip file, not the file itself.
+    /// True if it names something in a zip file, not the file itself.
     pub fn is_inside_zip(&self) -> bool {
         let Target::Folder(path) = &self.target else { return !self.inside.is_empty() };
         !self.inside.is_empty() || self.zip_on_the_way(path).is_some_and(|(_, inside)| !inside.is_empty())

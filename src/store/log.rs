@@ -9,10 +9,10 @@ pub trait Log: Debug + Send + Sync {
     /// Locks it, unless another process has, or had until now and has removed it.
     fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock>;
 
-    /// Whether the lock was lost: another process has it by now, and what lies there is that one's; or it was removed.
+    /// True if the lock was lost: another process has it by now, and what lies there is that one's; or it was removed.
     fn is_lost(&self) -> bool;
 
-    /// Whether it is this process's still, for certain: the store is asked.
+    /// True if it is this process's still, for certain: the store is asked.
     fn confirm(&mut self) -> Result<bool> {
         Ok(!self.is_lost())
     }
@@ -65,11 +65,11 @@ impl Log for NoLog {
 pub struct Asker<'a> {
     /// Names the asker to others.
     pub note: &'a str,
-    /// Whether the one that a note names is known to have ended.
+    /// True if the one that a note names is known to have ended.
     pub has_ended: &'a dyn Fn(&str) -> bool,
 }
 
-/// Whose a log is.
+/// The holder of a log's lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lock {
     /// This process's.
@@ -83,7 +83,7 @@ pub enum Lock {
 /// The lock of another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holding {
-    /// What its holder said of itself.
+    /// The note of its holder.
     pub note: String,
     /// Seconds since it was taken, where that is known.
     pub age: Option<u64>,

@@ -52,7 +52,7 @@ pub fn unique_name() -> String {
     format!("{:016x}{now:x}", RandomState::new().hash_one(std::process::id()))
 }
 
-/// Whether a terminal that closes ends this process; false where whoever started it has it ignore that (SIGHUP, 1), and
+/// True if a terminal that closes ends this process; false where whoever started it has it ignore that (SIGHUP, 1), and
 /// where the system does not tell.
 pub fn heeds_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -65,7 +65,7 @@ pub fn process_namespace() -> Option<String> {
     Some(std::fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned())
 }
 
-/// Whether a process is there and has not ended.
+/// True if a process is there and has not ended.
 pub fn is_running(process: u32) -> bool {
     let Some(id) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     // The state of one that has ended, and whose parent has not asked how, is Z or X.
@@ -85,7 +85,7 @@ fn process_fields(process: u32) -> Option<String> {
     text.rsplit_once(") ").map(|(_, fields)| fields.to_owned())
 }
 
-/// What the soft limit on addresses of `/proc/self/limits` leaves beside `VmSize` of `/proc/self/status`.
+/// Bytes that the soft limit on addresses of `/proc/self/limits` leaves beside `VmSize` of `/proc/self/status`.
 fn addresses_available(limits: &str, status: &str) -> Option<u64> {
     let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     // `unlimited` is no number.
@@ -117,7 +117,7 @@ fn group_folders(text: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// What the limit of a group leaves: its limit less what it uses, without the file cache, which gives way.
+/// Bytes that the limit of a group leaves: its limit less what it uses, without the file cache, which gives way.
 fn group_available(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
     let (limit, used, cache) = match number("memory.max") {

@@ -83,7 +83,7 @@ impl Store for MemoryStore {
         check_absent(self, key)
     }
 
-    /// What is the same for all clones of a store, and for no other.
+    /// A name that all clones of a store share, and no other store has.
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         object_name(&format!("memory:{:p}", Arc::as_ptr(&self.objects)), below).into_bytes()
     }

@@ -47,7 +47,7 @@ pub use references::ReferenceStore;
 pub use remote_options::RemoteOptions;
 pub use zip::ZipStore;
 
-/// What a call to a store gives, or why it failed.
+/// The result of a call to a store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// Takes what a listing finds, until it breaks off.
@@ -69,12 +69,12 @@ pub trait Store: Debug + Send + Sync {
         None
     }
 
-    /// What it can do. Without more said, it tells its keys, and no network lies in between.
+    /// Its abilities. Without more said, it tells its keys, and no network lies in between.
     fn abilities(&self) -> Abilities {
         self.inner().map_or(Abilities { lists: true, is_remote: false }, Store::abilities)
     }
 
-    /// What stands at a key, as messages name it.
+    /// The name of a key for messages.
     fn shown(&self, key: &Key<'_>) -> String {
         node::object_name(self.name(), key)
     }
@@ -107,14 +107,14 @@ pub trait Store: Debug + Send + Sync {
         }
     }
 
-    /// What stands at a key, links not followed.
+    /// The kind of what stands at a key, links not followed.
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>>;
 
     /// Gives what lies below a key to `each` as it is found, until that breaks off. No link is followed; where nothing is,
     /// nothing is found.
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()>;
 
-    /// How far ahead it wants to be told what will be read; `None` where that is of no use to it: then it is not asked for.
+    /// Returns how far ahead it wants to be told what will be read; `None` where that is of no use to it: then nothing is told.
     fn prefetch_limit(&self) -> Option<PrefetchLimit> {
         self.inner()?.prefetch_limit()
     }
@@ -188,7 +188,7 @@ pub trait Store: Debug + Send + Sync {
         Err(StoreError::unsupported("rename", self.shown(from)))
     }
 
-    /// How much can be written below a key.
+    /// The free space below a key.
     fn room(&self, _below: &Key<'_>) -> Result<Room> {
         Ok(Room { blocks: u64::MAX, block_bytes: 1, files: u64::MAX })
     }
@@ -220,25 +220,25 @@ pub trait Store: Debug + Send + Sync {
     }
 }
 
-/// What only a store behind a network does and tells.
+/// Calls that only a store behind a network has.
 pub trait Network: Send + Sync {
-    /// Whether it tells which objects lie below a key, as far as is known: it may have refused to.
+    /// True if it tells which objects lie below a key, as far as is known: it may have refused to.
     fn tells_keys(&self, below: &Key<'_>) -> bool;
 
-    /// Whether it copies objects of another store without their bytes coming here.
+    /// True if it copies objects of another store without their bytes coming here.
     fn copies_from(&self, source: &dyn Store) -> bool;
 
-    /// How many objects below a key the store has refused so far which count as absent
+    /// The number of objects below a key that the store has refused so far and that count as absent
     /// ([`RemoteOptions::refused_is_absent`]), documents not counted.
     fn num_refused(&self, below: &Key<'_>) -> u64;
 
-    /// Whether objects that it refuses count as absent.
+    /// True if objects that it refuses count as absent.
     fn refused_is_absent(&self) -> bool;
 
     /// The number of the next write: writes go on after a call has begun them.
     fn next_write(&self) -> u64;
 
-    /// Whether all of the writes of these numbers have succeeded.
+    /// True if all of the writes of these numbers have succeeded.
     fn are_written(&self, writes: Range<u64>) -> bool;
 
     /// Lets go of what would be left in the store where the process ended now: uploads that are not complete, and locks.
@@ -249,7 +249,7 @@ pub trait Network: Send + Sync {
     fn as_remote(&self) -> &remote::RemoteStore;
 }
 
-/// How a whole object is written.
+/// The way in which a whole object is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
     /// In place.
@@ -263,7 +263,7 @@ pub enum Put {
     New,
 }
 
-/// How much is removed.
+/// The extent of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tree<'a> {
     /// The object at the key.
@@ -274,7 +274,7 @@ pub enum Tree<'a> {
     AllBut(&'a Key<'a>),
 }
 
-/// What a store can do. What it cannot is done in another way, or not at all.
+/// The abilities of a store. What it cannot do is done in another way, or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
     /// It tells which objects there are.
@@ -283,7 +283,7 @@ pub struct Abilities {
     pub is_remote: bool,
 }
 
-/// How far ahead of its reading a store is told of it: by so much as is not under way yet.
+/// The most that a store is told of before it is read, of what is not under way yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrefetchLimit {
     /// Parts of objects.
@@ -332,21 +332,21 @@ impl Part {
     }
 }
 
-/// How deep a listing goes.
+/// The depth of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// What lies right below the key, folders among it.
+    /// Objects and folders right below the key.
     Folder,
     /// All objects below the key, and no folders.
     All,
 }
 
-/// What is found below a key.
+/// An object or a folder that is found below a key.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
     /// Its name below the key that is listed, as well as it can be shown: `0`; of all that lies below, `c/0`.
     pub name: &'a str,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
     /// The size of an object in bytes, where the listing tells that without being asked.
     pub bytes: Option<u64>,
@@ -359,7 +359,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What a store can take.
+/// The free space of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Blocks that are free.
@@ -377,12 +377,12 @@ impl Room {
     }
 }
 
-/// What a mutex guards, also after a thread has panicked that had it.
+/// Locks a mutex, also after a thread has panicked that had it.
 pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What making a folder is to a store that has none but the beginning of keys: an error where something stands there.
+/// Makes a folder in a store where folders are only the beginning of keys: an error where something stands there.
 fn check_absent(store: &dyn Store, key: &Key<'_>) -> Result<()> {
     if store.kind(key)?.is_none() {
         return Ok(());

@@ -29,7 +29,7 @@ impl PartialEq for Node {
 
 impl Eq for Node {}
 
-/// What stands below a key of a store, as messages name it.
+/// The name of a key of a store for messages.
 pub(super) fn object_name(store: &str, key: &Key<'_>) -> String {
     match (store, key.as_str()) {
         (store, "") => store.to_owned(),
@@ -92,7 +92,7 @@ impl Node {
         self.store.targets()
     }
 
-    /// Whether it lies in a local folder.
+    /// True if it lies in a local folder.
     pub fn is_local(&self) -> bool {
         self.store.as_local().is_some()
     }
@@ -138,7 +138,7 @@ impl Node {
         }
     }
 
-    /// How another node, by all its names, lies to this one, which may be in a bucket that a web server shows, too.
+    /// Returns the relation of another node, by all its names, to this one, which may be in a bucket that a web server shows, too.
     pub fn relation(&self, other: &Node) -> Result<Relation> {
         #[cfg(feature = "remote")]
         if let Some(relation) = super::remote::relation(self, other)? {
@@ -154,7 +154,7 @@ impl Node {
         Ok(Relation::of(lies_in(&place, &other), lies_in(&other, &place)))
     }
 
-    /// Whether another file system is mounted at its local folder.
+    /// True if another file system is mounted at its local folder.
     pub fn is_mount_point(&self) -> bool {
         self.is_local() && self.local_path().is_some_and(|path| local::is_mount_point(&path))
     }
@@ -203,7 +203,7 @@ impl Node {
         self.store.read(&self.prefix.join(key)?, Part::Whole, max_bytes, bytes)
     }
 
-    /// How far ahead its store wants to be told what will be read; `None` where that is of no use to it.
+    /// Returns how far ahead its store wants to be told what will be read; `None` where that is of no use to it.
     pub fn prefetch_limit(&self) -> Option<PrefetchLimit> {
         self.store.prefetch_limit()
     }
@@ -214,7 +214,7 @@ impl Node {
         self.store.prefetch(&keys.collect::<Vec<_>>());
     }
 
-    /// Whether what is copied here from another node never passes through this machine.
+    /// True if what is copied here from another node never passes through this machine.
     pub fn copies_by_itself(&self, source: &Node) -> bool {
         match (self.store.network(), self.store.as_local()) {
             (Some(network), _) => network.copies_from(&*source.store),
@@ -294,7 +294,7 @@ impl Node {
         self.store.network().map_or(0, Network::next_write)
     }
 
-    /// Whether all of the writes of these numbers are at the store.
+    /// True if all of the writes of these numbers are at the store.
     pub fn are_written(&self, writes: Range<u64>) -> bool {
         self.store.network().is_none_or(|network| network.are_written(writes))
     }
@@ -340,12 +340,12 @@ impl Node {
         self.store.remove(&self.prefix, Tree::AllBut(&self.prefix.join(kept.as_str())?)).map(drop)
     }
 
-    /// How many objects of the node the store has refused so far which count as absent.
+    /// The number of objects of the node that the store has refused so far and that count as absent.
     pub fn num_refused(&self) -> u64 {
         self.store.network().map_or(0, |network| network.num_refused(&self.prefix))
     }
 
-    /// Whether objects that its store refuses count as absent.
+    /// True if objects that its store refuses count as absent.
     pub fn refused_is_absent(&self) -> bool {
         self.store.network().is_some_and(Network::refused_is_absent)
     }
@@ -357,17 +357,17 @@ impl Node {
         }
     }
 
-    /// How much the node can take, whether it is there yet or not.
+    /// The free space for the node, which need not be there yet.
     pub fn room(&self) -> Result<Room> {
         self.store.room(&self.prefix)
     }
 
-    /// What stands at the node's place, a link not followed.
+    /// The kind of what stands at the node's place, a link not followed.
     pub fn kind(&self) -> Result<Option<EntryKind>> {
         self.store.kind(&self.prefix)
     }
 
-    /// What stands at the node's place, or where a link there leads; `None` where that is nowhere.
+    /// The kind of what stands at the node's place, or where a link there leads; `None` where that is nowhere.
     pub fn kind_behind_links(&self) -> Result<Option<EntryKind>> {
         match self.store.as_local() {
             Some(local) => local.kind_behind_links(&self.prefix),
@@ -375,12 +375,12 @@ impl Node {
         }
     }
 
-    /// What stands at a key, a link not followed.
+    /// The kind of what stands at a key, a link not followed.
     pub fn kind_of(&self, key: &str) -> Result<Option<EntryKind>> {
         self.store.kind(&self.prefix.join(key)?)
     }
 
-    /// Whether anything stands at the node's place, a dangling link included.
+    /// True if anything stands at the node's place, a dangling link included.
     pub fn exists(&self) -> Result<bool> {
         Ok(self.kind()?.is_some())
     }
@@ -424,7 +424,7 @@ impl Node {
         })
     }
 
-    /// Whether nothing lies in the node's folder.
+    /// True if nothing lies in the node's folder.
     pub fn is_empty(&self) -> Result<bool> {
         let mut is_empty = true;
         self.store.list(&self.prefix, Depth::Folder, &mut |_| {
@@ -465,7 +465,7 @@ impl Node {
         Ok(bytes)
     }
 
-    /// What a folder of the node holds (`""`: the node itself), all of it; no link is followed.
+    /// Lists all that a folder of the node holds (`""`: the node itself); no link is followed.
     pub fn list(&self, folder: &str) -> Result<FolderListing> {
         let mut listing = FolderListing::default();
         self.each_entry(folder, |key, kind, _| {
@@ -493,7 +493,7 @@ impl Node {
         Ok(self.store.as_local().and_then(|local| local.link_target(&key, &self.prefix)))
     }
 
-    /// Whether the store tells which objects the node has, as far as is known: it may have refused to.
+    /// True if the store tells which objects the node has, as far as is known: it may have refused to.
     pub fn tells_keys(&self) -> bool {
         match self.store.network() {
             Some(network) => network.tells_keys(&self.prefix),
@@ -501,7 +501,7 @@ impl Node {
         }
     }
 
-    /// What its store can do.
+    /// The abilities of its store.
     pub fn abilities(&self) -> Abilities {
         self.store.abilities()
     }

@@ -4,7 +4,7 @@ use once_cell::sync::OnceCell;
 
 use super::Result;
 
-/// What was opened before, or else what `open` gives, which one thread does at a time. Neither an error nor nothing is kept.
+/// Returns the value that was opened before, or else opens it, by one thread at a time. Neither an error nor nothing is kept.
 pub(super) fn get_or_open<T>(
     opened: &OnceCell<T>,
     open: impl FnOnce() -> Result<Option<T>>,

@@ -8,7 +8,7 @@ use super::location::without_secrets;
 /// Requests in flight where nothing else is asked for.
 const REQUESTS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
-/// How stores behind a network, and what reference files point at, are reached. Local stores know nothing of it.
+/// Options of stores behind a network, and of the targets of reference files. Local stores have none.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RemoteOptions {
     /// `--storage-option KEY=VALUE`: settings by the names that the clouds' own tools have, before what the environment
@@ -26,7 +26,7 @@ pub struct RemoteOptions {
 }
 
 impl RemoteOptions {
-    /// Whether a store that this build has knows a setting of this name, such as `aws_region` or `endpoint`.
+    /// True if a store that this build has knows a setting of this name, such as `aws_region` or `endpoint`.
     pub fn is_setting(name: &str) -> bool {
         #[cfg(feature = "remote")]
         return super::remote::is_setting(name);
@@ -34,7 +34,7 @@ impl RemoteOptions {
         return !name.is_empty();
     }
 
-    /// Whether a setting that is known changes anything.
+    /// True if a setting that is known changes anything.
     pub fn has_effect(name: &str, value: &str) -> bool {
         #[cfg(feature = "remote")]
         return super::remote::has_effect(name, value);
@@ -42,7 +42,7 @@ impl RemoteOptions {
         return !name.is_empty() && !value.is_empty();
     }
 
-    /// Whether a setting may be a secret: a key, a token, a password, or a URL with one. Paths of files that hold some are
+    /// True if a setting may be a secret: a key, a token, a password, or a URL with one. Paths of files that hold some are
     /// none.
     pub fn may_be_secret(name: &str, value: &str) -> bool {
         const SECRETS: [&str; 5] = ["key", "token", "secret", "password", "sas"];

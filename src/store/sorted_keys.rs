@@ -16,13 +16,13 @@ pub(super) trait SortedKeys {
         &[]
     }
 
-    /// Whether anything lies below a key; `""`: the root.
+    /// True if anything lies below a key; `""`: the root.
     fn holds_below(&self, folder: &str) -> bool {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         self.keys_from(&prefix).next().is_some_and(|(first, _)| first.starts_with(&prefix))
     }
 
-    /// What stands at a key ; at the root a folder, if there is any key.
+    /// The kind of what stands at a key; at the root a folder, if there is any key.
     fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
         match self.keys_from(key.as_str()).next() {
             Some((first, false)) if first == key.as_str() => Some(EntryKind::File),
@@ -59,7 +59,7 @@ pub(super) trait SortedKeys {
         }
     }
 
-    /// What lies below a key, where it may not be held while others see it.
+    /// A copy of the entries below a key, for stores that are not locked while others see them.
     fn entries(&self, below: &Key<'_>, depth: Depth) -> Vec<(String, EntryKind)> {
         let mut found = Vec::new();
         self.list(below, depth, &mut |entry| {
@@ -77,7 +77,7 @@ impl<V> SortedKeys for BTreeMap<String, V> {
     }
 }
 
-/// Whether a key lies below another.
+/// True if a key lies below another.
 pub(super) fn is_below(key: &str, folder: &str) -> bool {
     folder.is_empty() || key.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

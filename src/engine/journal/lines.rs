@@ -14,7 +14,7 @@ use crate::store::machine;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    /// What follows was noted by this run. Each journal begins so.
+    /// The lines that follow are of this run. Each journal begins so.
     Run(Run),
     /// Finished units of a pass over an array.
     Done {
@@ -40,20 +40,20 @@ pub(super) struct Run {
 /// The units of a pass that are done, and what was counted over them.
 pub(super) type Noted = (ChunkSet, ObjectReport);
 
-/// What the runs of a plan have left.
+/// The state that the runs of a plan have left.
 #[derive(Debug, Default)]
 pub(super) struct Left {
-    /// What is done, by the names of the passes.
+    /// The units that are done, by the names of the passes.
     pub(super) known: BTreeMap<String, Noted>,
     /// The length of the lines that are believed.
     pub(super) length: u64,
-    /// Whether a run has noted itself, and whether one had made its destination ready.
+    /// True if a run has noted itself, and if one had made its destination ready.
     pub(super) is_noted: bool,
     pub(super) is_begun: bool,
 }
 
 impl Left {
-    /// What the text of a journal says that can be believed: what was written after the present boot, and what a checkpoint
+    /// The part of the text of a journal that can be believed: what was written after the present boot, and what a checkpoint
     /// follows; nothing where no run had begun.
     pub(super) fn read(text: &[u8], fingerprint: &Fingerprint) -> Result<Self> {
         let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -110,7 +110,7 @@ pub(super) fn to_line(line: &Line) -> String {
     text
 }
 
-/// Whose the last run is that the lines of a journal name.
+/// The owner of the last run that the lines of a journal name.
 pub(super) fn last_owner(text: &[u8]) -> Option<LockOwner> {
     let owner = |(line, _)| if let Line::Run(run) = line { Some(run.owner) } else { None };
     lines(text).filter_map(owner).last()

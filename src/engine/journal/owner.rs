@@ -45,14 +45,14 @@ impl LockOwner {
         }
     }
 
-    /// Whether its process is one of those that are seen here.
+    /// True if its process is one of those that are seen here.
     fn is_here(&self) -> bool {
         self.host == machine::host_name()
             && self.boot == machine::boot_id()
             && self.namespace == machine::process_namespace()
     }
 
-    /// Whether it is known to go on. Of another machine, and of another boot of this one, nothing is known.
+    /// True if it is known to go on. Of another machine, and of another boot of this one, nothing is known.
     fn is_alive(&self) -> bool {
         if !self.is_here() {
             return false;
@@ -69,7 +69,7 @@ static RUNS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 #[derive(Debug)]
 pub(super) struct OwnLock {
     pub(super) owner: LockOwner,
-    /// Whether it keeps others out: not where the store has no locks.
+    /// True if it keeps others out: not where the store has no locks.
     pub(super) is_held: bool,
     /// Who had the journal before, where there is no lock.
     pub(super) before: Option<LockOwner>,
@@ -114,7 +114,7 @@ fn owner(note: &str) -> Option<LockOwner> {
     serde_json::from_str(note).ok()
 }
 
-/// Whose a lock is, in words.
+/// The holder of a lock, in words.
 fn held_by(holding: &Holding) -> String {
     let owner = owner(&holding.note).map_or_else(|| "somebody".to_owned(), |owner| owner.to_string());
     let since = holding.age.map_or_else(String::new, |age| format!(", for {age} s"));

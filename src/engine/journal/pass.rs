@@ -10,7 +10,7 @@ use crate::array::fault::{Fault, Result};
 use crate::engine::report::ObjectReport;
 use crate::store::{StoreError, held};
 
-/// What of a pass over an array is done, and what is to be done.
+/// The units of a pass over an array that are done, and those that are to be done.
 #[derive(Debug)]
 pub struct PassProgress<'a> {
     pub(super) journal: &'a Journal,
@@ -19,7 +19,7 @@ pub struct PassProgress<'a> {
     pub(super) before: ObjectReport,
     /// The units that are to be done, where others are not this run's.
     pub(super) assigned: Option<ChunkSet>,
-    /// Whether its units were counted before: nothing is noted of them.
+    /// True if its units were counted before: nothing is noted of them.
     pub(super) is_again: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'a> PassProgress<'a> {
         PassProgress { done, before, assigned: Some(units), is_again: true, ..self }
     }
 
-    /// Whether nothing is left to do for a unit: an earlier run finished it, or it is not this run's.
+    /// True if nothing is left to do for a unit: an earlier run finished it, or it is not this run's.
     pub fn is_done(&self, unit: u64) -> bool {
         self.done.contains(unit) || self.assigned.as_ref().is_some_and(|assigned| !assigned.contains(unit))
     }
@@ -73,7 +73,7 @@ impl<'a> PassProgress<'a> {
         &self.done
     }
 
-    /// What earlier runs counted.
+    /// The counts of earlier runs.
     pub fn before(&self) -> &ObjectReport {
         &self.before
     }

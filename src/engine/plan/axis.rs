@@ -31,7 +31,7 @@ impl Axis {
         self.chunks().saturating_add(cuts - self.aligned(block, cuts))
     }
 
-    /// How many of the first `cuts` multiples of `block` lie between two source chunks: the k of 1 to `cuts` with
+    /// The number of those of the first `cuts` multiples of `block` that lie between two source chunks: the k of 1 to `cuts` with
     /// `k * block + skipped` a multiple of a chunk's length.
     fn aligned(self, block: u64, cuts: u64) -> u64 {
         let common = gcd(block, self.source);
@@ -50,7 +50,7 @@ impl Axis {
         if first > cuts { 0 } else { (cuts - first) / period + 1 }
     }
 
-    /// How many units a block may hold: those that cut fewer source chunks than others do, ascending. The last holds
+    /// The numbers of units that a block may hold: those that cut fewer source chunks than others do, ascending. The last holds
     /// the whole dimension.
     pub(super) fn multiples(self) -> Vec<u64> {
         let all = self.length.div_ceil(self.unit).max(1);
@@ -66,7 +66,7 @@ impl Axis {
     }
 }
 
-/// What times `number` is 1 modulo `modulus`, which has no factor in common with it (the extended Euclidean algorithm).
+/// The inverse of `number` modulo `modulus`, which has no factor in common with it (the extended Euclidean algorithm).
 fn inverse(number: u64, modulus: u64) -> u64 {
     let (mut rest, mut next) = (i128::from(modulus), i128::from(number));
     let (mut factor, mut next_factor) = (0_i128, 1_i128);

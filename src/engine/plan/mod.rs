@@ -21,32 +21,32 @@ use axis::{Axis, divisors};
 /// Both grids of an array, in elements. A *subchunk* is what is decoded alone: an inner chunk, or a chunk without shards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grids {
-    /// Of the array that is written.
+    /// The shape of the array that is written.
     pub shape: Vec<u64>,
     /// Elements of the source in front of it, along each dimension.
     pub skipped: Vec<u64>,
-    /// Of a subchunk of the source.
+    /// The shape of a subchunk of the source.
     pub source_subchunk: Vec<u64>,
-    /// Of a subchunk of the destination.
+    /// The shape of a subchunk of the destination.
     pub destination_subchunk: Vec<u64>,
-    /// Of a stored object of the destination: subchunks, a whole number of them.
+    /// The shape of a stored object of the destination: a whole number of subchunks.
     pub destination_object: Vec<u64>,
     /// The array's dimension at each dimension of the order in which subchunks lie in an object.
     pub order: Vec<usize>,
 }
 
-/// What a block costs, in bytes.
+/// The costs of a block, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Costs {
     /// An element as it is held.
     pub element: u64,
     /// A subchunk of the destination beside its elements.
     pub subchunk: u64,
-    /// What a thread needs beside the block: a subchunk of either side on its way through the codecs.
+    /// Bytes that a thread needs beside the block: a subchunk of either side on its way through the codecs.
     pub worker: u64,
 }
 
-/// How the array is cut.
+/// The cut of the array into blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RechunkPlan {
     grids: Grids,
@@ -163,7 +163,7 @@ impl RechunkPlan {
         Groups::of_shape(Grid::regular(shape, object), per_group)
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     pub fn num_groups(&self) -> u64 {
         volume(&zip_with(&self.grids.shape, &self.group_shape(), u64::div_ceil))
     }

@@ -18,14 +18,14 @@ pub struct StagingShape {
     pub shard: Vec<u64>,
 }
 
-/// What the blocks of both passes cost, in bytes.
+/// The costs of the blocks of both passes, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StagedCosts {
     /// An element as it is held, and as it is staged.
     pub element: u64,
     /// A subchunk of a block beside its elements.
     pub subchunk: u64,
-    /// What a thread of the first pass needs, without what goes with the intermediate grid.
+    /// Bytes that a thread of the first pass needs, without those that go with the intermediate grid.
     pub first_worker: u64,
     /// Intermediate subchunks that it holds beside the block.
     pub first_subchunks: u64,
@@ -33,7 +33,7 @@ pub struct StagedCosts {
     pub second_worker: u64,
     /// The same of the second pass.
     pub second_subchunks: u64,
-    /// What a thread of the first pass holds for each subchunk of a shard.
+    /// Bytes that a thread of the first pass holds for each subchunk of a shard.
     pub entry: u64,
 }
 
@@ -119,7 +119,7 @@ impl StagedPlan {
 }
 
 impl StagingShape {
-    /// Whether intermediate data of an array of `shape` can have this grid.
+    /// True if intermediate data of an array of `shape` can have this grid.
     pub fn fits(&self, shape: &[u64]) -> bool {
         let StagingShape { subchunk, shard } = self;
         let is_whole =

@@ -11,7 +11,7 @@ use self::staged::Staged;
 use self::variable_size::VariableSize;
 use crate::codec::Conversion;
 
-/// What is done with each stored object.
+/// The route of each stored object.
 #[derive(Debug, Clone)]
 pub enum Route {
     /// Subchunk by subchunk, where both sides have the same subchunks, in the same objects or in others.

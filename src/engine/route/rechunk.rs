@@ -21,7 +21,7 @@ use crate::engine::workers::{ObjectBuffers, Workers};
 use crate::grid::Region;
 use crate::store::{self, Node};
 
-/// How a job is rechunked.
+/// The plan, encoder and schedule of a rechunked job.
 #[derive(Debug, Clone)]
 pub struct Rechunk {
     /// The blocks.
@@ -40,12 +40,12 @@ impl Rechunk {
     }
 }
 
-/// How many threads work, and on what.
+/// The number of threads, and their share of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// Threads that work.
     pub threads: usize,
-    /// Whether they share each block, one after the other; else each has blocks of its own.
+    /// True if they share each block, one after the other; else each has blocks of its own.
     pub shares_blocks: bool,
     /// Bytes in memory at most.
     pub bytes: u64,

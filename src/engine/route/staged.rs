@@ -32,7 +32,7 @@ const DOCUMENT: &str = "zarr.json";
 pub struct Staged {
     /// The intermediate data.
     pub staging: StoredArray,
-    /// Whether they lie outside of the destination.
+    /// True if they lie outside of the destination.
     pub is_outside: bool,
     /// Their document.
     pub document: Json,
@@ -45,7 +45,7 @@ pub struct Staged {
 /// The first pass, whose units are the objects of the intermediate data, as it is named in a journal.
 pub const FIRST_PASS: &str = "staging";
 
-/// What a first pass has written.
+/// The intermediate data that a first pass has written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intermediate {
     /// Objects of the intermediate data.
@@ -89,7 +89,7 @@ impl Staged {
         u64::try_from(bytes.saturating_add(indexes)).unwrap_or(u64::MAX)
     }
 
-    /// Whether two passes are worth the intermediate data, where one would read so much more than it needs: neither
+    /// True if two passes are worth the intermediate data, where one would read so much more than it needs: neither
     /// reads more than `most`, or all that they read and write is less.
     pub fn is_better_than(&self, once: f64, most: f64) -> bool {
         let (first, second) = (self.first.plan.read_amplification(), self.second.plan.read_amplification());

@@ -33,26 +33,26 @@ pub use buffers::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
 pub use elements::ElementReader;
 use elements::{not_taken_apart, vlen_chain_of};
 
-/// How the subchunks of an array are made.
+/// The way in which the subchunks of an array are made.
 #[derive(Debug, Clone)]
 pub struct VariableSize {
     /// From subchunk to subchunk.
     pub way: SubchunkChange,
     /// Puts subchunks of the destination together, where that can be done.
     pub destination: Option<VlenChain>,
-    /// Whether subchunks of nothing but the fill value are written.
+    /// True if subchunks of nothing but the fill value are written.
     pub write_empty: bool,
-    /// What memory there is.
+    /// The memory of the run.
     pub memory_share: MemoryShare,
 }
 
 impl VariableSize {
-    /// Whether encoded subchunks stay what they are.
+    /// True if encoded subchunks stay what they are.
     pub fn is_copy(&self) -> bool {
         matches!(&self.way, SubchunkChange::Recode(recoding) if recoding.is_copy())
     }
 
-    /// How often subchunks of the source are read, in the mean: once for the objects that lie in the same ones.
+    /// The mean number of times that a subchunk of the source is read: once for the objects that lie in the same ones.
     pub fn read_amplification(&self, source: &StoredArray, destination: &StoredArray) -> f64 {
         let shape = &destination.metadata.shape;
         if shape.contains(&0) {
@@ -78,7 +78,7 @@ fn axis_amplification(length: u64, from: u64, to: u64) -> f64 {
     parts as f64 / subchunks as f64
 }
 
-/// What becomes of a subchunk.
+/// The change of a subchunk.
 #[derive(Debug, Clone)]
 pub enum SubchunkChange {
     /// Only bytes->bytes codecs differ.
@@ -94,7 +94,7 @@ pub struct MemoryShare {
     pub share: u64,
     /// For a subchunk that is done alone.
     pub whole: u64,
-    /// How much of either is held whatever the subchunk.
+    /// The bytes of either that are held whatever the subchunk.
     pub beside: u64,
 }
 
@@ -221,7 +221,7 @@ impl VariableSizeRun<'_> {
         Ok(report)
     }
 
-    /// What puts a subchunk of the destination together.
+    /// The chain that puts a subchunk of the destination together.
     fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>> {
         let chain = self.variable_size.destination.as_ref().ok_or_else(not_taken_apart)?;
         vlen_chain_of(&self.transfer.destination, subchunk, chain)

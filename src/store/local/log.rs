@@ -113,7 +113,7 @@ impl Log for LogFile {
     }
 }
 
-/// Whether an error says that the file system has no locks: NFS without its daemon, Lustre without `-o flock`.
+/// True if an error says that the file system has no locks: NFS without its daemon, Lustre without `-o flock`.
 fn is_without_locks(error: &io::Error) -> bool {
     let of_files = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
     Errno::from_io_error(error).is_some_and(|errno| of_files.contains(&errno))

@@ -29,7 +29,7 @@ pub struct LocalStore {
     name: String,
     /// Objects since the last whose folder was there, where each needed a new one: then the next likely does too.
     folders_missing: AtomicU32,
-    /// What is created gets these permissions, less the umask.
+    /// Permissions of what is created, less the umask.
     pub(super) modes: Modes,
     /// The folder that nothing which is written leaves by a link.
     pub(super) beneath: Arc<Confinement>,
@@ -52,7 +52,7 @@ pub(in crate::store) fn io_error(action: &'static str, path: &Path) -> impl FnOn
     move |source| StoreError::Io { action, object: path.display().to_string(), source }
 }
 
-/// What came of a call; `None` where nothing stands at the path.
+/// The result of a call; `None` where nothing stands at the path.
 pub(super) fn present<T>(outcome: io::Result<T>, action: &'static str, path: &Path) -> Result<Option<T>> {
     match outcome {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -135,7 +135,7 @@ impl LocalStore {
         Some(Node::new(if above.as_os_str().is_empty() { Path::new(".") } else { above }))
     }
 
-    /// What stands at a key, or where a link there leads; `None` where that is nowhere.
+    /// The kind of what stands at a key, or where a link there leads; `None` where that is nowhere.
     pub(in crate::store) fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         let path = self.path(key);
         Ok(present(std::fs::metadata(&path), "read", &path)?.map(|found| EntryKind::of(found.file_type())))

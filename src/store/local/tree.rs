@@ -42,7 +42,7 @@ pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<()> {
     }
 }
 
-/// Whether a file or folder is this user's.
+/// True if a file or folder is this user's.
 pub(super) fn is_own(found: &std::fs::Metadata) -> bool {
     found.uid() == rustix::process::geteuid().as_raw()
 }
@@ -191,18 +191,18 @@ pub(super) fn each_object(path: &Path, each: &mut Visit<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a folder itself, not a link to one, stands at a path.
+/// True if a folder itself, not a link to one, stands at a path.
 pub(super) fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Which folder or file stands at a path, links followed, by its device and inode; `None` where nothing does.
+/// The device and inode of the folder or file at a path, links followed; `None` where nothing stands there.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     let found = std::fs::metadata(path).ok()?;
     Some((found.dev(), found.ino()))
 }
 
-/// How two paths lie, whatever names lead to them.
+/// The relation of two paths, whatever names lead to them.
 pub(in crate::store) fn relation(place: &Path, other: &Path) -> Result<Relation> {
     let (place, other) = (resolved(place)?, resolved(other)?);
     let lies_in = |inner: &Path, outer: &Path| {
@@ -213,7 +213,7 @@ pub(in crate::store) fn relation(place: &Path, other: &Path) -> Result<Relation>
     Ok(Relation::of(lies_in(&place, &other), lies_in(&other, &place)))
 }
 
-/// Whether another file system is mounted at a folder.
+/// True if another file system is mounted at a folder.
 pub(in crate::store) fn is_mount_point(path: &Path) -> bool {
     let device = |path| identity(path).map(|(device, _)| device);
     let (own, parent) = (device(path), path.parent().and_then(device));

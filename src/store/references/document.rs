@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::store::Key;
 
-/// What begins the text of an object that is given in base64.
+/// The beginning of the text of an object that is given in base64.
 const BASE64: &str = "base64:";
 /// Keys that are no keys which are kept to be shown.
 const MOST_UNNAMED: usize = 100;
@@ -29,7 +29,7 @@ pub(super) enum Reference {
     Target { place: u32, part: Option<(u64, u64)> },
 }
 
-/// What a reference file says.
+/// The contents of a reference file.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     /// In the order of their keys, each of which is one.

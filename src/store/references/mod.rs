@@ -33,7 +33,7 @@ pub struct ReferenceStore {
     /// The file.
     file: Node,
     name: String,
-    /// How what it points at is reached.
+    /// The options by which its targets are reached.
     options: RemoteOptions,
     opened: OnceCell<Option<References>>,
 }
@@ -70,7 +70,7 @@ impl ReferenceStore {
         ReferenceStore { file, name, options, opened: OnceCell::new() }
     }
 
-    /// What the file says; `None` where it is not there, or something else.
+    /// The contents of the file; `None` where it is not there, or something else.
     fn opened(&self) -> Result<Option<&References>> {
         let opened = get_or_open(&self.opened, || {
             let mut bytes = Vec::new();
@@ -173,7 +173,7 @@ impl Store for ReferenceStore {
         Ok(Some(Box::new(PartReader { reader, offset, length })))
     }
 
-    /// Of a part as the file has it: its target is not looked at.
+    /// The size of a part is that in the file: its target is not looked at.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
         let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
         Ok(Some(match reference {

@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 use crate::store::location::without_secrets;
 use crate::store::{Key, Location, Node, RemoteOptions, Result, StoreError, file};
 
-/// What the references of a file point at, each opened once.
+/// The targets of the references of a file, each opened once.
 #[derive(Debug)]
 pub(super) struct Targets {
     /// The folder of the reference file.
     folder: Option<Node>,
-    /// How URLs are reached, and whether local files outside that folder may be read.
+    /// The options by which URLs are reached; they also allow local files outside that folder.
     options: RemoteOptions,
     list: Vec<Target>,
 }

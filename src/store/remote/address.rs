@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::store::{Key, percent};
 
-/// What kind of store a URL names.
+/// The kind of store that a URL names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// `http://`, `https://`: a web server.
@@ -23,7 +23,7 @@ pub(crate) struct Address {
     pub(super) kind: Kind,
     /// The bucket or container; of a web server its scheme and host: `https://example.org:8080`.
     pub(super) root: String,
-    /// What follows it, without the slashes around it: of a bucket literally, of a web server as the URL has it.
+    /// The path behind it, without the slashes around it: of a bucket literally, of a web server as the URL has it.
     pub(super) path: String,
     /// The query of a web server's URL, which goes with every key. It may be a secret.
     pub(super) query: Option<String>,

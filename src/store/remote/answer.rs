@@ -12,7 +12,7 @@ use super::errors::Failure;
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    /// What of the object was wanted; of an error, its first bytes.
+    /// The wanted part of the object; of an error, its first bytes.
     pub(super) body: Vec<u8>,
     /// The size of the whole object, where it is known.
     pub(super) object_bytes: Option<u64>,
@@ -32,13 +32,13 @@ pub(super) fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Whether a request is to remove many objects.
+/// True if a request is to remove many objects.
 pub(super) fn is_of_many(request: &HttpRequest) -> bool {
     let query = request.uri().query().unwrap_or_default();
     request.method() == Method::POST && (query.starts_with("delete") || query.contains("comp=batch"))
 }
 
-/// Whether it asks for an object or a listing, not for credentials.
+/// True if it asks for an object or a listing, not for credentials.
 pub(super) fn is_read(request: &HttpRequest) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().query() != Some("session")
 }
@@ -107,7 +107,7 @@ impl Answer {
         if holds { Ok(self) } else { Err(Failure::Answered(Box::new(self))) }
     }
 
-    /// Whether it says that an object was copied. A server that does not know the header has written an empty one; what is
+    /// True if it says that an object was copied. A server that does not know the header has written an empty one; what is
     /// copied later may come over what is written later.
     fn tells_of_copy(&self) -> bool {
         match self.header("x-ms-copy-status") {
@@ -116,7 +116,7 @@ impl Answer {
         }
     }
 
-    /// Whether an answer to a request to remove many objects names none but those; and no error that passes, since why
+    /// True if an answer to a request to remove many objects names none but those; and no error that passes, since why
     /// they are left shows when each is removed by itself.
     fn names_only(&self, request: &[u8]) -> bool {
         let (Ok(text), Ok(asked)) = (std::str::from_utf8(&self.body), std::str::from_utf8(request)) else {
@@ -155,7 +155,7 @@ pub(super) struct Body {
     /// More bytes than this are an error.
     limit: u64,
     come: u64,
-    /// What it said of its length.
+    /// The length that it announced.
     announced: Option<u64>,
     object_bytes: Option<u64>,
 }
@@ -226,7 +226,7 @@ impl Body {
         Ok(())
     }
 
-    /// Whether no more of it is wanted.
+    /// True if no more of it is wanted.
     pub(super) fn is_done(&self) -> bool {
         self.object_bytes.is_some() && self.kept.len() as u64 >= self.most
     }
@@ -245,7 +245,7 @@ impl Body {
         Ok(())
     }
 
-    /// What was wanted, and the size of the object.
+    /// Returns the wanted bytes, and the size of the object.
     pub(super) fn finish(self) -> Result<(Vec<u8>, Option<u64>), Failure> {
         if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done())
         {

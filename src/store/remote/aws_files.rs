@@ -63,7 +63,7 @@ impl AwsFiles {
         self.value("s3.endpoint_url").or_else(|| self.value("endpoint_url"))
     }
 
-    /// Whether the name of a bucket stands in the name of the host: `addressing_style` below `s3`. What is neither given there
+    /// True if the name of a bucket stands in the name of the host: `addressing_style` below `s3`. What is neither given there
     /// nor elsewhere is part of the path, which all servers have.
     pub(super) fn names_bucket_in_host(&self) -> bool {
         self.value("s3.addressing_style").is_some_and(|style| style == "virtual")
@@ -135,7 +135,7 @@ impl fmt::Debug for CredentialProcess {
     }
 }
 
-/// What such a program prints.
+/// The output of such a program.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Printed {
@@ -145,7 +145,7 @@ struct Printed {
     expiration: Option<String>,
 }
 
-/// How long credentials that expire are used before the program is asked again.
+/// The time for which credentials that expire are used before the program is asked again.
 const KEPT: Duration = Duration::from_mins(5);
 
 impl CredentialProcess {

@@ -18,7 +18,7 @@ use crate::store::Result;
 /// The most bytes of an answer that is a document.
 const MOST_ANSWER: u64 = 1 << 20;
 
-/// What became of an object that is written under a condition.
+/// The outcome of writing an object under a condition.
 #[derive(Debug)]
 pub(super) enum PutOutcome {
     Done(HeaderMap),

@@ -28,7 +28,7 @@ const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "compress", "br", "zs
 /// The most bytes of a page of a listing: a thousand keys of a thousand letters, each of which may be written in six.
 const MOST_PAGE_BYTES: u64 = 16 << 20;
 
-/// What `object_store` does with buckets beside single objects.
+/// Calls of `object_store` for buckets beside those for single objects.
 pub(super) trait Bucket: MultipartStore + PaginatedListStore {}
 impl<T: MultipartStore + PaginatedListStore> Bucket for T {}
 
@@ -63,9 +63,9 @@ pub(super) struct Client {
     unlisted: Mutex<BTreeSet<String>>,
     pub(super) prefetch: Prefetch,
     pub(super) writes: InFlightWrites,
-    /// Whether the server gives the last bytes of objects.
+    /// True if the server gives the last bytes of objects.
     gives_ends: AtomicBool,
-    /// Whether it removes many objects by one request.
+    /// True if it removes many objects by one request.
     pub(super) deletes_together: AtomicBool,
 }
 
@@ -76,14 +76,14 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// What was read of an object.
+/// The bytes that were read of an object.
 #[derive(Debug)]
 pub(super) struct GetResult {
     /// Where the bytes begin in the object.
     pub(super) offset: u64,
     pub(super) bytes: Vec<u8>,
     pub(super) object_bytes: u64,
-    /// Which version of the object it is, where the store says.
+    /// The version of the object, where the store says.
     pub(super) version: Option<String>,
 }
 
@@ -100,12 +100,12 @@ pub(super) struct GetRequest<'a> {
     pub(super) version: Option<&'a str>,
 }
 
-/// What is listed.
+/// A request for a listing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ListRequest<'a> {
     /// With what the keys begin.
     pub(super) prefix: &'a str,
-    /// Whether keys that go on behind a slash are one folder.
+    /// True if keys that go on behind a slash are one folder.
     pub(super) by_folder: bool,
     /// The most keys of a page; `None`: what the store gives, a thousand or more.
     pub(super) most: Option<usize>,
@@ -113,7 +113,7 @@ pub(super) struct ListRequest<'a> {
     pub(super) after: Option<&'a str>,
 }
 
-/// What is read of an object where nothing is.
+/// The result of reading no bytes of an object.
 fn empty(object_bytes: u64) -> GetResult {
     GetResult { offset: 0, bytes: Vec::new(), object_bytes, version: None }
 }
@@ -155,7 +155,7 @@ impl Client {
         self.runtime.block_on(work)
     }
 
-    /// What a bucket does that web servers do not.
+    /// The calls of a bucket that web servers do not have.
     pub(super) fn bucket(&self) -> object_store::Result<&Arc<dyn Bucket>> {
         let none =
             object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() };
@@ -203,7 +203,7 @@ impl Client {
         }
     }
 
-    /// What it is that nothing was read by a request.
+    /// The result of a request that read nothing.
     fn not_read(&self, wanted: GetRequest<'_>, failure: Failure) -> Result<Option<GetResult>> {
         match (wanted.part, &failure) {
             // Nothing is a part of an empty object.
@@ -216,7 +216,7 @@ impl Client {
         }
     }
 
-    /// What was read, all of it, of the version that is wanted and as it is stored.
+    /// Checks that an answer has all that was asked for, of the version that is wanted and as it is stored.
     fn found(
         &self,
         GetRequest { key, part, most, version, .. }: GetRequest<'_>,
@@ -322,13 +322,13 @@ impl Client {
         Ok(first)
     }
 
-    /// How many objects whose keys begin with `prefix` were refused and count as absent.
+    /// The number of objects whose keys begin with `prefix` and that were refused and count as absent.
     pub(super) fn num_refused(&self, prefix: &str) -> u64 {
         let refused = held(&self.refused);
         refused.range(prefix.to_owned()..).take_while(|key| key.starts_with(prefix)).count() as u64
     }
 
-    /// Whether the server has refused to list the keys that begin with `prefix`.
+    /// True if the server has refused to list the keys that begin with `prefix`.
     pub(super) fn refuses_to_list(&self, prefix: &str) -> bool {
         let unlisted = held(&self.unlisted);
         unlisted.iter().any(|refused| prefix.starts_with(refused))

@@ -74,13 +74,13 @@ fn credentials() -> Result<Connector, String> {
     credentials_client().map(|client| Connector(HttpClient::new(client)))
 }
 
-/// Of requests for credentials: all others are made again by the service, which gives no error that is tried again.
+/// The retries of requests for credentials: all others are made again by the service, which gives no error that is tried again.
 fn one_retry() -> RetryConfig {
     let backoff = BackoffConfig { init_backoff: Duration::from_millis(200), ..BackoffConfig::default() };
     RetryConfig { backoff, max_retries: 1, retry_timeout: CREDENTIALS }
 }
 
-/// How `object_store` calls a setting, by the services that have it.
+/// The names that `object_store` has for a setting, of the services that have it.
 fn known_as(name: &str) -> impl Iterator<Item = String> {
     let name = name.to_ascii_lowercase();
     let of_amazon = name.parse::<AmazonS3ConfigKey>().ok().map(|key| key.as_ref().to_owned());
@@ -89,12 +89,12 @@ fn known_as(name: &str) -> impl Iterator<Item = String> {
     [of_amazon, of_google, of_azure].into_iter().flatten()
 }
 
-/// Whether any service has a setting of this name.
+/// True if any service has a setting of this name.
 pub(in crate::store) fn is_setting(name: &str) -> bool {
     known_as(name).next().is_some()
 }
 
-/// Whether a setting changes anything for a service that has it: the client of HTTP is made here.
+/// True if a setting changes anything for a service that has it: the client of HTTP is made here.
 pub(in crate::store) fn has_effect(name: &str, value: &str) -> bool {
     known_as(name).any(|name| match name.parse() {
         // What it asks for is so for every endpoint.
@@ -224,7 +224,7 @@ fn region_of(bucket: &str) -> Option<String> {
     Some(answer.headers().get("x-amz-bucket-region")?.to_str().ok()?.to_owned())
 }
 
-/// How objects are to be encrypted, where that is implied: a key without more said is one of the service for keys.
+/// The kind of encryption, where it is implied: a key without more said is one of the service for keys.
 fn encryption(settings: &Settings<AmazonS3ConfigKey>) -> Result<Option<&'static str>, String> {
     let kind = settings.named("aws_server_side_encryption");
     if kind.is_some_and(|kind| !ENCRYPTIONS.contains(&kind)) {
@@ -311,7 +311,7 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
     Ok((Stores::of_bucket(built), is_anonymous))
 }
 
-/// What `object_store` would say of a wrong key or signature does not say of what.
+/// Refuses a wrong key or signature: the errors of `object_store` do not name the setting.
 fn check_azure_secrets(settings: &Settings<AzureConfigKey>) -> Result<(), String> {
     if settings.get(&AzureConfigKey::AccessKey).is_some_and(|key| STANDARD.decode(key).is_err()) {
         return Err(

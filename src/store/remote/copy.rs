@@ -15,20 +15,20 @@ const MOST_COPIED: u64 = 5_000_000_000;
 /// Objects of more bytes are read and written in pieces where the server does not copy them.
 const MOST_RELAYED: u64 = 8 << 20;
 
-/// How often the server is asked to copy an object, and how much longer it is waited each time before the next.
+/// The number of attempts to have the server copy an object, and the pause before the second, which grows.
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The most sizes that are kept: some 20 MB with their keys.
 const MOST_SIZES: usize = 200_000;
-/// What was listed counts for this time.
+/// A listing counts for this time.
 const SIZES_KEPT: Duration = Duration::from_mins(1);
 
 /// Sizes in bytes that a listing told, by whole keys, until each is asked for; and when.
 #[derive(Debug, Default)]
 pub(super) struct Sizes(HashMap<String, u64>, Option<Instant>);
 
-/// What became of a request to copy.
+/// The outcome of a request to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CopyOutcome {
     Done,
@@ -39,7 +39,7 @@ enum CopyOutcome {
 }
 
 impl RemoteStore {
-    /// Whether the server may copy objects of another store: both are of one bucket, and reached by the same user, and it has
+    /// True if the server may copy objects of another store: both are of one bucket, and reached by the same user, and it has
     /// not shown that it copies none.
     ///
     /// Not where refused objects count as absent: that shows when they are read.
@@ -76,7 +76,7 @@ impl RemoteStore {
         Ok(Some(bytes))
     }
 
-    /// Whether the server copies objects, and whether it has copied this one: the first that is asked for tells, and others
+    /// Returns whether the server copies objects, and whether it has copied this one: the first that is asked for tells, and others
     /// wait for it.
     fn server_copies(&self, copy: &Copy) -> Result<(bool, bool)> {
         let mut known = held(&self.copies);

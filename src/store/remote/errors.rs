@@ -44,7 +44,7 @@ impl Failure {
         Failure::Answered(Box::new(Answer::new(status)))
     }
 
-    /// What sending a request, or reading its answer, failed by.
+    /// The failure of sending a request, or of reading its answer.
     pub(super) fn of_transport(error: &(dyn Error + 'static)) -> Self {
         untrusted(error).unwrap_or_else(|| Failure::passing(cause(error)))
     }
@@ -97,7 +97,7 @@ fn untrusted(error: &(dyn Error + 'static)) -> Option<Failure> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Who {
     pub(super) kind: Kind,
-    /// Whether nothing is signed.
+    /// True if nothing is signed.
     pub(super) is_anonymous: bool,
 }
 
@@ -175,12 +175,12 @@ fn answered(answer: &Answer, who: Who) -> (String, String) {
     (words, help(code.as_deref().unwrap_or_default(), status, who))
 }
 
-/// Whether one object is refused, and others may not be: nothing is wrong with who asks.
+/// True if one object is refused, and others may not be: nothing is wrong with who asks.
 pub(super) fn is_refused(answer: &Answer) -> bool {
     answer.status.as_u16() == 403 && answer.code().and_then(known).is_none()
 }
 
-/// Whether the bucket itself is absent, not only the object.
+/// True if the bucket itself is absent, not only the object.
 pub(super) fn lacks_bucket(answer: &Answer) -> bool {
     answer.code().and_then(known) == Some(NO_BUCKET)
 }
@@ -195,7 +195,7 @@ const NO_BUCKET: &str = "there is no such bucket or container: check its name, t
 /// Stands for what is said of the credentials of a kind of store.
 const CREDENTIALS: &str = "";
 
-/// What to do about a code that says what is wrong with the bucket, or with who asks.
+/// Help for a code that says what is wrong with the bucket, or with who asks.
 fn known(code: &str) -> Option<&'static str> {
     Some(match code {
         "NoSuchBucket" | "ContainerNotFound" | "ContainerBeingDeleted" | "InvalidBucketName" => NO_BUCKET,

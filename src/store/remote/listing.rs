@@ -16,7 +16,7 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
-/// Of the two kinds of pages, one has its entries in `Blobs`.
+/// A page of a listing; one of the two kinds has its entries in `Blobs`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 struct Document {

@@ -28,7 +28,7 @@ const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(5);
 const KNOWN_FOR: Duration = Duration::from_secs(20);
 /// The most bytes of a lock.
 const MOST_BYTES: u64 = 64 << 10;
-/// How often a lock is asked for that goes while it is looked at.
+/// The number of attempts to get a lock that goes while it is looked at.
 const ATTEMPTS: usize = 3;
 
 pub(super) const LOST: &str =
@@ -47,14 +47,14 @@ pub(super) struct LockOwner {
     client: Arc<Client>,
     pub(super) key: String,
     text: Text,
-    /// Whether the server replaces it only where its version is the one that is named.
+    /// True if the server replaces it only where its version is the one that is named.
     heeds_versions: bool,
     /// The lock is another's, or was given up.
     is_lost: AtomicBool,
     known: Mutex<Known>,
 }
 
-/// What the last request has shown that found it to be this process's.
+/// What is known since the last request that found the lock to be this process's.
 #[derive(Debug)]
 struct Known {
     version: Option<UpdateVersion>,
@@ -62,7 +62,7 @@ struct Known {
     renewed: (Instant, SystemTime),
 }
 
-/// What stands in the object.
+/// The contents of the object.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Text {
     /// Tells this lock from any other.
@@ -129,7 +129,7 @@ impl RemoteLock {
         Ok((owner.standing().await?.unwrap_or_default().holding(), None))
     }
 
-    /// Whether another has it by now.
+    /// True if another has it by now.
     pub(super) fn is_lost(&self) -> bool {
         self.owner.is_lost()
     }
@@ -203,7 +203,7 @@ impl LockOwner {
         self.is_lost.load(Ordering::Acquire)
     }
 
-    /// Whether nothing has to be found out before something is changed: as long as the lock is not known to be this
+    /// True if nothing has to be found out before something is changed: as long as the lock is not known to be this
     /// process's, nothing is changed of what it guards.
     pub(super) fn is_known(&self) -> bool {
         let (instant, time) = held(&self.known).renewed;
@@ -235,7 +235,7 @@ impl LockOwner {
         Ok(true)
     }
 
-    /// Whether only who has the lock changes an object: all of the place that it lies in, but itself.
+    /// True if only who has the lock changes an object: all of the place that it lies in, but itself.
     pub(super) fn guards(&self, key: &str) -> bool {
         let place = self.key.rfind(".zarrcast/").map_or("", |end| &self.key[..end]);
         key.starts_with(place) && self.key != key
@@ -288,7 +288,7 @@ impl LockState {
         self.text.as_ref().map_or(EXPIRES_AFTER, |text| text.expires_after)
     }
 
-    /// Whether its holder is known to have ended, or has given no sign for too long.
+    /// True if its holder is known to have ended, or has given no sign for too long.
     fn is_free(&self, asker: &Asker<'_>) -> bool {
         self.idle.is_some_and(|idle| idle > self.expires_after())
             || self.text.as_ref().is_some_and(|text| (asker.has_ended)(&text.note))

@@ -107,7 +107,7 @@ impl Log for RemoteLog {
         Ok(lines)
     }
 
-    /// What an object holds was acknowledged: lines are cut off where all are. They go from the end: a process that dies on the
+    /// The lines of an object were acknowledged: they are cut off only where all are. They go from the end: a process that dies on the
     /// way loses lines, and believes no wrong ones.
     fn cut(&mut self, length: u64) -> Result<()> {
         self.lines.clear();

@@ -48,18 +48,18 @@ use super::{
     RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held,
 };
 
-/// How often an object is asked to be made that the store refuses and does not have.
+/// The number of attempts to make an object that the store refuses and does not have.
 const ATTEMPTS: usize = 3;
 
 /// A bucket, or a path of a web server, with which all of its URLs begin.
 pub struct RemoteStore {
-    /// Of a bucket without a path.
+    /// The address of a bucket without a path.
     address: Address,
     options: RemoteOptions,
     name: String,
     /// Made when it is used first, and why that is not possible.
     client: OnceLock<Result<Arc<Client>, String>>,
-    /// Whether the server copies objects, once it has been asked to.
+    /// True if the server copies objects, once it has been asked to.
     copies: Mutex<Option<bool>>,
     sizes: Mutex<Sizes>,
 }

@@ -13,7 +13,7 @@ use crate::store::held;
 /// The process waits no longer than this for what it lets go of.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is open.
+/// The open uploads and locks of a store.
 #[derive(Debug, Default)]
 pub(super) struct OpenUploads(Mutex<State>);
 
@@ -41,7 +41,7 @@ impl OpenUploads {
         held(&self.0).locks.push(Arc::downgrade(lock));
     }
 
-    /// What must be known before a request is made: that the locks which guard what it changes are this process's.
+    /// The locks that this process must hold before a request is made: those that guard what it changes.
     pub(super) fn locks_for(&self, request: &HttpRequest, key: Option<&str>) -> Vec<Arc<LockOwner>> {
         let gives_up = request.method() == Method::DELETE && request.uri().query().is_some();
         if matches!(*request.method(), Method::GET | Method::HEAD) || gives_up {

@@ -29,7 +29,7 @@ const REQUESTS_AHEAD: usize = 8;
 /// Bytes that an open object keeps of what has come: threads that share it are at the same place, or at two near each other.
 const MOST_KEPT: u64 = 32 << 20;
 
-/// What is under way and what has come.
+/// Parts that are under way, and those that have come.
 #[derive(Debug)]
 pub(super) struct Prefetch {
     most: usize,
@@ -121,7 +121,7 @@ pub(super) struct RemoteReader {
     key: String,
     length: u64,
     version: Option<String>,
-    /// What the first request brought.
+    /// The bytes that the first request brought.
     first: Arc<Stretch>,
     /// Held while planned bytes come.
     state: Mutex<State>,
@@ -129,7 +129,7 @@ pub(super) struct RemoteReader {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What was read last, the latest first; of those that were planned, how many bytes are yet to be read.
+    /// Stretches that were read last, the latest first; of planned ones, the number of bytes that are yet to be read.
     kept: Vec<(Arc<Stretch>, Option<u64>)>,
     /// Parts that will be read, those that touch each other as one: their lengths by their first bytes.
     plan: BTreeMap<u64, u64>,
@@ -149,7 +149,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// What it holds from an offset on, if that is `length` bytes or more.
+    /// Its bytes from an offset on, if they are `length` or more.
     fn from(&self, offset: u64, length: u64) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         self.bytes.get(start..).filter(|bytes| bytes.len() as u64 >= length)
@@ -157,7 +157,7 @@ impl Stretch {
 }
 
 impl State {
-    /// What is kept and holds a part, which is read now.
+    /// The kept stretch that holds a part, which is read now.
     fn kept(&mut self, offset: u64, length: u64) -> Option<Arc<Stretch>> {
         let place = self.kept.iter().position(|(stretch, _)| stretch.from(offset, length).is_some())?;
         let (stretch, left) = &mut self.kept[place];
@@ -220,7 +220,7 @@ impl RemoteReader {
         Ok(held(&self.state).keep(stretch, None))
     }
 
-    /// What was asked for before, unless it is of another version than is being read.
+    /// Takes a part that was asked for before, unless it is of another version than is being read.
     fn come(&self, offset: u64, length: u64) -> Result<Option<Stretch>> {
         let come = self.client.take(&self.key, Some(Part::Range { offset, length })).transpose()?.flatten();
         let come = come.filter(|come| self.version.is_none() || come.version == self.version);
@@ -237,7 +237,7 @@ impl RemoteReader {
         Ok(Stretch { offset, bytes: fetched.ok_or_else(gone)?.bytes })
     }
 
-    /// How many bytes to ask for where `length` from `offset` are wanted: more each time where parts follow each other.
+    /// The number of bytes to ask for where `length` from `offset` are wanted: more each time where parts follow each other.
     fn wanted(&self, state: &mut State, offset: u64, length: u64) -> u64 {
         let follows = state.end > 0 && offset >= state.end && offset - state.end <= GAP;
         state.ahead = if follows { state.ahead.saturating_mul(4).clamp(GAP, MOST_AHEAD) } else { 0 };
@@ -245,7 +245,7 @@ impl RemoteReader {
     }
 }
 
-/// What was asked for and not read is given up.
+/// Parts that were asked for and not read are given up.
 impl Drop for RemoteReader {
     fn drop(&mut self) {
         for (offset, length) in std::mem::take(&mut held(&self.state).plan) {

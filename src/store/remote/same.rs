@@ -13,12 +13,12 @@ const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 /// The size of an object, its tag and its date, as far as its server tells them.
 type Description = [Option<String>; 3];
 
-/// Whether nothing tells an object from another.
+/// True if nothing tells an object from another.
 fn may_be_same(a: &Description, b: &Description) -> bool {
     a.iter().zip(b).all(|(a, b)| a.is_none() || b.is_none() || a == b)
 }
 
-/// How a node or an object of a web server lies to a place in a bucket; `None` where both are of one kind.
+/// Returns the relation of a node or an object of a web server to a place in a bucket; `None` where both are of one kind.
 pub(in crate::store) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
     let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
     let (Some(bucket), Some(web)) = (place.store.network(), file.store.network()) else {
@@ -76,7 +76,7 @@ impl RemoteStore {
         format!("{base}{separator}{}", key.as_str())
     }
 
-    /// What the server says of an object; `None` where it gives none.
+    /// Asks the server for the description of an object; `None` where it gives none.
     fn describe(&self, key: &Key<'_>) -> Result<Option<Description>> {
         let client = self.client()?;
         // Some addresses are signed for this method alone.

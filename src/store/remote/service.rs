@@ -74,7 +74,7 @@ impl Call {
         Call { moves, ..self }
     }
 
-    /// Whether it is of a run's lock or notes, which slow writes of chunks may not keep waiting.
+    /// True if it is of a run's lock or notes, which slow writes of chunks may not keep waiting.
     fn is_urgent(&self) -> bool {
         let name = self.key.as_deref().and_then(|key| key.rsplit_once(".zarrcast/")).map(|(_, name)| name);
         name.is_some_and(|name| name.ends_with("lock") || name.contains("journal/"))
@@ -91,11 +91,11 @@ struct HeldByCall;
 pub(super) struct Service {
     client: HttpClient,
     limiter: Arc<Limiter>,
-    /// Whether the store has answered once.
+    /// True if the store has answered once.
     is_in_contact: AtomicBool,
     /// Why it was given up.
     given_up: OnceLock<String>,
-    /// What is let go of where the process ends.
+    /// Uploads and locks that are given up where the process ends.
     pub(super) open: OpenUploads,
 }
 
@@ -221,7 +221,7 @@ impl Service {
         }
     }
 
-    /// How much longer a call may take that has begun then, and how long it waits for a sign of the server.
+    /// The time that a call has left which has begun then, and the time that it waits for a sign of the server.
     fn left(&self, began: Instant) -> (Duration, Duration) {
         let is_first = !self.is_in_contact.load(Ordering::Acquire);
         let left = if is_first { FIRST_CONTACT } else { PATIENCE }.saturating_sub(began.elapsed());
@@ -321,7 +321,7 @@ impl HttpService for Caller {
     }
 }
 
-/// What all clients of `reqwest` have in common; they follow redirects only on one host.
+/// The common settings of all clients of `reqwest`; they follow redirects only on one host.
 pub(super) fn client_builder() -> reqwest::ClientBuilder {
     let on_host = Policy::custom(|attempt| {
         let is_same = attempt.previous().last().is_some_and(|last| last.origin() == attempt.url().origin());
@@ -363,12 +363,12 @@ fn authorities_instead() -> Option<Vec<Certificate>> {
     None
 }
 
-/// Whether a server says so that does not know what it will say the next time.
+/// True if a server says so that does not know what it will say the next time.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// Whether it asks for what some servers have not learned, and fail at: more bytes from the end than an object may have, or
+/// True if it asks for what some servers have not learned, and fail at: more bytes from the end than an object may have, or
 /// many objects to be removed.
 fn fails_by(request: &HttpRequest, status: StatusCode) -> bool {
     let is_from_end = matches!(range_of(request), Some(GetRange::Suffix(_)));
@@ -380,7 +380,7 @@ pub(super) fn seconds(date: &str) -> Option<u64> {
     DateTime::parse_from_rfc2822(date.trim()).ok()?.timestamp().try_into().ok()
 }
 
-/// How long the server asks to wait: so many seconds, or until a date by its own clock.
+/// The time that the server asks to wait: so many seconds, or until a date by its own clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = header(headers, RETRY_AFTER)?.trim();
     if let Ok(seconds) = text.parse() {

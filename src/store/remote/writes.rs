@@ -29,7 +29,7 @@ const PARTS_TO_END: Duration = Duration::from_millis(750);
 /// Parts of one object that are under way.
 const MOST_PARTS: usize = 4;
 
-/// What is being written.
+/// The writes that are under way.
 #[derive(Debug)]
 pub(super) struct InFlightWrites {
     runtime: &'static Runtime,
@@ -48,9 +48,9 @@ struct Shared {
 struct State {
     /// The keys and bytes of all that are under way, by their numbers; `None` for those that have failed.
     writes: BTreeMap<u64, Option<(String, u64)>>,
-    /// How many have begun, which numbers the next.
+    /// The number of writes that have begun, which is the number of the next.
     begun: u64,
-    /// What failed first, until somebody is told.
+    /// The first error, until somebody is told.
     failed: Option<StoreError>,
 }
 
@@ -109,12 +109,12 @@ impl InFlightWrites {
         held(&self.shared.state).begun
     }
 
-    /// Whether all writes of these numbers have ended well.
+    /// True if all writes of these numbers have ended well.
     pub(super) fn are_done(&self, writes: Range<u64>) -> bool {
         held(&self.shared.state).writes.range(writes).next().is_none()
     }
 
-    /// Whether an object is being written.
+    /// True if an object is being written.
     pub(super) fn holds(&self, key: &str) -> bool {
         held(&self.shared.state).holds(key)
     }
@@ -152,10 +152,10 @@ pub(super) struct RemoteWriter {
     first: Vec<u8>,
     /// The bytes of the next part.
     next: Vec<u8>,
-    /// What names the upload in parts.
+    /// The name of the upload in parts.
     upload: Option<String>,
     under_way: VecDeque<JoinHandle<Result<PartId>>>,
-    /// What names the parts that are done, from the second on.
+    /// The names of the parts that are done, from the second on.
     done: Vec<PartId>,
 }
 
@@ -308,7 +308,7 @@ mod tests {
         assert!(!writes.holds("c/0"));
     }
 
-    /// What is at the store counts at once, whoever waits for it and whatever else is under way; what has failed never does.
+    /// A write that is at the store counts at once, whoever waits for it and whatever else is under way; one that has failed never does.
     #[test]
     fn write_counts_as_done_when_it_has_succeeded() {
         let runtime = runtime().unwrap();

@@ -153,7 +153,7 @@ impl Archive {
         Err(self.damaged(member, format!("its checksum is {found:08x}, {:08x} expected", member.crc32)))
     }
 
-    /// What of the file is read at once for a member and the header before it; `None` for large ones where the way is short.
+    /// The range of the file that is read at once for a member and the header before it; `None` for large ones where the way is short.
     fn range(&self, member: &Member) -> Option<(u64, u64)> {
         if member.stored_bytes > READ_WITH_HEADER && self.hinted.is_none() {
             return None;
@@ -163,7 +163,7 @@ impl Archive {
         Some((member.header, (header + EXPECTED_EXTRA_BYTES).saturating_add(member.stored_bytes).min(most)))
     }
 
-    /// What of the file is read for a whole member; `None` where that is not known before.
+    /// The part of the file that is read for a whole member; `None` where that is not known before.
     pub(super) fn range_of(&self, key: &Key<'_>) -> Option<Part> {
         let member = self.member(key).ok()??;
         self.check(&member).ok()?;

@@ -23,14 +23,14 @@ pub(super) const LOCAL_HEADER_BYTES: u64 = 30;
 /// Names that are no keys which are kept to be shown.
 const MOST_UNNAMED: usize = 100;
 const NO_END: &str = "it has no end: the file is cut short, or was not copied whole";
-/// What the Finder of macOS puts beside a folder that it packs.
+/// The folder that the Finder of macOS puts beside one that it packs.
 const BESIDE_A_FOLDER: &str = "__MACOSX";
 
 /// A member.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub name: Box<str>,
-    /// Of its local header.
+    /// The offset of its local header.
     pub header: u64,
     /// Bytes in the file.
     pub stored_bytes: u64,
@@ -290,7 +290,7 @@ impl SortedKeys for Directory {
     }
 }
 
-/// Whether a file begins as a zip does.
+/// True if a file begins as a zip does.
 fn is_beginning(source: &Source<'_>) -> Result<bool> {
     let mut first = [0; 4];
     let length = source.read_at(&mut first, 0).map_err(|error| source.unread(ErrorKind::IO(error).into()))?;

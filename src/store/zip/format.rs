@@ -23,12 +23,12 @@ fn narrow(value: u64) -> [u8; 4] {
     u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-/// Whether only zip64 has room for a value.
+/// True if only zip64 has room for a value.
 fn is_wide(value: u64) -> bool {
     value >= u64::from(u32::MAX)
 }
 
-/// Of something that is shorter than 64 KiB, as keys and extra fields are.
+/// The length of something that is shorter than 64 KiB, as keys and extra fields are.
 fn length(bytes: &[u8]) -> [u8; 2] {
     u16::try_from(bytes.len()).unwrap_or(u16::MAX).to_le_bytes()
 }
@@ -42,7 +42,7 @@ fn zip64(values: &[u64]) -> Vec<u8> {
     [&1_u16.to_le_bytes()[..], &length(&values), &values].concat()
 }
 
-/// What the headers of a member have in common, from the version that reads it to the length of its extra fields.
+/// The common part of the headers of a member, from the version that reads it to the length of its extra fields.
 fn member(name: &str, bytes: u64, crc32: u32, extra: &[u8]) -> Vec<u8> {
     let version = if extra.is_empty() { PLAIN } else { ZIP64 };
     let flags = if name.is_ascii() { 0 } else { UTF_8 };

@@ -48,9 +48,9 @@ pub(super) struct State {
 /// A member that has its place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MemberEntry {
-    /// Of its header.
+    /// The offset of its header.
     pub header: u64,
-    /// Of its first byte.
+    /// The offset of its first byte.
     pub start: u64,
     pub bytes: u64,
     pub crc32: u32,

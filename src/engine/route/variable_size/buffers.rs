@@ -18,7 +18,7 @@ const KEPT: usize = 128 << 10;
 /// The same of what all compressors hold.
 const KEPT_CONTEXTS: u64 = 512 << 10;
 
-/// What a thread may hold beside the subchunk that it does.
+/// Bytes that a thread may hold beside the subchunk that it does.
 pub const BETWEEN_SUBCHUNKS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
 
 /// A subchunk that was taken apart, for the next box that needs it.
@@ -78,7 +78,7 @@ impl SubchunkCache {
     }
 }
 
-/// What a thread keeps from subchunk to subchunk.
+/// Buffers that a thread keeps from subchunk to subchunk.
 #[derive(Debug, Default)]
 pub struct VariableSizeBuffers {
     /// Bytes that may be held.
@@ -87,7 +87,7 @@ pub struct VariableSizeBuffers {
     beside: u64,
     /// Those that are held for the one that is done, beside subchunks that are kept.
     held: u64,
-    /// What compressors held for a subchunk, at most.
+    /// The most bytes that compressors held for a subchunk.
     held_contexts: u64,
     pub(super) subchunks: SubchunkCache,
     /// For a subchunk of the source, as it is encoded.
@@ -230,7 +230,7 @@ impl VariableSizeBuffers {
         Ok(chain.redo(&self.kept, &mut self.written, &mut self.source.workspace)?)
     }
 
-    /// What buffers for a chunk of so many bytes take, and the codecs beside them.
+    /// The memory of buffers for a chunk of so many bytes, and of the codecs beside them.
     fn cost(&mut self, bytes: u64, buffers: u64, context_bytes: impl Fn(u64) -> u64) -> u64 {
         // A compressor's context grows by powers of two.
         let contexts = context_bytes(2_u64.saturating_pow(bytes.max(1).ilog2() + 1));

@@ -13,7 +13,7 @@ use crate::codec::region::{advance, as_index};
 use crate::grid::{Region, ravel, volume};
 use crate::memory::fallibly;
 
-/// What takes a subchunk apart and puts it together: the `chain` of all, where they are of one shape.
+/// The chain that takes a subchunk apart and puts it together: that of all, where they are of one shape.
 pub(super) fn vlen_chain_of<'c>(
     side: &StoredArray,
     subchunk: &[u64],
