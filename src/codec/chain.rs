@@ -17,12 +17,12 @@ use crate::metadata::extension::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Pipeline, Representation};
 use crate::store::file_format::FileFormat;
 use bind::{bind_codec, check_size};
-use bound_codec::expect_size;
+pub(super) use bound_codec::expect_size;
 pub use by_shape::{ByShape, OfShape};
 
 pub(super) use bind::ElementSize;
 
-/// What a codec does to a chunk.
+/// A codec that runs on chunks.
 #[derive(Debug, Clone)]
 pub enum Codec {
     /// A codec that takes an array.
@@ -31,12 +31,12 @@ pub enum Codec {
     Sharding(Box<BoundSharding>),
     /// A bytes->bytes codec.
     BytesToBytes(BytesCodec),
-    /// What cannot be run: chunks are left as it has encoded them.
+    /// A codec that cannot be run: chunks are left as it has encoded them.
     Unread,
 }
 
 impl Codec {
-    /// What it does to the elements of a chunk, as far as others make use of it.
+    /// The effect on the elements of a chunk, as far as others make use of it.
     pub fn role(&self) -> Role<'_> {
         match self {
             Codec::Array(codec) => codec.role(),
@@ -62,7 +62,7 @@ pub struct BoundCodec {
     pub name: String,
     /// As the document has it.
     pub metadata: CodecMetadata,
-    /// What it does.
+    /// The codec itself.
     pub codec: Codec,
     /// The chunk before it.
     pub decoded: Representation,
@@ -75,7 +75,7 @@ pub struct BoundCodec {
 pub struct BoundChain {
     decoded: ArrayRepresentation,
     codecs: Vec<BoundCodec>,
-    /// What it was bound for, and with, so that it can be bound for chunks of other shapes.
+    /// The choices with which it was bound, so that it can be bound for chunks of other shapes.
     elements: ElementSize,
     is_to_nearest: bool,
     writes_empty: bool,
@@ -219,7 +219,7 @@ impl BoundChain {
         }
     }
 
-    /// How many array->array codecs lead the chain that keep the dimensions and can be undone value by value.
+    /// The number of array->array codecs that lead the chain, keep the dimensions and can be undone value by value.
     pub fn num_array_to_array(&self) -> usize {
         self.codecs
             .iter()
@@ -253,14 +253,14 @@ impl BoundChain {
         self.decoded.max_encoded_bytes(&self.encoded())
     }
 
-    /// Whether an encoded chunk of `length` bytes is the elements themselves, as `bytes` alone leaves them.
+    /// True if an encoded chunk of `length` bytes is the elements themselves, as `bytes` alone leaves them.
     pub fn stores_elements(&self, length: usize) -> bool {
         let is_plain = self.codecs.len() == 1 && self.num_noop_codecs() == 1;
         is_plain && self.decoded.num_bytes() == Some(length as u64)
     }
 
-    /// How many codecs at the front change nothing: 1 where that is a `bytes` in the byte order of this machine, else 0.
-    /// What they are given to decode is the elements, if it has the right size.
+    /// The number of codecs at the front that change nothing: 1 for a `bytes` in the byte order of this machine, else 0.
+    /// The bytes that they are given to decode are the elements, if there are as many.
     pub fn num_noop_codecs(&self) -> usize {
         let is_moot =
             |codec: &BoundCodec| matches!(codec.codec.role(), Role::Bytes { swap: None, check: None });

@@ -23,7 +23,7 @@ use steps::{array_before, padding};
 
 pub use steps::{depends_on_one_element, push_change, round_trip};
 
-/// What is done to the values between the two chains.
+/// The change of values between the two chains.
 #[derive(Debug, Clone, Default)]
 pub enum ValueChange {
     /// Nothing.
@@ -36,7 +36,7 @@ pub enum ValueChange {
     Quantize {
         /// The kernel.
         kernel: Box<Quantize>,
-        /// How many codecs of the destination it stands for.
+        /// The number of codecs of the destination that it stands for.
         codecs: usize,
     },
     /// `bitround`, which leads the destination, is replaced by one kernel with error figures.
@@ -46,7 +46,7 @@ pub enum ValueChange {
 }
 
 impl ValueChange {
-    /// How many codecs of the destination it stands for.
+    /// The number of codecs of the destination that it stands for.
     pub fn num_codecs(&self) -> usize {
         match self {
             ValueChange::Quantize { codecs, .. } => *codecs,
@@ -56,7 +56,7 @@ impl ValueChange {
         }
     }
 
-    /// What is done to floats, once they are unpacked.
+    /// The change of floats, once they are unpacked.
     pub fn of_floats(&self) -> &ValueChange {
         match self {
             ValueChange::Unpack(_, then) => then,
@@ -73,7 +73,7 @@ impl ValueChange {
         }
     }
 
-    /// How integers become floats, where they do.
+    /// The unpacking of integers to floats, where there is one.
     pub fn unpacking(&self) -> Option<&Unpack> {
         match self {
             ValueChange::Unpack(unpack, _) => Some(unpack),
@@ -82,7 +82,7 @@ impl ValueChange {
     }
 }
 
-/// What became of a chunk.
+/// The outcome for a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Converted {
     /// Encoded bytes.
@@ -94,7 +94,7 @@ pub enum Converted {
 /// A chunk of the source of which the codecs from `place` on are undone.
 #[derive(Debug, Clone, Copy)]
 pub struct Undone<'a> {
-    /// What stands in front of codec `place`.
+    /// The chunk in front of codec `place`.
     pub bytes: &'a [u8],
     /// The codec that is undone next is the one before it.
     pub place: usize,
@@ -106,13 +106,13 @@ pub struct Conversion {
     source: BoundChain,
     destination: BoundChain,
     change: ValueProgram,
-    /// How many codecs of the destination the change stands for.
+    /// The number of codecs of the destination that the change stands for.
     applied: usize,
-    /// What stands beyond the edge of the array, in front of the destination's codecs that are applied.
+    /// The element beyond the edge of the array, in front of the destination's codecs that are applied.
     padding: Vec<u8>,
     way: Way,
     write_empty: bool,
-    /// What is done to the values, for chunks of other shapes.
+    /// The change of values, for chunks of other shapes.
     asked: ValueChange,
     by_shape: ByShape<Conversion>,
 }
@@ -173,13 +173,13 @@ impl Conversion {
         self.by_shape.get(shape, make).map(OfShape::Made)
     }
 
-    /// Whether encoded chunks stay what they are.
+    /// True if encoded chunks stay what they are.
     pub fn is_copy(&self) -> bool {
         let kept = self.source.codecs().len();
         matches!(self.way, Way::Bytes { keep } if keep == kept && keep == self.destination.codecs().len())
     }
 
-    /// How many codecs that lead both chains are left as they are.
+    /// The number of codecs that lead both chains and are left as they are.
     pub fn kept(&self) -> usize {
         match &self.way {
             Way::Bytes { keep } => *keep,
@@ -188,7 +188,7 @@ impl Conversion {
         }
     }
 
-    /// Whether chunks are decoded to elements.
+    /// True if chunks are decoded to elements.
     pub fn decodes_elements(&self) -> bool {
         !matches!(self.way, Way::Bytes { .. })
     }
@@ -237,22 +237,9 @@ impl Conversion {
         &self.destination
     }
 
-    /// Converts an encoded chunk into `target`. `valid` is the part of it that lies inside the array, where not all
-    /// does: what is beyond the edge may hold anything, counts for nothing, and becomes the fill value.
+    /// Converts a chunk into `target`. `valid` is the part of it that lies inside the array, where not all does: what is
+    /// beyond the edge may hold anything, counts for nothing, and becomes the fill value.
     pub fn run(
-        &self,
-        source: &[u8],
-        valid: Option<&[u64]>,
-        target: &mut Vec<u8>,
-        buffers: &mut ConversionBuffers,
-        figures: &mut QuantizeFigures,
-    ) -> Result<Converted, ChainFault> {
-        let encoded = Undone { bytes: source, place: self.source.codecs().len() };
-        self.run_undone(encoded, valid, target, buffers, figures)
-    }
-
-    /// The same from a chunk of which some codecs are undone already.
-    pub fn run_undone(
         &self,
         source: Undone<'_>,
         valid: Option<&[u64]>,
@@ -279,21 +266,9 @@ impl Conversion {
         }
     }
 
-    /// The same of a chunk that holds more of its array than is taken, which is `valid`: what is left is not moved along as
-    /// padding may be, whatever the way, but becomes the fill value.
-    pub fn run_cut(
-        &self,
-        source: Undone<'_>,
-        valid: &[u64],
-        target: &mut Vec<u8>,
-        buffers: &mut ConversionBuffers,
-        figures: &mut QuantizeFigures,
-    ) -> Result<Converted, ChainFault> {
-        self.run_whole(source, Some(valid), target, buffers, figures)
-    }
-
-    /// Every codec by itself, in the array's frame.
-    fn run_whole(
+    /// The same by every codec by itself, in the array's frame: of a chunk that holds more of its array than is taken, what
+    /// is left is not moved along, as padding may be, but becomes the fill value.
+    pub fn run_whole(
         &self,
         source: Undone<'_>,
         valid: Option<&[u64]>,
@@ -340,16 +315,6 @@ impl Conversion {
         };
         self.destination.encode_from(self.applied, changed, target, workspace)?;
         Ok(Converted::Written)
-    }
-
-    /// Encodes elements of the array as the destination has it, whatever they are.
-    pub fn encode_elements(
-        &self,
-        elements: &[u8],
-        target: &mut Vec<u8>,
-        buffers: &mut ConversionBuffers,
-    ) -> Result<(), ChainFault> {
-        self.destination.encode(elements, target, &mut buffers.workspace)
     }
 
     /// A fault of the program as a fault of a codec, with the element's position in the array's chunk.
@@ -406,7 +371,7 @@ fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindErr
     })
 }
 
-/// Whether the codecs from `first` on take any value there may be, whatever stands beyond the edge of the array.
+/// True if the codecs from `first` on take any value there may be, whatever stands beyond the edge of the array.
 fn changes_no_value(chain: &BoundChain, first: usize) -> bool {
     chain.codecs().iter().skip(first).all(|codec| match codec.codec.role() {
         Role::Bytes { check, .. } => check.is_none(),
@@ -415,12 +380,12 @@ fn changes_no_value(chain: &BoundChain, first: usize) -> bool {
     })
 }
 
-/// Whether a configuration is that of a filter of numcodecs, whose byte orders mean nothing beside the `view`.
+/// True if a configuration is that of a filter of numcodecs, whose byte orders mean nothing beside the `view`.
 fn same_filter(name: &str, a: &Object, b: &Object) -> bool {
     name.starts_with("numcodecs.") && with_little_endian_types(a).same_value(&with_little_endian_types(b))
 }
 
-/// How many codecs lead both chains alike.
+/// The number of codecs that lead both chains alike.
 fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
     let alike = |(a, b): &(&super::BoundCodec, &super::BoundCodec)| {
         a.metadata.name == b.metadata.name

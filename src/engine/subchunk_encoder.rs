@@ -2,7 +2,7 @@
 
 use crate::array::fault::Result;
 use crate::array::stored::{StoredArray, at};
-use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, ValueChange};
+use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, Undone, ValueChange};
 use crate::codec::region::{as_index, fill_box, repeat};
 use crate::codec::{BindError, BoundChain, is_filled_with};
 use crate::kernel::quantize::QuantizeFigures;
@@ -161,8 +161,9 @@ impl SubchunkEncoder {
         let inside = elements.len();
         elements.resize(whole, 0);
         repeat(&mut elements[inside..], &self.filling.padding);
-        let converted =
-            self.conversion.run(elements, valid, written, work, figures).map_err(|fault| at(fault, start))?;
+        let elements = Undone { bytes: elements, place: self.conversion.source().codecs().len() };
+        let converted = self.conversion.run(elements, valid, written, work, figures);
+        let converted = converted.map_err(|fault| at(fault, start))?;
         Ok((converted == Converted::Written).then_some(Encoded::whole(written)))
     }
 

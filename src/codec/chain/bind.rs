@@ -5,7 +5,7 @@ use crate::codec::kinds::BytesCodec;
 use crate::codec::sharding::BoundSharding;
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, CodecKind, Representation, Stage};
 
-/// What elements a chain is bound for.
+/// The size of the elements that a chain is bound for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::codec) enum ElementSize {
     /// Of one size.

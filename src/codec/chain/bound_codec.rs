@@ -72,7 +72,10 @@ impl BoundCodec {
     }
 }
 
-pub(super) fn expect_size(representation: &Representation, found: usize) -> Result<(), ChainFaultKind> {
+pub(in crate::codec) fn expect_size(
+    representation: &Representation,
+    found: usize,
+) -> Result<(), ChainFaultKind> {
     let (expected, found) = (representation.max_bytes().unwrap_or(0), found as u64);
     if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
 }

@@ -12,11 +12,11 @@ use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 /// The most shapes for which something is kept; what comes after begins anew.
 const MOST_SHAPES: usize = 1 << 10;
 
-/// What was made for chunks of some shapes. Threads share it, and copies do.
+/// Values made for chunks of some shapes. Threads share them, and copies do.
 #[derive(Debug)]
 pub struct ByShape<T>(Arc<Mutex<HashMap<Vec<u64>, Arc<T>>>>);
 
-/// What belongs to the chunks of one shape: the same for all, or made for it.
+/// A value that belongs to the chunks of one shape: the same for all, or made for it.
 #[derive(Debug)]
 pub enum OfShape<'a, T> {
     /// The same for all.
@@ -26,7 +26,7 @@ pub enum OfShape<'a, T> {
 }
 
 impl<T> ByShape<T> {
-    /// What was made for a shape, or is made now.
+    /// Returns the value that was made for a shape, or makes it.
     pub fn get<E>(&self, shape: &[u64], make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = kept().get(shape) {

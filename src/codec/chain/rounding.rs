@@ -4,7 +4,7 @@ use super::{BoundChain, BoundCodec, ByShape, Codec};
 use crate::codec::kinds::Role;
 
 impl BoundChain {
-    /// Whether both chains take values through the same `scale_offset` and `cast_value`, so that what one decodes has a
+    /// True if both chains take values through the same `scale_offset` and `cast_value`, so that what one decodes has a
     /// code in the other.
     pub fn casts_like(&self, other: &Self) -> bool {
         let is_value =

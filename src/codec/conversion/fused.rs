@@ -2,8 +2,8 @@
 
 use super::steps::{apply, array_before, array_order, push_change, swapped, undo};
 use super::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, Way};
-use crate::codec::chain::{BindError, BoundChain, BoundCodec};
-use crate::codec::fault::{ChainFault, ChainFaultKind, CodecError};
+use crate::codec::chain::{BindError, BoundChain, BoundCodec, expect_size};
+use crate::codec::fault::{ChainFault, CodecError};
 use crate::codec::is_filled_with;
 use crate::codec::kinds::Role;
 use crate::codec::region::as_index;
@@ -21,7 +21,7 @@ pub(super) struct Fused {
     pub(super) to_array: Vec<usize>,
     pub(super) encoded_shape: Vec<u64>,
     pub(super) transpose: Option<Transpose>,
-    /// How many codecs of both chains it leaves as they are.
+    /// The number of codecs of both chains that it leaves as they are.
     pub(super) keep: usize,
     /// Places of the array->bytes codecs.
     pub(super) source_bytes: usize,
@@ -111,7 +111,7 @@ impl Fused {
 }
 
 impl Conversion {
-    /// Whether encoded chunks are elements that one pass turns into an encoded chunk: such a chunk can be converted
+    /// True if encoded chunks are elements that one pass turns into an encoded chunk: such a chunk can be converted
     /// piece by piece while it is read. The bytes of both elements.
     pub fn streams(&self) -> Option<(usize, usize)> {
         let Way::Fused(fused) = &self.way else { return None };
@@ -120,11 +120,6 @@ impl Conversion {
         };
         let straight = fused.transpose.is_none() && plain(&self.source) && plain(&self.destination);
         straight.then(|| fused.program.sizes()).filter(|(source, _)| source.is_power_of_two())
-    }
-
-    /// Bytes of an encoded chunk of the source that streams.
-    pub fn streamed_bytes(&self) -> u64 {
-        self.source.encoded().max_bytes().unwrap_or(0)
     }
 
     /// Converts a piece of a chunk that streams, from byte `offset` of the encoded chunk on.
@@ -146,7 +141,7 @@ impl Conversion {
         )
     }
 
-    /// Whether an encoded chunk of the destination that streams holds nothing but the fill value.
+    /// True if an encoded chunk of the destination that streams holds nothing but the fill value.
     pub fn is_streamed_empty(&self, encoded: &[u8]) -> bool {
         let Way::Fused(fused) = &self.way else { return false };
         let fill = fused.fill.as_ref().filter(|_| !self.write_empty);
@@ -172,7 +167,8 @@ impl Conversion {
             first
         };
         if plain {
-            self.expect_encoded_size(at, encoded.len())?;
+            let codec = &self.source.codecs()[at];
+            expect_size(&codec.encoded, encoded.len()).map_err(|kind| codec.fault(at, kind))?;
         }
         let done_from = pass_end(&self.destination, fused.destination_bytes);
         let is_last = done_from == self.destination.codecs().len();
@@ -200,15 +196,5 @@ impl Conversion {
             self.destination.encode_from(done_from, elements, target, workspace)?;
         }
         Ok(Converted::Written)
-    }
-
-    fn expect_encoded_size(&self, place: usize, found: usize) -> Result<(), ChainFault> {
-        let codec = &self.source.codecs()[place];
-        let (expected, found) = (codec.encoded.max_bytes().unwrap_or(0), found as u64);
-        if expected == found {
-            return Ok(());
-        }
-        let kind = ChainFaultKind::Size { expected, found };
-        Err(codec.fault(place, kind))
     }
 }

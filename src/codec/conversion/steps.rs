@@ -24,7 +24,7 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
     program.push(step, StepOrigin::DataType);
 }
 
-/// What stands beyond the edge of an array, in front of codec `first`: the fill value or 0, or, where filters cannot
+/// The element beyond the edge of an array, in front of codec `first`: the fill value or 0, or, where filters cannot
 /// encode that, what they make of a code of 0. Nobody reads it, and so it should not keep a chunk from being written.
 pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     let array = array_before(chain, first);
@@ -62,7 +62,7 @@ pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
     program
 }
 
-/// Whether what a reader gets of an element depends on that element alone, from codec `first` on: sums of floats
+/// True if what a reader gets of an element depends on that element alone, from codec `first` on: sums of floats
 /// depend on all before it, and so does what is rounded after differences were taken.
 pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();

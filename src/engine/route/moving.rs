@@ -135,10 +135,10 @@ impl MovePass<'_> {
         let figures = &mut report.figures;
         let converted = match &valid {
             Some(valid) if source.metadata.cuts(&region) => {
-                conversion.run_cut(chunk, valid, written, work, figures)
+                conversion.run_whole(chunk, Some(valid), written, work, figures)
             }
             _ if conversion.is_copy() => return put(Encoded::whole(read)),
-            _ => conversion.run_undone(chunk, valid.as_deref(), written, work, figures),
+            _ => conversion.run(chunk, valid.as_deref(), written, work, figures),
         };
         match converted.map_err(|fault| at(fault, start).of_source(source.object_of(subchunk).0))? {
             Converted::Written => put(Encoded::whole(written)),
@@ -165,7 +165,8 @@ impl MovePass<'_> {
     ) -> Result<()> {
         let Some(absent) = &self.transfer.absent_element else { return Ok(()) };
         let elements = filled(absent, conversion.destination());
-        let encoded = conversion.encode_elements(&elements, &mut buffers.written, &mut buffers.conversion);
+        let ObjectBuffers { written, conversion: work, .. } = buffers;
+        let encoded = conversion.destination().encode(&elements, written, &mut work.workspace);
         encoded.map_err(|fault| {
             at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object)
         })?;
@@ -183,7 +184,7 @@ impl MovePass<'_> {
         report: &mut ObjectReport,
     ) -> Result<Option<Converted>> {
         let Some(mut reader) = self.transfer.source.open_object(index)? else { return Ok(None) };
-        let (expected, found) = (conversion.streamed_bytes(), reader.length());
+        let (expected, found) = (conversion.source().encoded_bytes(), reader.length());
         if expected != found {
             return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
         }
