@@ -30,7 +30,7 @@ impl VlenElements {
             .map_or(&[], |(offset, length)| &self.bytes[*offset..*offset + *length as usize])
     }
 
-    /// Whether all are the same as this one.
+    /// True if all are the same as this one.
     pub fn are_all(&self, element: &[u8]) -> bool {
         (0..self.places.len()).all(|index| self.element(index) == element)
     }
@@ -73,7 +73,7 @@ impl VlenChain {
         self.chain.decoded().fill_value.as_ref().map_or(&[], |fill| &fill.0)
     }
 
-    /// How far apart elements that follow each other along each dimension of the array are in what is encoded.
+    /// The distance in what is encoded of elements that follow each other along each dimension of the array.
     pub fn strides(&self) -> Vec<usize> {
         let mut strides = vec![1; self.order.len()];
         let mut stride = 1_usize;
@@ -153,13 +153,13 @@ impl VlenChain {
         self.chain.encode_from(self.place + 1, framed, encoded, workspace)
     }
 
-    /// How many buffers of about the size of the chunk are held at a time on either way, what comes of it included.
+    /// The number of buffers of about the size of the chunk that are held at a time on either way, the outcome included.
     pub fn num_buffers(&self) -> u64 {
         let steps = self.chain.codecs().len() - self.place - 1;
         1 + steps.saturating_sub(1).min(2) as u64
     }
 
-    /// What the codecs hold beside them for chunks of so many bytes.
+    /// The bytes that the codecs hold beside them for chunks of `bytes`.
     pub fn context_bytes(&self, bytes: u64) -> u64 {
         self.chain.context_bytes_of(self.place + 1, bytes)
     }

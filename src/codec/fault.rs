@@ -14,11 +14,11 @@ pub struct ChainFault {
     pub place: Box<str>,
     /// Its name.
     pub codec: String,
-    /// What went wrong.
+    /// The fault.
     pub kind: ChainFaultKind,
 }
 
-/// What went wrong in a codec.
+/// The fault of a codec.
 #[derive(Debug, thiserror::Error)]
 pub enum ChainFaultKind {
     /// The codec says so.
@@ -37,7 +37,7 @@ pub enum ChainFaultKind {
     Room {
         /// Bytes that there is room for.
         room: u64,
-        /// What it decodes to, where the codec tells that.
+        /// The bytes that it decodes to, where the codec tells that.
         found: Option<u64>,
     },
     /// A file that stands in for the chunk: a pointer to it, or an answer of a server.
@@ -61,7 +61,7 @@ impl ChainFault {
         }
     }
 
-    /// What went wrong, and in which codec; a chunk that is none has no codec at fault.
+    /// The fault and its codec; a chunk that is none has no codec at fault.
     fn sentence(&self) -> String {
         match &self.kind {
             ChainFaultKind::StandIn(_) => self.kind.to_string(),
@@ -119,7 +119,7 @@ impl ChainFault {
         ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }
     }
 
-    /// What helps where the chunk cannot be decoded: what it is, where it is no chunk at all.
+    /// Help for a chunk that cannot be decoded since it is none at all.
     pub fn chunk_help(&self) -> Option<&'static str> {
         match &self.kind {
             ChainFaultKind::StandIn(format) => Some(format.help),
@@ -127,7 +127,7 @@ impl ChainFault {
         }
     }
 
-    /// What helps where an element is at fault in a filter of numcodecs.
+    /// Help for an element at fault in a filter of numcodecs.
     pub fn filter_help(&self) -> Option<&'static str> {
         let is_filter = self.codec.starts_with("numcodecs.");
         (is_filter && self.element().is_some()).then_some(

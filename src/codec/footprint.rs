@@ -15,7 +15,7 @@ impl BoundChain {
         self.decoded().num_bytes().unwrap_or(u64::MAX)
     }
 
-    /// What its compressors keep, those of inner chunks too.
+    /// The bytes that its compressors keep, those of inner chunks too.
     pub fn context_bytes(&self) -> u64 {
         self.codecs().iter().fold(0, |sum, codec| {
             let bytes = match &codec.codec {
@@ -31,7 +31,7 @@ impl BoundChain {
         })
     }
 
-    /// What compressors from codec `first` on keep for chunks of so many bytes, be that what the chain says or not.
+    /// The bytes that compressors from codec `first` on keep for chunks of `bytes`, be that what the chain says or not.
     pub(super) fn context_bytes_of(&self, first: usize, bytes: u64) -> u64 {
         self.codecs()[first..].iter().fold(0, |sum, codec| match &codec.codec {
             Codec::BytesToBytes(codec) => sum.saturating_add(codec.context_bytes(bytes)),
@@ -45,7 +45,7 @@ impl BoundChain {
         self.max_representation_bytes().saturating_mul(between)
     }
 
-    /// What reading takes: the encoded chunk, the decoded one and, where the array has edges, the part inside.
+    /// The bytes that reading takes: the encoded chunk, the decoded one and, where the array has edges, the part inside.
     pub fn reading_bytes(&self, has_edges: bool) -> u64 {
         let decoded = self.decoded_bytes();
         let is_plain = self.stores_elements(usize::try_from(decoded).unwrap_or(usize::MAX));
@@ -62,7 +62,7 @@ fn size_of(representation: &Representation) -> u64 {
 }
 
 impl Conversion {
-    /// What converting takes: both encoded chunks and all between; more where the array has edges.
+    /// The bytes that converting takes: both encoded chunks and all between; more where the array has edges.
     pub fn buffer_bytes(&self, has_edges: bool) -> u64 {
         let (source, destination) = (self.source(), self.destination());
         [

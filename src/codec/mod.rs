@@ -23,7 +23,7 @@ pub use sharding::BoundSharding;
 
 pub(crate) use crate::element::element_bits;
 
-/// Whether bytes are nothing but repetitions of one element.
+/// True if bytes are nothing but repetitions of one element.
 pub fn is_filled_with(bytes: &[u8], element: &[u8]) -> bool {
     let size = element.len();
     // Equal first element, and each byte equal to the one an element before it: one comparison over the whole.

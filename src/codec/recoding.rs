@@ -11,7 +11,7 @@ use crate::pipeline::Representation;
 pub struct Recoding {
     source: BoundChain,
     destination: BoundChain,
-    /// How many codecs lead both chains alike.
+    /// The number of codecs that lead both chains alike.
     keep: usize,
 }
 
@@ -33,7 +33,7 @@ impl Recoding {
         is_possible.then(|| Recoding { source: source.clone(), destination: destination.clone(), keep })
     }
 
-    /// Whether encoded chunks stay what they are.
+    /// True if encoded chunks stay what they are.
     pub fn is_copy(&self) -> bool {
         self.keep == self.source.codecs().len() && self.keep == self.destination.codecs().len()
     }
@@ -71,20 +71,20 @@ impl Recoding {
         self.destination.encode_from(self.keep, kept, encoded, workspace)
     }
 
-    /// How many buffers of about the size of the chunk are held at a time while it is undone and redone.
+    /// The number of buffers of about the size of the chunk that are held at a time while it is undone and redone.
     pub fn num_buffers(&self) -> u64 {
         let steps = |chain: &BoundChain| chain.codecs().len() - self.keep;
         2 + steps(&self.source).max(steps(&self.destination)).saturating_sub(1).min(2) as u64
     }
 
-    /// What the codecs hold beside the buffers for chunks of so many bytes.
+    /// The bytes that the codecs hold beside the buffers for chunks of `bytes`.
     pub fn context_bytes(&self, bytes: u64) -> u64 {
         let of = |chain: &BoundChain| chain.context_bytes_of(self.keep, bytes);
         of(&self.source).saturating_add(of(&self.destination))
     }
 }
 
-/// Whether the first `count` codecs of both chains make the same of a chunk. Beside a codec that is not run here it means
+/// True if the first `count` codecs of both chains make the same of a chunk. Beside a codec that is not run here it means
 /// nothing where `bytes` stands: in v2 it stands behind the filters and before the compressor, and the same codec may be
 /// either.
 fn leads_alike(a: &BoundChain, b: &BoundChain, count: usize) -> bool {

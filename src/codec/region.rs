@@ -123,7 +123,7 @@ pub fn fill_box(target: &mut [u8], shape: &[u64], (start, extent): (&[u64], &[u6
     }
 }
 
-/// How many elements of a C-order array of `shape` there are up to the last of a box at its origin.
+/// The number of elements of a C-order array of `shape` up to the last of a box at its origin.
 pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
     if extent.contains(&0) {
         return 0;

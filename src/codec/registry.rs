@@ -5,14 +5,12 @@
 //!
 //! The names of numcodecs are those that zarr-python writes; no registry has them.
 
-use super::kinds::{
-    self, ArrayKind, BytesCodec, BytesKind, CodecSource, InnerKind, Parsed, Shorthand, V2Form,
-};
+use super::kinds::{self, ArrayKind, BytesCodec, BytesKind, InnerKind, Parsed, Shorthand, V2Form};
 use crate::diagnostic::spelling;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 
-/// What a codec turns into what.
+/// The kinds of a codec's input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodecKind {
     /// An array into an array.
@@ -55,18 +53,18 @@ impl V2Id {
     }
 }
 
-/// What is known of a codec by its name alone.
+/// A row of the list: everything that is known of a codec by its name alone.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// The name.
     pub name: &'static str,
     /// The id in v2.
     pub v2: V2Id,
-    /// What it turns into what.
+    /// The kinds of its input and output.
     pub kind: CodecKind,
-    /// Whether the core specification or the registry has the name.
+    /// True if the core specification or the registry has the name.
     pub is_registered: bool,
-    /// Whether this program decodes it.
+    /// True if this program decodes it.
     pub is_decoded: bool,
     /// Why not, where there is more to say than that it does not.
     pub reason: Option<&'static str>,
@@ -74,7 +72,7 @@ pub struct Entry {
     pub array: Option<&'static ArrayKind>,
     /// The codec itself, where it turns bytes into bytes and runs.
     pub bytes: Option<&'static BytesKind>,
-    /// What to do about it where an array is written as v2, which has no such codec.
+    /// Help for who writes as v2, which has no such codec.
     pub without_v2: &'static str,
     /// The data type of the objects of v2 that it stands for as a filter, where it tells that.
     pub v2_objects: Option<&'static str>,
@@ -83,10 +81,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What to do about a codec that v2 has not.
+    /// Help for a codec that v2 has not.
     pub const CHAIN_WITHOUT_IT: &str = "give a chain without it with --codecs";
 
-    /// How v2 writes its configuration; `None` where that is not known to differ.
+    /// The form of its configuration in v2; `None` where that is not known to differ.
     pub fn v2_form(&self) -> Option<V2Form> {
         self.array.map(|kind| kind.v2).or_else(|| self.bytes.map(|kind| kind.v2))
     }
@@ -170,17 +168,12 @@ static ARRAY_TO_ARRAY: &[Entry] = &[
     to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE)
         .without_v2(V2_QUANTIZES)
         .with_defaults(&[("rounding", "\"nearest-even\"")]),
-    to_array("numcodecs.astype", V2Id::Filter("astype"), false, &kinds::filter::ASTYPE),
+    to_array("numcodecs.astype", V2Id::Filter("astype"), false, &kinds::filter::FILTER),
     to_array("numcodecs.bitround", V2Id::Filter("bitround"), false, &kinds::bitround::BITROUND),
-    to_array("numcodecs.delta", V2Id::Filter("delta"), false, &kinds::filter::DELTA),
-    to_array(
-        "numcodecs.fixedscaleoffset",
-        V2Id::Filter("fixedscaleoffset"),
-        false,
-        &kinds::filter::FIXED_SCALE_OFFSET,
-    ),
+    to_array("numcodecs.delta", V2Id::Filter("delta"), false, &kinds::filter::FILTER),
+    to_array("numcodecs.fixedscaleoffset", V2Id::Filter("fixedscaleoffset"), false, &kinds::filter::FILTER),
     to_array("numcodecs.packbits", V2Id::Filter("packbits"), false, &kinds::pack_booleans::PACK_BOOLEANS),
-    to_array("numcodecs.quantize", V2Id::Filter("quantize"), false, &kinds::filter::QUANTIZE),
+    to_array("numcodecs.quantize", V2Id::Filter("quantize"), false, &kinds::filter::FILTER),
     to_array("reshape", V2Id::None, true, &kinds::reshape::RESHAPE),
     to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET)
         .without_v2(V2_QUANTIZES)
@@ -237,7 +230,7 @@ static BYTES_TO_BYTES: &[Entry] = &[
     bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD).with_defaults(&[("checksum", "false")]),
 ];
 
-/// What is known of a codec; `None` for a name that is not known here.
+/// Returns the row of a codec; `None` for a name that is not known here.
 pub fn find(name: &str) -> Option<Entry> {
     all().find(|entry| entry.name == name)
 }
@@ -257,7 +250,7 @@ pub fn meant(name: &str) -> Option<&'static str> {
     by_name.or_else(|| all().find(|entry| of_v2(entry) == Some(meant))).map(|entry| entry.name)
 }
 
-/// What a codec of this name turns into what; `None` for a name that is not known here.
+/// The kinds of a codec's input and output; `None` for a name that is not known here.
 pub fn codec_kind(name: &str) -> Option<CodecKind> {
     find(name).map(|entry| entry.kind)
 }
@@ -277,35 +270,24 @@ pub fn shorthands() -> impl Iterator<Item = (&'static str, Shorthand)> {
     words.into_iter()
 }
 
-/// What is known of the name of a codec that stands inside another.
+/// The kind of a codec that stands inside another.
 pub fn inner_kind(name: &str) -> InnerKind {
     match find(name) {
-        None => InnerKind::Unknown,
-        Some(Entry { kind: CodecKind::BytesToBytes, bytes, .. }) => InnerKind::Bytes(bytes),
-        Some(_) => InnerKind::Array,
+        Some(Entry { bytes: Some(kind), .. }) => InnerKind::Bytes(kind),
+        Some(Entry { kind: CodecKind::ArrayToArray | CodecKind::ArrayToBytes, .. }) => InnerKind::Array,
+        _ => InnerKind::NotRun,
     }
 }
 
 /// Parses the configuration of a bytes->bytes codec; `None` where this program does not run it, or it is none.
 pub fn parse_bytes_codec(codec: &CodecMetadata) -> Option<Parsed<BytesCodec>> {
-    let kind = find(&codec.name)?.bytes?;
-    let configuration = codec.configuration.as_ref();
-    let source = CodecSource { configuration, pointer: &codec.pointer, inner: inner_kind };
-    Some(BytesCodec::parse(&codec.name, kind, &source))
+    Some(BytesCodec::parse(find(&codec.name)?.bytes?, codec, inner_kind))
 }
 
 impl BytesCodec {
     /// Makes a codec from its metadata.
     pub fn new(name: &str, configuration: Option<&Object>) -> Result<Self, String> {
-        match inner_kind(name) {
-            InnerKind::Bytes(Some(kind)) => BytesCodec::checked(
-                name,
-                kind,
-                &CodecSource { configuration, pointer: "", inner: inner_kind },
-            ),
-            InnerKind::Bytes(None) | InnerKind::Unknown => Err(kinds::not_run(name)),
-            InnerKind::Array => Err(kinds::not_bytes(name)),
-        }
+        Self::checked(&CodecMetadata::new(name, configuration.cloned()), inner_kind)
     }
 }
 

@@ -34,7 +34,7 @@ const MAX_INNER_CHUNKS: u64 = 1 << 20;
 /// Bytes of an entry of the index before its codecs.
 const ENTRY_BYTES: u64 = 16;
 
-/// What the index holds for an absent inner chunk, twice.
+/// The number that the index holds for an absent inner chunk, twice.
 pub const ABSENT: u64 = u64::MAX;
 
 impl BoundSharding {
@@ -92,17 +92,17 @@ impl BoundSharding {
         self.index_bytes
     }
 
-    /// Whether a checksum guards the index.
+    /// True if a checksum guards the index.
     pub fn index_holds_checksum(&self) -> bool {
         self.index.codecs().iter().any(|codec| codec.name == "crc32c")
     }
 
-    /// Whether the index stands at the start or the end of a shard.
+    /// The side of the inner chunks on which the index stands.
     pub fn index_location(&self) -> IndexLocation {
         self.index_location
     }
 
-    /// Whether inner chunks of nothing but the fill value are written all the same.
+    /// True if inner chunks of nothing but the fill value are written all the same.
     pub fn writes_empty(&self) -> bool {
         self.write_empty
     }
@@ -267,7 +267,7 @@ impl BoundSharding {
         Ok(())
     }
 
-    /// Whether a decoded inner chunk is left out: it holds only the fill value, bit for bit.
+    /// True if a decoded inner chunk is left out: it holds only the fill value, bit for bit.
     pub fn is_empty(&self, chunk: &[u8]) -> bool {
         let fill = self.inner.decoded().fill_value.as_ref();
         !self.write_empty && fill.is_some_and(|fill| is_filled_with(chunk, &fill.0))

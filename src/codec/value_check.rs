@@ -53,7 +53,7 @@ impl ValueCheck {
 }
 
 impl BoundChain {
-    /// Whether decoded elements may be no values of their type though every codec took them.
+    /// True if decoded elements may be no values of their type though every codec took them.
     pub fn checks_values(&self) -> bool {
         ValueCheck::of(&self.decoded().data_type).is_some()
     }

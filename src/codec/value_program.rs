@@ -57,7 +57,7 @@ pub struct ValueProgram {
     target_size: usize,
 }
 
-/// What a step stands for, for messages.
+/// The codec or change that a step stands for, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepOrigin {
     /// The codec at this place in the source's chain, undone.
@@ -160,12 +160,12 @@ impl ValueProgram {
         self.steps.push((step, origin, self.target_size));
     }
 
-    /// Whether elements pass unchanged.
+    /// True if elements pass unchanged.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Whether a value can be at fault, or counts in figures.
+    /// True if a value can be at fault, or counts in figures.
     pub fn is_fallible(&self) -> bool {
         let is_infallible = |step: &ValueStep| {
             // Figures are of elements, of which padding is none.

@@ -33,9 +33,9 @@ impl DataTypeError {
 pub struct FillValueError {
     /// The name of the data type.
     pub data_type: String,
-    /// What would be right.
+    /// A description of what would be right.
     pub expected: String,
-    /// What is there, shortened.
+    /// The JSON that is there, shortened.
     pub found: String,
 }
 

@@ -6,7 +6,7 @@ use super::float::has_bits;
 use super::scalar::{integer_bits, integer_of, value_from_json, value_to_json};
 use super::{DataType, FillValue, FillValueError, Leniency, Read, StructType, base64, opaque};
 use crate::diagnostic::code;
-use crate::element::{ElementType, NumberType};
+use crate::element::{ElementType, NumberType, element_bits};
 use crate::metadata::json::{Json, Number, Object};
 
 impl FillValue {
@@ -18,7 +18,7 @@ impl FillValue {
     /// The bits of an integer's or a real float's value, zero-extended to 64; `None` for another type or length.
     pub fn to_bits(&self, data_type: &DataType) -> Option<u64> {
         let number_type = data_type.real_number()?;
-        (self.0.len() == number_type.size()).then(|| bits_of(&self.0))
+        (self.0.len() == number_type.size()).then(|| element_bits(&self.0))
     }
 
     /// The fill value of a number type by its bits.
@@ -34,12 +34,6 @@ fn bytes_of(bits: u64, size: usize) -> Vec<u8> {
         bytes.reverse();
     }
     bytes
-}
-
-/// At most 8 bytes in the order of this machine, zero-extended.
-fn bits_of(bytes: &[u8]) -> u64 {
-    let fold = |bits: u64, byte: &u8| (bits << 8) | u64::from(*byte);
-    if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
 }
 
 /// The 64 bits of a value of `numpy.datetime64` and `numpy.timedelta64`.
@@ -112,7 +106,7 @@ impl DataType {
                 let parts = bytes.chunks_exact(component.size()).map(|part| number_to_json(*component, part));
                 parts.collect::<Option<Vec<Json>>>().map(Json::Array)
             }
-            DataType::Time(_) => Some(match bits_of(bytes) {
+            DataType::Time(_) => Some(match element_bits(bytes) {
                 NOT_A_TIME => Json::from("NaT"),
                 bits => value_to_json(INT64, bits),
             }),
@@ -142,7 +136,7 @@ fn time_fill_value(name: &str, json: &Json) -> Result<Read<FillValue>, FillValue
 
 /// `None` where the bytes are no value of the type.
 fn number_to_json(number_type: NumberType, bytes: &[u8]) -> Option<Json> {
-    let bits = bits_of(bytes);
+    let bits = element_bits(bytes);
     let is_value = if number_type.is_float() {
         has_bits(number_type, bits)
     } else {

@@ -10,7 +10,7 @@ use half::f16;
 use crate::element::{Element as _, ElementType, FloatFormat, NumberType};
 use crate::metadata::json::Number;
 
-/// Whether bits that an element holds are bits of a float type.
+/// True if bits that an element holds are bits of a float type.
 pub(super) fn has_bits(float: NumberType, bits: u64) -> bool {
     float.small_float().is_none_or(|float| bits >> float.bits() == 0)
 }

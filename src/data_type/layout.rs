@@ -7,7 +7,7 @@ use super::DataType;
 pub struct Run {
     /// Bytes of a component; 1 for what has no byte order.
     pub width: usize,
-    /// How many there are.
+    /// The number of them.
     pub count: usize,
 }
 
@@ -19,12 +19,12 @@ pub struct ByteSwap {
 }
 
 impl ByteSwap {
-    /// Of every component; nothing of types that are not decoded.
+    /// The swap of every component; nothing of types that are not decoded.
     pub fn of(data_type: &DataType) -> Self {
         ByteSwap { runs: data_type.runs(), size: data_type.size().unwrap_or(0) }
     }
 
-    /// Of the fields of a struct that are to be swapped, those of a nested struct in its place; of one that has no entry
+    /// The swap of the fields of a struct that are to be swapped, those of a nested struct in its place; of one without entry
     /// nothing.
     pub fn of_fields(data_type: &DataType, is_swapped: &[bool]) -> Self {
         let (mut runs, mut is_swapped) = (Vec::new(), is_swapped.iter().copied());
@@ -56,7 +56,7 @@ impl DataType {
         }
     }
 
-    /// Whether the byte order matters.
+    /// True if the byte order matters.
     pub fn has_byte_order(&self) -> bool {
         self.runs().iter().any(|run| run.width > 1)
     }

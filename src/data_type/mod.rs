@@ -87,18 +87,18 @@ pub struct FillValue(pub Vec<u8>);
 /// Something that was read, and what was let pass in reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read<T> {
-    /// What was read.
+    /// The value.
     pub value: T,
-    /// What the specification forbids or no registry knows.
+    /// The forms that the specification forbids or no registry knows.
     pub notes: Vec<Leniency>,
 }
 
 /// Something that this program reads though not every reader does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leniency {
-    /// What it is, as findings have it.
+    /// Its code as a finding.
     pub code: Code,
-    /// What was found and what should be written.
+    /// The sentence: what was found and what should be written.
     pub message: String,
 }
 
@@ -128,7 +128,7 @@ impl DataType {
             DataType::Other(metadata) => name_of(metadata).unwrap_or_default().to_owned(),
         }
     }
-    /// What is written into metadata: the name, with a configuration where the type has one, or what was read.
+    /// The metadata: the name, with a configuration where the type has one, or what was read.
     pub fn to_metadata(&self) -> Json {
         let length = |bytes: usize| Object::new().with("length_bytes", bytes as u64);
         let configuration = match self {
@@ -144,7 +144,7 @@ impl DataType {
         Object::new().with("name", self.name()).with("configuration", configuration).into()
     }
 
-    /// Whether the core specification or the registry has its name.
+    /// True if the core specification or the registry has its name.
     pub fn is_registered(&self) -> bool {
         match self {
             DataType::Number(number_type) if number_type.small_float().is_none() => {
@@ -192,12 +192,12 @@ impl DataType {
         }
     }
 
-    /// Whether a component has fewer than 8 bits.
+    /// True if a component has fewer than 8 bits.
     pub const fn is_sub_byte(&self) -> bool {
         matches!(self.components(), Some((component, _)) if component.bits() < 8)
     }
 
-    /// Whether a component is a small float.
+    /// True if a component is a small float.
     pub const fn is_small_float(&self) -> bool {
         matches!(self.components(), Some((component, _)) if component.small_float().is_some())
     }
@@ -211,7 +211,7 @@ impl DataType {
         }
     }
 
-    /// Whether elements are sequences of bytes of any length, as `vlen-utf8` and `vlen-bytes` encode them.
+    /// True if elements are sequences of bytes of any length, as `vlen-utf8` and `vlen-bytes` encode them.
     pub const fn is_variable_length(&self) -> bool {
         matches!(self, DataType::String | DataType::Bytes { .. })
     }

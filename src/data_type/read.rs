@@ -80,7 +80,7 @@ impl DataType {
     }
 }
 
-/// What is said of a name that no registry has: an error where it cannot be one, or another must have been meant.
+/// The note about a name that no registry has: an error where it cannot be one, or another must have been meant.
 fn unregistered(data_type: &DataType) -> Leniency {
     let name = data_type.name();
     let shown = Json::from(name.as_str()).excerpt();
@@ -144,7 +144,7 @@ fn raw_from_name(name: &str) -> Option<DataType> {
     (bits % 8 == 0 && (1..=MAX_ELEMENT_SIZE).contains(&(bits / 8))).then_some(DataType::Raw(bits / 8))
 }
 
-/// Whether digits are a positive multiple of 8, however large.
+/// True if digits are a positive multiple of 8, however large.
 fn is_raw_size(digits: &str) -> bool {
     let last: Option<u32> = digits[digits.len().saturating_sub(3)..].parse().ok();
     !digits.starts_with('0') && last.is_some_and(|last| last % 8 == 0)

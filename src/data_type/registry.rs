@@ -16,7 +16,7 @@ const REGISTERED: &str = "
     numpy.datetime64 numpy.timedelta64 r string struct structured
     uint16 uint2 uint32 uint4 uint64 uint8";
 
-/// What is read by a name that no registry has.
+/// The names that are read though no registry has them.
 const UNREGISTERED: &str =
     "float8_e4m3fn complex_float8_e4m3fn raw_bytes null_terminated_bytes variable_length_bytes";
 
@@ -70,12 +70,12 @@ pub fn meant_types(name: &str) -> Vec<&'static str> {
     if meant.is_empty() { near(&plain, registered_types().filter(|name| name.len() > 1)) } else { meant }
 }
 
-/// Whether the core or the registry has a name.
+/// True if the core or the registry has a name.
 pub(super) fn is_registered(name: &str) -> bool {
     registered_types().any(|registered| registered == name) || is_raw_name(name)
 }
 
-/// Whether a name is `r` and digits.
+/// True if a name is `r` and digits.
 pub(super) fn is_raw_name(name: &str) -> bool {
     name.strip_prefix('r')
         .is_some_and(|bits| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit()))

@@ -42,7 +42,7 @@ impl StructType {
         self.size
     }
 
-    /// Whether it goes by the old name `structured`, whose fill values and `endian` may be given in other ways.
+    /// True if it goes by the old name `structured`, whose fill values and `endian` may be given in other ways.
     pub const fn is_legacy(&self) -> bool {
         self.is_legacy
     }
@@ -51,7 +51,7 @@ impl StructType {
         if self.is_legacy { "structured" } else { "struct" }
     }
 
-    /// Of the old name, fields are pairs: no reader of it knows another form.
+    /// The configuration; under the old name fields are pairs: no reader of it knows another form.
     pub(super) fn to_configuration(&self) -> Object {
         let field = |field: &Field| {
             let data_type = field.data_type.to_metadata();

@@ -27,7 +27,7 @@ impl Profile {
         }
     }
 
-    /// Whether a finding is an error.
+    /// True if a finding is an error.
     pub fn forbids(self, found: &Diagnostic) -> bool {
         self.severity(found) == Severity::Error
     }
@@ -46,7 +46,7 @@ impl Profile {
     }
 }
 
-/// Whether a finding lies in the document of v2 that has copies of the documents below it.
+/// True if a finding lies in the document of v2 that has copies of the documents below it.
 fn is_about_copies(found: &Diagnostic) -> bool {
     found.location.key.as_deref().is_some_and(|key| key.rsplit('/').next() == Some(".zmetadata"))
 }

@@ -136,12 +136,12 @@ impl Diagnostic {
         self
     }
 
-    /// Whether it is of this code.
+    /// True if it is of this code.
     pub fn is(&self, code: Code) -> bool {
         self.code == code.code
     }
 
-    /// Whether it is an error.
+    /// True if it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -26,7 +26,7 @@ pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option
         .map(|(_, nearest)| nearest)
 }
 
-/// Whether a name has the form that the Zarr v3 core gives to names of extensions: `^[a-z][a-z0-9-_.]+$`, or a URI.
+/// True if a name has the form that the Zarr v3 core gives to names of extensions: `^[a-z][a-z0-9-_.]+$`, or a URI.
 pub fn is_extension_name(name: &str) -> bool {
     let is_raw = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
     let has_raw_form = name.len() > 1

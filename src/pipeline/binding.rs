@@ -70,7 +70,7 @@ fn bind_bytes(
     (configuration, size.map(Representation::Bytes))
 }
 
-/// What is to be said of the name, whatever the configuration.
+/// Reports what the name tells, whatever the configuration.
 fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Vec<Diagnostic>) {
     let name = crate::metadata::json::Json::from(codec.name.as_str()).excerpt();
     // Of a name that is in no list, not even the kind is known.

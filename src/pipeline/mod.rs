@@ -4,7 +4,6 @@
 //! Nothing here runs a codec over data; fill values alone pass through the kernels.
 
 mod binding;
-mod checksum;
 mod sharding_indexed;
 
 pub use crate::codec::kinds::{ArrayRepresentation, BytesSize, Representation};
@@ -32,7 +31,7 @@ pub enum BoundConfiguration {
 }
 
 impl BoundConfiguration {
-    /// What the codec does to the elements of a chunk, as far as others make use of it.
+    /// The effect on the elements of a chunk, as far as others make use of it.
     pub fn role(&self) -> Role<'_> {
         match self {
             BoundConfiguration::Array(codec) => codec.role(),
@@ -41,7 +40,7 @@ impl BoundConfiguration {
     }
 }
 
-/// What is inside a shard.
+/// The chains inside a shard.
 #[derive(Debug, Clone)]
 pub struct ShardingStage {
     /// The chain of an inner chunk.
@@ -59,7 +58,7 @@ pub struct Stage {
     pub name: String,
     /// As the document has it.
     pub metadata: CodecMetadata,
-    /// What it turns into what; `None` for a codec that is not known.
+    /// The kinds of its input and output; `None` for a codec that is not known.
     pub kind: Option<CodecKind>,
     /// Its configuration; `Other` also where it is faulty.
     pub configuration: BoundConfiguration,
@@ -76,7 +75,7 @@ pub struct Pipeline {
     pub stages: Vec<Stage>,
 }
 
-/// What a chain must be.
+/// The end that a chain must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completeness {
     /// It ends in bytes, as an array's must.
@@ -132,6 +131,17 @@ impl Pipeline {
             Some(stage) => stage.output.clone(),
             None => Some(Representation::Array(self.input.clone())),
         }
+    }
+
+    /// True if some codec stores a checksum of each chunk, or of what is inside it; that of a shard's index alone is
+    /// none. What a codec that is not known stores is not known either: it counts as none.
+    pub fn has_checksum(&self) -> bool {
+        self.stages.iter().any(|stage| match &stage.configuration {
+            BoundConfiguration::Sharding(sharding) => sharding.inner.has_checksum(),
+            _ => registry::find(&stage.name)
+                .and_then(|entry| entry.bytes)
+                .is_some_and(|kind| (kind.stores_checksum)(stage.metadata.configuration.as_ref())),
+        })
     }
 
     /// The `sharding_indexed` stage and its place, where there is one.

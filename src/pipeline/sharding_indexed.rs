@@ -55,10 +55,11 @@ pub(super) fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<Sha
         None => Some(IndexLocation::End),
     };
     let configuration = (|| {
+        let (chunk_shape, codecs, index_codecs) = (chunk_shape?, codecs?, index_codecs?);
         Some(ShardingIndexedConfiguration {
-            chunk_shape: chunk_shape?,
-            codecs: codecs?,
-            index_codecs: index_codecs?,
+            chunk_shape,
+            codecs,
+            index_codecs,
             index_location: index_location?,
         })
     })();
@@ -100,24 +101,19 @@ impl ShardingIndexedConfiguration {
             let pointer = format!("{pointer}/configuration/chunk_shape");
             (None, vec![Diagnostic::new(code::SHARDING_SHAPE, message).at_pointer(pointer)])
         };
-        if self.chunk_shape.len() != shape.len() {
+        let (inner, rank) = (&self.chunk_shape, self.chunk_shape.len());
+        if rank != shape.len() {
+            let shard = shape.len();
             return fault(format!(
-                "the inner chunk shape {:?} has {} dimensions, but the shard has {}",
-                self.chunk_shape,
-                self.chunk_shape.len(),
-                shape.len()
+                "the inner chunk shape {inner:?} has {rank} dimensions, but the shard has {shard}"
             ));
         }
-        if shape.iter().zip(&self.chunk_shape).any(|(&extent, &inner)| extent % inner != 0) {
+        if shape.iter().zip(inner).any(|(extent, inner)| extent % inner != 0) {
             return fault(format!(
-                "the inner chunk shape {:?} does not divide the shape {shape:?} of the shard",
-                self.chunk_shape
+                "the inner chunk shape {inner:?} does not divide the shape {shape:?} of the shard"
             ));
         }
-        (
-            Some(shape.iter().zip(&self.chunk_shape).map(|(&extent, &inner)| extent / inner).collect()),
-            Vec::new(),
-        )
+        (Some(shape.iter().zip(inner).map(|(extent, inner)| extent / inner).collect()), Vec::new())
     }
 }
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
+use super::member::Member;
 use super::members::Members;
-use super::numcodecs::Member;
 use super::vlen::framing::Vlen;
 use super::{ArrayRepresentation, BytesSize, Coder, Parsed, Representation, V2Form};
 use crate::data_type::DataType;
@@ -24,13 +24,13 @@ pub struct ArrayKind {
     /// Reads the configuration and binds it to the array that reaches the codec, where one does. Every fault is
     /// collected, whatever else is wrong.
     pub bind: fn(&CodecMetadata, Option<&ArrayRepresentation>, &mut Vec<Diagnostic>) -> BoundArray,
-    /// How v2 writes the configuration.
+    /// The form of the configuration in v2.
     pub v2: V2Form,
     /// The id in v2 where it depends on the type of the elements, and the registry's row has none.
     pub v2_id: fn(&DataType) -> Option<&'static str>,
-    /// What numpy calls the elements before and after the codec in v2, where its configuration does not say it.
+    /// The numpy types of the elements before and after the codec in v2, where its configuration does not say them.
     pub v2_types: Option<(&'static str, &'static str)>,
-    /// Whether v2 has it for elements of the machine's byte order alone, and machines are little endian.
+    /// True if v2 has it for elements of the machine's byte order alone, and machines are little endian.
     pub is_little_endian_in_v2: bool,
 }
 
@@ -45,35 +45,11 @@ impl ArrayKind {
             is_little_endian_in_v2: false,
         }
     }
-
-    /// The kind with a form of its own in v2.
-    pub(crate) const fn with_v2(mut self, v2: V2Form) -> Self {
-        self.v2 = v2;
-        self
-    }
-
-    /// The kind with an id that depends on the type.
-    pub(crate) const fn with_v2_id(mut self, v2_id: fn(&DataType) -> Option<&'static str>) -> Self {
-        self.v2_id = v2_id;
-        self
-    }
-
-    /// The kind with types that v2 does not write.
-    pub(crate) const fn with_v2_types(mut self, decoded: &'static str, encoded: &'static str) -> Self {
-        self.v2_types = Some((decoded, encoded));
-        self
-    }
-
-    /// The kind of a codec that takes no big-endian elements in v2.
-    pub(crate) const fn little_endian_in_v2(mut self) -> Self {
-        self.is_little_endian_in_v2 = true;
-        self
-    }
 }
 
 /// The configuration of a codec that takes an array.
 pub(crate) trait ArrayConfiguration: Sized {
-    /// Whether it may be bound to elements of a type that this program does not know.
+    /// True if it may be bound to elements of a type that this program does not know.
     const TAKES_ANY_TYPE: bool = false;
 
     /// The members; the codec's name tells codecs apart that share it.
@@ -111,11 +87,6 @@ pub(crate) struct Binding<'a> {
 }
 
 impl Binding<'_> {
-    /// Keeps the diagnostics, and gives what was made.
-    pub(crate) fn keep<T>(&mut self, parsed: Parsed<T>) -> Option<T> {
-        keep(parsed, self.found)
-    }
-
     /// Adds a fault of the codec.
     pub(crate) fn report(&mut self, code: Code, message: impl Into<String>) {
         self.found.push(Diagnostic::new(code, message).at_pointer(self.codec.pointer.as_str()));
@@ -131,7 +102,7 @@ impl Binding<'_> {
 /// A codec bound to the array that reaches it.
 #[derive(Debug, Clone, Default)]
 pub struct BoundArray {
-    /// What it does; `None` after a fault, and where it does not run here.
+    /// The codec; `None` after a fault, and where it does not run here.
     pub codec: Option<Arc<dyn Coder>>,
     /// The chunk after it; `None` after a fault, and where only its kind tells.
     pub output: Option<Representation>,
@@ -182,7 +153,7 @@ pub(super) fn unsupported(codec: &str, data_type: &DataType, pointer: &str) -> D
     Diagnostic::new(code::CODEC_UNSUPPORTED, message).at_pointer(pointer)
 }
 
-/// What a codec does to the elements of a chunk, as far as others make use of it.
+/// The effect of a codec on the elements of a chunk, as far as others make use of it.
 #[derive(Debug, Clone, Copy)]
 pub enum Role<'a> {
     /// Takes each element by itself: `scale_offset`.
@@ -198,7 +169,7 @@ pub enum Role<'a> {
     BitRound(BitRound),
     /// Takes each element by itself, as numcodecs does.
     Filter {
-        /// What it does to each element.
+        /// The arithmetic on each element.
         filter: &'a ElementFilter,
         /// Bytes of an element that are swapped before it.
         swap: Option<usize>,

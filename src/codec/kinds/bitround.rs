@@ -4,8 +4,8 @@
 
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
+use super::member::{Form, Member};
 use super::members::Members;
-use super::numcodecs::{Form, Member};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
@@ -14,8 +14,10 @@ use crate::kernel::bit_round::{BitRound, Component};
 use crate::metadata::extension::CodecMetadata;
 
 /// `bitround` and `numcodecs.bitround`. v2 has it for floats alone.
-pub(crate) static BITROUND: ArrayKind = ArrayKind::new::<BitRoundConfiguration>()
-    .with_v2_id(|data_type| data_type.number().is_some_and(NumberType::is_float).then_some("bitround"));
+pub(crate) static BITROUND: ArrayKind = ArrayKind {
+    v2_id: |data_type| data_type.number().is_some_and(NumberType::is_float).then_some("bitround"),
+    ..ArrayKind::new::<BitRoundConfiguration>()
+};
 
 /// The configuration of `bitround`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

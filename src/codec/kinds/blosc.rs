@@ -6,23 +6,25 @@ use std::sync::Arc;
 
 use super::c_blosc::{self, Blosc};
 use super::error::CodecError;
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
 use super::{
-    BytesKind, Coder, InV3, InnerKind, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
+    BytesKind, Coder, InV3, KindOf, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
 use crate::diagnostic::code;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::json::{Json, Object};
 
 /// `blosc`.
-pub(crate) static BLOSC: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::AtMost(bound))
-    .with_v2(V2Form { members: NUMCODECS_MEMBERS, read: read_v2, write: write_v2 })
-    .with_shorthand(Shorthand {
+pub(crate) static BLOSC: BytesKind = BytesKind {
+    v2: V2Form { members: NUMCODECS_MEMBERS, read: read_v2, write: write_v2 },
+    shorthand: Some(Shorthand {
         usage: "blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]]",
         aliases: &[("lz4", "blosc:lz4"), ("snappy", "blosc:snappy")],
         read: read_shorthand,
-    });
+    }),
+    ..BytesKind::new(MEMBERS, make, SizeRule::AtMost(bound))
+};
 
 /// `numcodecs.blosc`.
 pub(crate) static NUMCODECS: BytesKind =
@@ -48,7 +50,7 @@ const MEMBERS: &[Member] = &[
     Member::required("blocksize", Form::Integer(0, i32::MAX as i64)),
 ];
 
-/// Of `numcodecs.blosc`: the shuffles are numbered, and -1 chooses by the size of an element.
+/// The members of `numcodecs.blosc`: the shuffles are numbered, and -1 chooses by the size of an element.
 const NUMCODECS_MEMBERS: &[Member] = &[
     Member::new("cname", Form::Choice(&COMPRESSORS), Absent::Text("lz4")),
     Member::new("clevel", Form::Integer(0, 9), Absent::Integer(5)),
@@ -62,7 +64,7 @@ fn place(names: &[&str], name: &str) -> Option<usize> {
     names.iter().position(|known| *known == name)
 }
 
-fn make(members: &mut Members<'_>, _: fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>> {
+fn make(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
     let shuffle = place(&SHUFFLES, members.text_value("shuffle"))?;
     if shuffle > 0 && members.get("typesize").is_none() {
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
@@ -73,7 +75,7 @@ fn make(members: &mut Members<'_>, _: fn(&str) -> InnerKind) -> Option<Arc<dyn C
 }
 
 /// -1 chooses by the size of an element, which bytes do not have.
-fn make_numbered(members: &mut Members<'_>, _: fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>> {
+fn make_numbered(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
     with_shuffle(members, usize::try_from(members.integer_value::<i64>("shuffle")).unwrap_or(1))
 }
 

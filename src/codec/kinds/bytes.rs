@@ -2,19 +2,18 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/bytes/>
 
-pub mod element_bytes;
-
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, cast, copy_swapped};
+use super::contexts::Scratch;
 use super::error::CodecError;
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
-use super::{BytesSize, Coder, Output, Parsed};
-use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, Profile, code};
+use super::{BytesSize, Coder, Output};
+use crate::data_type::{ByteSwap, DataType};
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
 use crate::kernel::cast::Cast;
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Object;
-use element_bytes::ElementBytes;
 
 /// `bytes`. v2 has a byte order of its data type instead.
 pub(crate) static BYTES: ArrayKind = ArrayKind::new::<BytesConfiguration>();
@@ -50,35 +49,6 @@ pub struct BytesConfiguration {
 
 const MEMBERS: &[Member] = &[Member::new("endian", Form::Choice(&["little", "big"]), Absent::Nothing)];
 
-impl BytesConfiguration {
-    /// The byte order for elements of `data_type`, for the codec at `pointer`; `None` for types that have none.
-    ///
-    /// A missing order is read as little, with a warning.
-    pub fn bind_type(self, data_type: &DataType, pointer: &str) -> Parsed<Endian> {
-        if data_type.is_variable_length() {
-            let message = format!("`bytes` encodes elements of a fixed size, but `{data_type}` reaches it");
-            let diagnostic = Diagnostic::new(code::CODEC_DATA_TYPE, message)
-                .with_help("use `vlen-utf8` for strings, `vlen-bytes` for bytes")
-                .at_pointer(pointer);
-            return (None, vec![diagnostic]);
-        }
-        if !data_type.has_byte_order() {
-            return (None, Vec::new());
-        }
-        if self.endian.is_some() {
-            return (self.endian, Vec::new());
-        }
-        let message = format!("`bytes` has no `endian`, which `{data_type}` needs; it is read as \"little\"");
-        // Of the old name the page says that it is little endian, and that readers should warn.
-        let is_legacy = matches!(data_type, DataType::Struct(structure) if structure.is_legacy());
-        let code = if is_legacy { code::ENDIAN_MISSING_LEGACY } else { code::ENDIAN_MISSING };
-        let diagnostic = Diagnostic::new(code, message)
-            .with_help("add \"endian\": \"little\" to its configuration")
-            .at_pointer(pointer);
-        (Some(Endian::Little), vec![diagnostic])
-    }
-}
-
 impl ArrayConfiguration for BytesConfiguration {
     const TAKES_ANY_TYPE: bool = true;
 
@@ -97,24 +67,31 @@ impl ArrayConfiguration for BytesConfiguration {
         let data_type = &to.array.data_type;
         let size = to.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
         if let Some(View::BigEndianFields(fields)) = &to.codec.view {
-            let elements = Elements::Mixed(ElementBytes::of_fields(data_type, fields));
+            let elements = Elements::of_fields(data_type, fields);
             return Some(BoundArray::to_bytes(Bytes { elements, written: None }, size));
         }
-        let reported = to.found.len();
-        let endian = to.keep(self.bind_type(data_type, &to.codec.pointer));
-        if to.found[reported..].iter().any(|found| Profile::Read.forbids(found)) {
+        if data_type.is_variable_length() {
+            let message = format!("`bytes` encodes elements of a fixed size, but `{data_type}` reaches it");
+            let found = Diagnostic::new(code::CODEC_DATA_TYPE, message)
+                .with_help("use `vlen-utf8` for strings, `vlen-bytes` for bytes");
+            to.found.push(found.at_pointer(to.codec.pointer.as_str()));
             return None;
         }
-        let is_big_endian = endian == Some(Endian::Big);
-        let elements = match ElementBytes::of(data_type, is_big_endian) {
-            Some(elements) => Elements::Mixed(elements),
-            None => Elements::Plain {
-                swap: data_type.component_size().filter(|_| is_big_endian != cfg!(target_endian = "big")),
-                check: data_type.number().and_then(Cast::range_check),
-            },
-        };
+        let has_byte_order = data_type.has_byte_order();
+        if has_byte_order && self.endian.is_none() {
+            let message =
+                format!("`bytes` has no `endian`, which `{data_type}` needs; it is read as \"little\"");
+            // Of the old name the page says that it is little endian, and that readers should warn.
+            let is_legacy = matches!(data_type, DataType::Struct(structure) if structure.is_legacy());
+            let code = if is_legacy { code::ENDIAN_MISSING_LEGACY } else { code::ENDIAN_MISSING };
+            let found =
+                Diagnostic::new(code, message).with_help("add \"endian\": \"little\" to its configuration");
+            to.found.push(found.at_pointer(to.codec.pointer.as_str()));
+        }
+        let is_big_endian = has_byte_order && self.endian == Some(Endian::Big);
+        let elements = Elements::of(data_type, is_big_endian);
         let endian = if is_big_endian { Endian::Big } else { Endian::Little };
-        let endian = data_type.has_byte_order().then(|| Object::new().with("endian", endian.name()));
+        let endian = has_byte_order.then(|| Object::new().with("endian", endian.name()));
         let written = Some(CodecMetadata::new("bytes", endian));
         Some(BoundArray::to_bytes(Bytes { elements, written }, size))
     }
@@ -128,50 +105,147 @@ struct Bytes {
     written: Option<CodecMetadata>,
 }
 
-/// How elements are stored.
+/// The form in which elements are stored; `check` holds the values of types with unused bits to their range.
 #[derive(Debug, Clone)]
 enum Elements {
-    /// As they are, or with their components swapped; `check` holds the values of types with unused bits to their range.
+    /// As they are, or with the bytes of each component of this size swapped.
     Plain { swap: Option<usize>, check: Option<Cast> },
-    /// Of structs, and of types of less than a byte.
-    Mixed(ElementBytes),
+    /// Fields of a struct; `None` where their order is this machine's.
+    Fields(Option<ByteSwap>),
+    /// A byte of which the upper bits are ignored: the registry lets a writer leave anything in them.
+    LowBits { bits: u32, is_signed: bool, check: Option<Cast> },
+}
+
+impl Elements {
+    fn of(data_type: &DataType, big_endian: bool) -> Self {
+        let is_swapped = big_endian != cfg!(target_endian = "big") && data_type.has_byte_order();
+        if let DataType::Struct(_) = data_type {
+            return Elements::Fields(is_swapped.then(|| ByteSwap::of(data_type)));
+        }
+        let check = data_type.number().and_then(Cast::range_check);
+        match data_type.components().filter(|(component, _)| is_sub_byte(*component)) {
+            Some((component, _)) => {
+                let is_signed = component.element().is_signed_integer();
+                Elements::LowBits { bits: component.bits(), is_signed, check }
+            }
+            None => Elements::Plain { swap: data_type.component_size().filter(|_| is_swapped), check },
+        }
+    }
+
+    /// The way of a struct of which some fields are big endian.
+    fn of_fields(data_type: &DataType, big_endian: &[bool]) -> Self {
+        let is_swapped: Vec<bool> =
+            big_endian.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
+        Elements::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)))
+    }
+
+    /// The component size that is swapped, where all are alike.
+    fn swap(&self) -> Option<usize> {
+        if let Elements::Plain { swap, .. } = self { *swap } else { None }
+    }
+}
+
+/// The registry's numbers of less than a byte; integers that it does not have are held to their range on both ways.
+fn is_sub_byte(number_type: NumberType) -> bool {
+    matches!(number_type.bits(), 2 | 4) || (number_type.is_float() && number_type.bits() < 8)
 }
 
 impl Coder for Bytes {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        match &self.elements {
-            Elements::Plain { swap, check } => {
-                if let Some(check) = check {
-                    cast(check, decoded, out.bytes)?;
-                }
-                copy_swapped(decoded, out.bytes, *swap)
-            }
-            Elements::Mixed(elements) => elements.encode(decoded, out),
+        if let Elements::Plain { check: Some(check), .. } | Elements::LowBits { check: Some(check), .. } =
+            &self.elements
+        {
+            cast(check, decoded, out.bytes)?;
         }
+        copy_swapped(decoded, out.bytes, self.elements.swap())?;
+        if let Elements::Fields(Some(swap)) = &self.elements {
+            swap.apply(out.bytes);
+        }
+        Ok(())
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        copy_swapped(encoded, out.bytes, self.elements.swap())?;
         match &self.elements {
-            Elements::Plain { swap, check } => {
-                copy_swapped(encoded, out.bytes, *swap)?;
-                let Some(check) = check else { return Ok(()) };
-                let elements = std::mem::take(out.bytes);
-                let checked = cast(check, &elements, out.bytes);
-                *out.bytes = elements;
-                checked
+            Elements::Plain { check: None, .. } | Elements::Fields(None) => {}
+            Elements::Plain { check: Some(check), .. } => {
+                out.contexts.with(|scratch: &mut Scratch| cast(check, out.bytes, &mut scratch.0))?;
             }
-            Elements::Mixed(elements) => elements.decode(encoded, out),
+            Elements::Fields(Some(swap)) => swap.apply(out.bytes),
+            Elements::LowBits { bits, is_signed, .. } => {
+                let unused = 8 - bits.min(&8);
+                let extend = |byte: u8| {
+                    if *is_signed {
+                        ((byte << unused).cast_signed() >> unused).cast_unsigned()
+                    } else {
+                        byte << unused >> unused
+                    }
+                };
+                out.bytes.iter_mut().for_each(|byte| *byte = extend(*byte));
+            }
         }
+        Ok(())
+    }
+
+    /// The elements once more, where they are held to a range.
+    fn context_bytes(&self, decoded: u64) -> u64 {
+        if let Elements::Plain { check: Some(_), .. } = self.elements { decoded } else { 0 }
     }
 
     fn role(&self) -> Role<'_> {
         match &self.elements {
             Elements::Plain { swap, check } => Role::Bytes { swap: *swap, check: check.as_ref() },
-            Elements::Mixed(_) => Role::Other,
+            _ => Role::Other,
         }
     }
 
     fn written(&self) -> Option<CodecMetadata> {
         self.written.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::kinds::coding;
+    use crate::metadata::json::Json;
+
+    fn of(text: &str, big_endian: bool) -> Bytes {
+        let data_type = DataType::from_metadata(&Json::parse_str(text).unwrap()).unwrap();
+        Bytes { elements: Elements::of(&data_type, big_endian), written: None }
+    }
+
+    fn decoded(bytes: &Bytes, encoded: &[u8]) -> Vec<u8> {
+        coding::decoded(bytes, encoded).unwrap()
+    }
+
+    #[test]
+    fn upper_bits_are_ignored_on_read_and_refused_on_write() {
+        let int4 = of("\"int4\"", false);
+        assert_eq!(decoded(&int4, &[0x07, 0x08, 0xf8, 0x3f]), [7, 0xf8, 0xf8, 0xff]);
+        assert_eq!(decoded(&of("\"uint2\"", false), &[0xff, 0x06]), [3, 2]);
+        assert_eq!(decoded(&of("\"float6_e2m3fn\"", false), &[0xff]), [0x3f]);
+        assert_eq!(decoded(&of("\"complex_float4_e2m1fn\"", false), &[0x1f, 0x27]), [0x0f, 0x07]);
+        assert_eq!(coding::encoded(&int4, &[0xf8, 7]).unwrap(), [0xf8, 7]);
+        let fault = coding::encoded(&int4, &[0, 8]).unwrap_err();
+        assert!(matches!(fault, CodecError::Element { fault, .. } if fault.index == 1));
+    }
+
+    #[test]
+    fn fields_are_swapped_each_by_itself() {
+        let text = r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},
+            {"name":"b","data_type":"r24"},{"name":"c","data_type":"complex64"}]}}"#;
+        let stored: Vec<u8> = (1..=26).collect();
+        let expected = [2, 1, 3, 4, 5, 9, 8, 7, 6, 13, 12, 11, 10];
+        let swapped = decoded(&of(text, cfg!(target_endian = "little")), &stored);
+        assert_eq!(swapped[..13], expected);
+        assert_eq!(swapped[13..], expected.map(|byte| byte + 13));
+        assert_eq!(decoded(&of(text, cfg!(target_endian = "big")), &stored), stored);
+        let data_type = DataType::from_metadata(&Json::parse_str(text).unwrap()).unwrap();
+        let is_little = cfg!(target_endian = "little");
+        let elements = Elements::of_fields(&data_type, &[is_little, !is_little, !is_little]);
+        let mixed = Bytes { elements, written: None };
+        assert_eq!(decoded(&mixed, &stored)[..5], [2, 1, 3, 4, 5]);
+        assert_eq!(decoded(&mixed, &stored)[5..13], stored[5..13]);
     }
 }

@@ -6,29 +6,28 @@ use std::sync::Arc;
 use bzip2::{Compression, Decompress, Status};
 
 use super::error::{CodecError, reserve};
-use super::numcodecs::{Absent, Form, Member};
+use super::member::{Absent, Form, Member};
 use super::{BytesKind, Coder, Output, SizeRule, V2Form};
 
 const MEMBERS: &[Member] = &[Member::new("level", Form::Integer(1, 9), Absent::Integer(1))];
 
 /// `numcodecs.bz2`.
-pub(crate) static BZ2: BytesKind = BytesKind::new(
-    MEMBERS,
-    |members, _| Some(Arc::new(Bz2 { level: members.integer_value("level") })),
-    SizeRule::AtMost(bound),
-)
-// bz2 ends in a CRC-32 of what it has compressed.
-.with_checksum(|_| true)
-.with_v2(V2Form::with_defaults(MEMBERS));
+pub(crate) static BZ2: BytesKind = BytesKind {
+    // bz2 ends in a CRC-32 of what it has compressed.
+    stores_checksum: |_| true,
+    v2: V2Form::with_defaults(MEMBERS),
+    ..BytesKind::new(
+        MEMBERS,
+        |members, _| Some(Arc::new(Bz2(members.integer_value("level")))),
+        SizeRule::AtMost(bound),
+    )
+};
 
-/// A configured `numcodecs.bz2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bz2 {
-    /// Hundreds of kilobytes of a block, 1 to 9.
-    level: u32,
-}
+/// `numcodecs.bz2` by the hundreds of kilobytes of a block, from 1 to 9.
+#[derive(Debug)]
+struct Bz2(u32);
 
-/// What a compressor and a decompressor of level 9 hold, by bzip2's manual.
+/// The bytes that a compressor and a decompressor of level 9 hold, by bzip2's manual.
 const CONTEXT_BYTES: u64 = 12 << 20;
 
 /// The greatest encoded size, by bzip2's manual: 1 % and 600 bytes more.
@@ -38,7 +37,7 @@ fn bound(decoded: u64) -> Option<u64> {
 
 impl Coder for Bz2 {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let mut encoder = bzip2::read::BzEncoder::new(decoded, Compression::new(self.level));
+        let mut encoder = bzip2::read::BzEncoder::new(decoded, Compression::new(self.0));
         encoder.read_to_end(out.bytes).map(drop).map_err(CodecError::encode)
     }
 

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, cast};
 use super::error::CodecError;
 use super::fill::Passage;
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
-use super::{ArrayRepresentation, Coder, Output, Parsed};
+use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, meant_types};
+use crate::diagnostic::code;
 use crate::diagnostic::spelling::alternatives;
-use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::{OutOfRange, Rounding};
@@ -32,9 +32,9 @@ pub(crate) static CAST_VALUE: ArrayKind = ArrayKind::new::<CastValueConfiguratio
 pub struct CastValueConfiguration {
     /// The type of the encoded values.
     pub data_type: NumberType,
-    /// How values between two of the target are rounded, in both directions.
+    /// The rounding of values between two of the target, in both directions.
     pub rounding: Rounding,
-    /// What becomes of values outside of the target's range, in both directions.
+    /// The rule for values outside of the target's range, in both directions.
     pub out_of_range: OutOfRange,
     /// `scalar_map.encode`: entries whose value is of `data_type`.
     encode: Vec<HalfRead>,
@@ -60,9 +60,9 @@ pub struct BoundCastValue {
     pub decoded: NumberType,
     /// The type of the encoded values.
     pub encoded: NumberType,
-    /// How values between two of the target are rounded, in both directions.
+    /// The rounding of values between two of the target, in both directions.
     pub rounding: Rounding,
-    /// What becomes of values outside of the target's range, in both directions.
+    /// The rule for values outside of the target's range, in both directions.
     pub out_of_range: OutOfRange,
     /// `scalar_map.encode`: decoded bits, encoded bits; no key twice.
     pub encode: Vec<(u64, u64)>,
@@ -116,42 +116,8 @@ fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
     number_type
 }
 
-impl CastValueConfiguration {
-    /// Binds the codec at `pointer` to the data type that reaches it.
-    ///
-    /// A type that this program does not decode gives nothing, not even a finding: the type has its own.
-    pub fn bind_type(&self, data_type: &DataType, pointer: &str) -> Parsed<BoundCastValue> {
-        let decoded = match (data_type.real_number(), data_type) {
-            (Some(number_type), _) => number_type,
-            (None, DataType::Other(_)) => return (None, Vec::new()),
-            _ => {
-                let message =
-                    format!("`cast_value` casts from integers and real floats, but `{data_type}` reaches it");
-                let diagnostic = Diagnostic::new(code::CAST_VALUE_DATA_TYPE, message).at_pointer(pointer);
-                return (None, vec![diagnostic]);
-            }
-        };
-        let mut diagnostics = Vec::new();
-        let encode = scalar_map::bind_encode(&self.encode, decoded, pointer, &mut diagnostics);
-        let decode = scalar_map::bind_decode(&self.decode, decoded, pointer, &mut diagnostics);
-        let (Some(encode), Some(decode)) = (encode, decode) else {
-            return (None, diagnostics);
-        };
-        let bound = BoundCastValue {
-            decoded,
-            encoded: self.data_type,
-            rounding: self.rounding,
-            out_of_range: self.out_of_range,
-            encode,
-            decode,
-        };
-        diagnostics.extend(bound.lossy_diagnostic(pointer));
-        (Some(bound), diagnostics)
-    }
-}
-
 impl BoundCastValue {
-    /// What encoding does.
+    /// The cast of encoding.
     pub fn encode_options(&self) -> CastOptions {
         CastOptions {
             source: self.decoded,
@@ -162,7 +128,7 @@ impl BoundCastValue {
         }
     }
 
-    /// What decoding does.
+    /// The cast of decoding.
     pub fn decode_options(&self) -> CastOptions {
         CastOptions {
             source: self.encoded,
@@ -203,7 +169,25 @@ impl ArrayConfiguration for CastValueConfiguration {
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let bound = to.keep(self.bind_type(&to.array.data_type, &to.codec.pointer))?;
+        let data_type = &to.array.data_type;
+        let Some(decoded) = data_type.real_number() else {
+            let message =
+                format!("`cast_value` casts from integers and real floats, but `{data_type}` reaches it");
+            to.report(code::CAST_VALUE_DATA_TYPE, message);
+            return None;
+        };
+        let pointer = &to.codec.pointer;
+        let encode = scalar_map::bind(("encode", &self.encode), decoded, pointer, to.found);
+        let decode = scalar_map::bind(("decode", &self.decode), decoded, pointer, to.found);
+        let bound = BoundCastValue {
+            decoded,
+            encoded: self.data_type,
+            rounding: self.rounding,
+            out_of_range: self.out_of_range,
+            encode: encode?,
+            decode: decode?,
+        };
+        to.found.extend(bound.lossy_diagnostic(pointer));
         let (encode, decode) = (Cast::new(bound.encode_options()), Cast::new(bound.decode_options()));
         let passage = Passage {
             name: "cast_value",

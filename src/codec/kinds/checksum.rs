@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
 use super::{BytesKind, Coder, InV3, Make, Output, Shorthand, SizeRule, V2Form};
 use crate::metadata::json::{Json, Object};
 
@@ -23,13 +23,15 @@ const OF_JENKINS: &[Member] = &[
 ];
 
 /// `crc32c`, Castagnoli's, which has no members.
-pub(crate) static CRC32C: BytesKind = kind(&[], |members, _| checksum(members, crc32c))
-    .with_v2(V2Form { read: read_v2, ..V2Form::SAME })
-    .with_shorthand(Shorthand {
+pub(crate) static CRC32C: BytesKind = BytesKind {
+    v2: V2Form { read: read_v2, ..V2Form::SAME },
+    shorthand: Some(Shorthand {
         usage: "crc32c",
         aliases: &[("crc32", "crc32c")],
         read: |parts, _| if parts.is_empty() { Ok(None) } else { Err(None) },
-    });
+    }),
+    ..kind(&[], |members, _| checksum(members, crc32c))
+};
 
 /// `numcodecs.crc32c`.
 pub(crate) static NUMCODECS_CRC32C: BytesKind = kind(AT_END, |members, _| checksum(members, crc32c));
@@ -53,7 +55,7 @@ pub(crate) static JENKINS_LOOKUP3: BytesKind =
 const SIZE: usize = 4;
 
 const fn kind(members: &'static [Member], make: Make) -> BytesKind {
-    BytesKind::new(members, make, SizeRule::Plus(SIZE as u64)).with_checksum(|_| true)
+    BytesKind { stores_checksum: |_| true, ..BytesKind::new(members, make, SizeRule::Plus(SIZE as u64)) }
 }
 
 /// A checksum by its function.
@@ -77,7 +79,7 @@ struct Checksum {
     sum: fn(&[u8], u32) -> u32,
     /// The seed, where the sum has one; else 0.
     seed: u32,
-    /// Whether it stands before the bytes.
+    /// True if it stands before the bytes.
     is_first: bool,
 }
 

@@ -7,12 +7,9 @@
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
-use super::{
-    BytesCodec, BytesKind, BytesSize, CodecSource, Coder, DecodedSize, InnerKind, Output, SizeRule,
-    not_bytes, not_run,
-};
+use super::{BytesCodec, BytesKind, BytesSize, Coder, DecodedSize, InnerKind, KindOf, Output, SizeRule};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 
@@ -33,7 +30,7 @@ struct Conditional {
     header_bytes: usize,
 }
 
-fn make(members: &mut Members<'_>, kind_of: fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>> {
+fn make(members: &mut Members<'_>, kind_of: KindOf) -> Option<Arc<dyn Coder>> {
     let pointer = members.pointer_to("codecs");
     let metadata = read_codecs(members.get("codecs")?, &pointer, &mut members.diagnostics)?;
     for codec in &metadata {
@@ -50,22 +47,10 @@ fn make(members: &mut Members<'_>, kind_of: fn(&str) -> InnerKind) -> Option<Arc
         members.report_found(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
         return None;
     }
-    let codecs = metadata.iter().map(|codec| inside_of(kind_of, codec)).collect();
+    // Their faults are not said here: who reads the chain looks at each codec inside, too.
+    let codecs = metadata.iter().map(|codec| BytesCodec::checked(codec, kind_of)).collect();
     let header_bytes = usize::try_from(header_bits / 8).ok()?;
     Some(Arc::new(Conditional { metadata, codecs, header_bytes }))
-}
-
-/// A codec inside, ready to run. Its faults are not said here: who reads the chain looks at each codec inside, too.
-fn inside_of(kind_of: fn(&str) -> InnerKind, codec: &CodecMetadata) -> Result<BytesCodec, String> {
-    let configuration = codec.configuration.as_ref();
-    match kind_of(&codec.name) {
-        InnerKind::Bytes(Some(kind)) => {
-            let source = CodecSource { configuration, pointer: &codec.pointer, inner: kind_of };
-            BytesCodec::checked(&codec.name, kind, &source)
-        }
-        InnerKind::Array => Err(not_bytes(&codec.name)),
-        InnerKind::Bytes(None) | InnerKind::Unknown => Err(not_run(&codec.name)),
-    }
 }
 
 impl Conditional {
@@ -235,9 +220,8 @@ mod tests {
     fn conditional_holds_compressors() {
         let parse = |text: &str| {
             let json = Json::parse_str(text).unwrap();
-            let inner = crate::codec::registry::inner_kind;
-            let source = CodecSource { configuration: json.as_object(), pointer: "/codecs/1", inner };
-            let (parsed, found) = BytesCodec::parse("conditional", &CONDITIONAL, &source);
+            let codec = CodecMetadata::new("conditional", json.as_object().cloned());
+            let (parsed, found) = crate::codec::registry::parse_bytes_codec(&codec).unwrap();
             let size = parsed.map(|parsed| parsed.encoded_size(BytesSize::Fixed(0)).bound());
             (size, found.iter().map(|found| found.code).collect::<Vec<_>>())
         };

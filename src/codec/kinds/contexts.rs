@@ -8,6 +8,10 @@ pub struct Contexts {
     kept: Vec<Box<dyn Any + Send>>,
 }
 
+/// A buffer for a codec that needs one more.
+#[derive(Debug, Default)]
+pub(super) struct Scratch(pub(super) Vec<u8>);
+
 impl Contexts {
     /// No context yet.
     pub fn new() -> Self {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::error::{CodecError, reserve};
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
 use super::{
     BytesKind, Coder, DecodedSize, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
@@ -25,30 +25,25 @@ fn level(members: &Members<'_>) -> u32 {
 }
 
 /// `gzip`.
-pub(crate) static GZIP: BytesKind = BytesKind::new(
-    MEMBERS,
-    |members, _| Some(Arc::new(Gzip { level: level(members) })),
-    SizeRule::AtMost(bound),
-)
-// gzip ends in a CRC-32 of what it has compressed.
-.with_checksum(|_| true)
-.with_v2(V2Form { read: read_v2, ..V2Form::with_defaults(ZLIB_LEVEL) })
-.with_shorthand(Shorthand {
-    usage: "gzip[:LEVEL]",
-    aliases: &[("gz", "gzip"), ("zlib", "gzip"), ("deflate", "gzip")],
-    read: read_shorthand,
-});
+pub(crate) static GZIP: BytesKind = BytesKind {
+    // gzip ends in a CRC-32 of what it has compressed.
+    stores_checksum: |_| true,
+    v2: V2Form { read: read_v2, ..V2Form::with_defaults(ZLIB_LEVEL) },
+    shorthand: Some(Shorthand {
+        usage: "gzip[:LEVEL]",
+        aliases: &[("gz", "gzip"), ("zlib", "gzip"), ("deflate", "gzip")],
+        read: read_shorthand,
+    }),
+    ..BytesKind::new(MEMBERS, |members, _| Some(Arc::new(Gzip(level(members)))), SizeRule::AtMost(bound))
+};
 
 /// `numcodecs.gzip`.
 pub(crate) static NUMCODECS_GZIP: BytesKind =
     BytesKind { members: ZLIB_LEVEL, v2: V2Form::SAME, shorthand: None, ..GZIP };
 
-/// A configured `gzip`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Gzip {
-    /// 0 (stored) to 9.
-    level: u32,
-}
+/// `gzip` of a level from 0 (stored) to 9.
+#[derive(Debug)]
+struct Gzip(u32);
 
 fn read_v2(mut members: Object, _: u64) -> InV3 {
     // zlib's own default, which v3 has no word for.
@@ -75,7 +70,7 @@ const TRAILER: usize = 8;
 
 impl Coder for Gzip {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let extra_flags = match self.level {
+        let extra_flags = match self.0 {
             9.. => 2,
             0 | 1 => 4,
             _ => 0,
@@ -85,7 +80,7 @@ impl Coder for Gzip {
         out.bytes.extend_from_slice(&MAGIC);
         out.bytes.extend_from_slice(&[0, 0, 0, 0, 0, extra_flags, UNKNOWN_SYSTEM]);
         out.contexts
-            .with(|context: &mut DeflateContexts| context.deflate(self.level, false, decoded, out.bytes))?;
+            .with(|context: &mut DeflateContexts| context.deflate(self.0, false, decoded, out.bytes))?;
         let mut crc = Crc::new();
         crc.update(decoded);
         out.bytes.extend_from_slice(&crc.sum().to_le_bytes());
@@ -173,26 +168,20 @@ fn skip_header(encoded: &[u8]) -> Result<Option<&[u8]>, CodecError> {
 }
 
 /// `numcodecs.zlib`.
-pub(crate) static ZLIB: BytesKind = BytesKind::new(
-    ZLIB_LEVEL,
-    |members, _| Some(Arc::new(Zlib { level: level(members) })),
-    SizeRule::AtMost(bound),
-)
-// zlib ends in an Adler-32 of what it has compressed.
-.with_checksum(|_| true)
-.with_v2(V2Form::with_defaults(ZLIB_LEVEL));
+pub(crate) static ZLIB: BytesKind = BytesKind {
+    // zlib ends in an Adler-32 of what it has compressed.
+    stores_checksum: |_| true,
+    v2: V2Form::with_defaults(ZLIB_LEVEL),
+    ..BytesKind::new(ZLIB_LEVEL, |members, _| Some(Arc::new(Zlib(level(members)))), SizeRule::AtMost(bound))
+};
 
-/// A configured `numcodecs.zlib`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Zlib {
-    /// 0 (stored) to 9.
-    level: u32,
-}
+/// `numcodecs.zlib` of a level from 0 (stored) to 9.
+#[derive(Debug)]
+struct Zlib(u32);
 
 impl Coder for Zlib {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        out.contexts
-            .with(|context: &mut DeflateContexts| context.deflate(self.level, true, decoded, out.bytes))
+        out.contexts.with(|context: &mut DeflateContexts| context.deflate(self.0, true, decoded, out.bytes))
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
@@ -215,7 +204,7 @@ struct DeflateContexts {
     decode: [Option<Decompress>; 2],
 }
 
-/// What a compressor and a decompressor hold, on the safe side.
+/// The bytes that a compressor and a decompressor hold, on the safe side.
 const CONTEXT_BYTES: u64 = 512 << 10;
 
 /// The greatest encoded size: as `deflateBound` has it for any parameters, and the gzip header and trailer.

@@ -32,9 +32,9 @@ pub enum CodecError {
     /// The bytes decode to another length than the chain expects.
     #[error("{message}")]
     Length {
-        /// What is expected, and what is found.
+        /// The sentence.
         message: String,
-        /// What is found, where the codec tells that.
+        /// The bytes found, where the codec tells that.
         found: Option<u64>,
     },
     /// The machine has no memory for the outcome; nothing is known of the chunk.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::array::{
     ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped, unsupported, zeroed,
 };
+use super::contexts::Scratch;
 use super::error::CodecError;
+use super::member::{Absent, Form, Member, numpy_data_type};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member, numpy_data_type};
 use super::{ArrayRepresentation, Coder, Output, Representation};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
@@ -22,55 +23,65 @@ use crate::kernel::numcodecs::{
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Json;
 
-/// One of these filters: what it has beside its types.
-trait Filter: Sized {
-    /// The name of the codec.
-    const NAME: &'static str;
-    /// The members of its configuration.
-    const MEMBERS: &'static [Member];
-
-    /// Reads a configuration that [`MEMBERS`](Self::MEMBERS) allow.
-    fn read(members: &Members<'_>) -> Option<Self>;
-
-    /// Binds it to the types before and after it, and the bytes of an element that are swapped before it. The error
-    /// says what it takes.
-    fn bound(&self, types: (NumpyType, NumpyType), swap: Option<usize>) -> Result<BoundFilter, &'static str>;
-}
-
-/// A filter that runs.
-type BoundFilter = Arc<dyn Coder>;
+/// `numcodecs.astype`, `numcodecs.delta`, `numcodecs.fixedscaleoffset` and `numcodecs.quantize`.
+pub(crate) static FILTER: ArrayKind = ArrayKind::new::<FilterConfiguration>();
 
 /// A member that is a data type, and may be absent.
 const fn data_type(name: &'static str) -> Member {
     Member::new(name, Form::DataType, Absent::Nothing)
 }
 
-/// The configuration of a filter.
-struct FilterConfiguration<F> {
-    filter: F,
+const OF_ASTYPE: &[Member] = &[Member::required("encode_dtype", Form::DataType), data_type("decode_dtype")];
+const OF_DELTA: &[Member] = &[Member::required("dtype", Form::DataType), data_type("astype")];
+const OF_FIXED_SCALE_OFFSET: &[Member] = &[
+    Member::required("offset", Form::Number),
+    Member::required("scale", Form::Number),
+    data_type("dtype"),
+    data_type("astype"),
+];
+const OF_QUANTIZE: &[Member] = &[
+    Member::required("digits", Form::Integer(LEAST_DIGITS as i64, GREATEST_DIGITS as i64)),
+    data_type("dtype"),
+    data_type("astype"),
+];
+
+/// The configuration of a filter; it has the members of its own table.
+struct FilterConfiguration {
     /// `dtype`, or `decode_dtype`.
     decoded: Option<DataType>,
     /// `astype`, or `encode_dtype`.
     encoded: Option<DataType>,
+    offset: Option<PythonNumber>,
+    scale: Option<PythonNumber>,
+    digits: i32,
 }
 
-impl<F: Filter> ArrayConfiguration for FilterConfiguration<F> {
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        F::MEMBERS
+impl ArrayConfiguration for FilterConfiguration {
+    fn members(codec: &CodecMetadata) -> &'static [Member] {
+        match codec.name.as_str() {
+            "numcodecs.astype" => OF_ASTYPE,
+            "numcodecs.delta" => OF_DELTA,
+            "numcodecs.fixedscaleoffset" => OF_FIXED_SCALE_OFFSET,
+            _ => OF_QUANTIZE,
+        }
     }
 
     fn read(members: &mut Members<'_>) -> Option<Self> {
         let data_type = |name: &str| members.get(name).and_then(|json| numpy_data_type(json.as_str()?));
-        let decoded = data_type("dtype").or_else(|| data_type("decode_dtype"));
-        let encoded = data_type("astype").or_else(|| data_type("encode_dtype"));
-        F::read(members).map(|filter| FilterConfiguration { filter, decoded, encoded })
+        Some(FilterConfiguration {
+            decoded: data_type("dtype").or_else(|| data_type("decode_dtype")),
+            encoded: data_type("astype").or_else(|| data_type("encode_dtype")),
+            offset: members.get("offset").and_then(python_number),
+            scale: members.get("scale").and_then(python_number),
+            digits: members.integer_value("digits"),
+        })
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
         let (array, codec) = (to.array, to.codec);
-        let data_type = &array.data_type;
-        let mut fault = |message: &str| to.report(code::CODEC_DATA_TYPE, format!("`{}` {message}", F::NAME));
-        let decoded = self.decoded.unwrap_or_else(|| data_type.clone());
+        let (name, data_type) = (codec.name.as_str(), &array.data_type);
+        let mut fault = |message: &str| to.report(code::CODEC_DATA_TYPE, format!("`{name}` {message}"));
+        let decoded = self.decoded.clone().unwrap_or_else(|| data_type.clone());
         let is_time = matches!(data_type, DataType::Time(_));
         let is_viewed = codec.view.is_some() && decoded.size() == data_type.size();
         let is_alike = decoded == *data_type || (is_time && numpy_type(&decoded) == numpy_type(data_type));
@@ -78,18 +89,18 @@ impl<F: Filter> ArrayConfiguration for FilterConfiguration<F> {
             fault(&format!("is made for `{decoded}`, but `{data_type}` reaches it"));
             return None;
         }
-        let encoded = self.encoded.unwrap_or_else(|| decoded.clone());
+        let encoded = self.encoded.clone().unwrap_or_else(|| decoded.clone());
         let (Some(from), Some(into)) = (numpy_type(&decoded), numpy_type(&encoded)) else {
             if !matches!(decoded, DataType::Complex(_)) || decoded.is_small_float() {
                 fault(&format!("takes numbers, but `{decoded}` reaches it"));
                 return None;
             }
-            to.found.push(unsupported(F::NAME, &decoded, &codec.pointer));
+            to.found.push(unsupported(name, &decoded, &codec.pointer));
             return Some(BoundArray { codec: None, output: Some(output(array, encoded)) });
         };
         let is_swapped = codec.view == Some(View::Swapped);
         let swap = decoded.size().filter(|size| is_swapped && *size > 1);
-        match self.filter.bound((from, into), swap) {
+        match self.runs(name, (from, into), swap) {
             Ok(bound) => Some(BoundArray { codec: Some(bound), output: Some(output(array, encoded)) }),
             Err(expected) => {
                 fault(&format!("takes {expected}, but goes from `{decoded}` to `{encoded}`"));
@@ -116,18 +127,38 @@ fn numpy_type(data_type: &DataType) -> Option<NumpyType> {
     }
 }
 
-/// Both types of a filter that takes numbers alone.
-fn numbers(types: (NumpyType, NumpyType)) -> Result<(NumberType, NumberType), &'static str> {
-    match types {
-        (NumpyType::Number(decoded), NumpyType::Number(encoded)) => Ok((decoded, encoded)),
-        _ => Err("numbers"),
+impl FilterConfiguration {
+    /// The filter between two types, with the bytes of an element that are swapped before it. The error says what it takes.
+    fn runs(
+        &self,
+        name: &str,
+        types: (NumpyType, NumpyType),
+        swap: Option<usize>,
+    ) -> Result<Arc<dyn Coder>, &'static str> {
+        let options = match (name, types) {
+            ("numcodecs.astype", (decoded, encoded)) => FilterOptions::AsType { decoded, encoded },
+            (_, (NumpyType::Number(decoded), NumpyType::Number(encoded))) => {
+                match (name, self.offset, self.scale) {
+                    ("numcodecs.delta", ..) => {
+                        return Ok(Arc::new(BoundDelta { delta: Delta::new(decoded, encoded), swap }));
+                    }
+                    (_, Some(offset), Some(scale)) => {
+                        FilterOptions::FixedScaleOffset { decoded, encoded, offset, scale }
+                    }
+                    _ if !decoded.is_float() || !encoded.is_float() => return Err("real floats"),
+                    _ => FilterOptions::Quantize { decoded, encoded, digits: self.digits },
+                }
+            }
+            _ => return Err("numbers"),
+        };
+        Ok(Arc::new(ByElement { filter: ElementFilter::new(options), swap }))
     }
 }
 
 /// A filter that takes each element by itself.
 #[derive(Debug)]
 struct ByElement {
-    /// What it does to each.
+    /// The arithmetic.
     filter: ElementFilter,
     /// Bytes of an element that are swapped before it.
     swap: Option<usize>,
@@ -136,12 +167,16 @@ struct ByElement {
 impl Coder for ByElement {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let filter = |source: &[u8], target: &mut [u8]| self.filter.encode(source, target);
-        encode(self.filter.types(), self.swap, filter, decoded, out.bytes)
+        encode(self.filter.types(), self.swap, filter, decoded, out)
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let filter = |source: &[u8], target: &mut [u8]| self.filter.decode(source, target);
         decode(self.filter.types(), self.swap, filter, encoded, out.bytes)
+    }
+
+    fn context_bytes(&self, decoded: u64) -> u64 {
+        self.swap.map_or(0, |_| decoded)
     }
 
     fn role(&self) -> Role<'_> {
@@ -155,17 +190,19 @@ fn encode(
     swap: Option<usize>,
     filter: impl Fn(&[u8], &mut [u8]) -> Result<(), ElementFault>,
     decoded: &[u8],
-    encoded: &mut Vec<u8>,
+    out: &mut Output<'_>,
 ) -> Result<(), CodecError> {
-    let mut swapped = Vec::new();
-    let decoded = if swap.is_some() {
-        copy_swapped(decoded, &mut swapped, swap)?;
-        &swapped
-    } else {
-        decoded
+    zeroed(out.bytes, (decoded.len() / from.size()).saturating_mul(to.size()))?;
+    let mut run = |decoded: &[u8]| {
+        filter(decoded, out.bytes).map_err(|fault| CodecError::element(fault, Some((from, to)), decoded))
     };
-    zeroed(encoded, (decoded.len() / from.size()).saturating_mul(to.size()))?;
-    filter(decoded, encoded).map_err(|fault| CodecError::element(fault, Some((from, to)), decoded))
+    match swap {
+        None => run(decoded),
+        swap => out.contexts.with(|swapped: &mut Scratch| {
+            copy_swapped(decoded, &mut swapped.0, swap)?;
+            run(&swapped.0)
+        }),
+    }
 }
 
 /// Runs a filter backward, and undoes the swap.
@@ -184,49 +221,6 @@ fn decode(
     Ok(())
 }
 
-/// `numcodecs.astype`.
-pub(crate) static ASTYPE: ArrayKind = ArrayKind::new::<FilterConfiguration<AsType>>();
-
-struct AsType;
-
-impl Filter for AsType {
-    const NAME: &'static str = "numcodecs.astype";
-    const MEMBERS: &'static [Member] =
-        &[Member::required("encode_dtype", Form::DataType), data_type("decode_dtype")];
-
-    fn read(_: &Members<'_>) -> Option<Self> {
-        Some(AsType)
-    }
-
-    fn bound(
-        &self,
-        (decoded, encoded): (NumpyType, NumpyType),
-        swap: Option<usize>,
-    ) -> Result<BoundFilter, &'static str> {
-        let filter = ElementFilter::new(FilterOptions::AsType { decoded, encoded });
-        Ok(Arc::new(ByElement { filter, swap }))
-    }
-}
-
-/// `numcodecs.delta`.
-pub(crate) static DELTA: ArrayKind = ArrayKind::new::<FilterConfiguration<Differences>>();
-
-struct Differences;
-
-impl Filter for Differences {
-    const NAME: &'static str = "numcodecs.delta";
-    const MEMBERS: &'static [Member] = &[Member::required("dtype", Form::DataType), data_type("astype")];
-
-    fn read(_: &Members<'_>) -> Option<Self> {
-        Some(Differences)
-    }
-
-    fn bound(&self, types: (NumpyType, NumpyType), swap: Option<usize>) -> Result<BoundFilter, &'static str> {
-        let (decoded, encoded) = numbers(types)?;
-        Ok(Arc::new(BoundDelta { delta: Delta::new(decoded, encoded), swap }))
-    }
-}
-
 /// `numcodecs.delta` of two types.
 #[derive(Debug)]
 struct BoundDelta {
@@ -238,7 +232,7 @@ struct BoundDelta {
 impl Coder for BoundDelta {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let differences = |source: &[u8], target: &mut [u8]| self.delta.encode(source, target);
-        encode(self.delta.types(), self.swap, differences, decoded, out.bytes)
+        encode(self.delta.types(), self.swap, differences, decoded, out)
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
@@ -246,38 +240,12 @@ impl Coder for BoundDelta {
         decode(self.delta.types(), self.swap, sums, encoded, out.bytes)
     }
 
+    fn context_bytes(&self, decoded: u64) -> u64 {
+        self.swap.map_or(0, |_| decoded)
+    }
+
     fn role(&self) -> Role<'_> {
         Role::Delta(&self.delta)
-    }
-}
-
-/// `numcodecs.fixedscaleoffset`.
-pub(crate) static FIXED_SCALE_OFFSET: ArrayKind = ArrayKind::new::<FilterConfiguration<FixedScaleOffset>>();
-
-struct FixedScaleOffset {
-    offset: PythonNumber,
-    scale: PythonNumber,
-}
-
-impl Filter for FixedScaleOffset {
-    const NAME: &'static str = "numcodecs.fixedscaleoffset";
-    const MEMBERS: &'static [Member] = &[
-        Member::required("offset", Form::Number),
-        Member::required("scale", Form::Number),
-        data_type("dtype"),
-        data_type("astype"),
-    ];
-
-    fn read(members: &Members<'_>) -> Option<Self> {
-        let number = |name: &str| members.get(name).and_then(python_number);
-        Some(FixedScaleOffset { offset: number("offset")?, scale: number("scale")? })
-    }
-
-    fn bound(&self, types: (NumpyType, NumpyType), swap: Option<usize>) -> Result<BoundFilter, &'static str> {
-        let (decoded, encoded) = numbers(types)?;
-        let FixedScaleOffset { offset, scale } = *self;
-        let options = FilterOptions::FixedScaleOffset { decoded, encoded, offset, scale };
-        Ok(Arc::new(ByElement { filter: ElementFilter::new(options), swap }))
     }
 }
 
@@ -286,34 +254,4 @@ fn python_number(json: &Json) -> Option<PythonNumber> {
     let integer = json.as_number()?.is_integer_literal().then(|| json.as_i128()).flatten();
     let float = || json.as_number().map(|number| PythonNumber::Float(number.as_f64()));
     integer.map(PythonNumber::Integer).or_else(float)
-}
-
-/// `numcodecs.quantize`.
-pub(crate) static QUANTIZE: ArrayKind = ArrayKind::new::<FilterConfiguration<Quantize>>();
-
-struct Quantize {
-    digits: i32,
-}
-
-impl Filter for Quantize {
-    const NAME: &'static str = "numcodecs.quantize";
-    const MEMBERS: &'static [Member] = &[
-        Member::required("digits", Form::Integer(LEAST_DIGITS as i64, GREATEST_DIGITS as i64)),
-        data_type("dtype"),
-        data_type("astype"),
-    ];
-
-    fn read(members: &Members<'_>) -> Option<Self> {
-        let digits = members.get("digits").and_then(Json::as_i128)?;
-        Some(Quantize { digits: digits.try_into().ok()? })
-    }
-
-    fn bound(&self, types: (NumpyType, NumpyType), swap: Option<usize>) -> Result<BoundFilter, &'static str> {
-        let (decoded, encoded) = numbers(types)?;
-        if !decoded.is_float() || !encoded.is_float() {
-            return Err("real floats");
-        }
-        let filter = ElementFilter::new(FilterOptions::Quantize { decoded, encoded, digits: self.digits });
-        Ok(Arc::new(ByElement { filter, swap }))
-    }
 }

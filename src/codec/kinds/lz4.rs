@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ::lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 
 use super::error::{CodecError, reserve};
-use super::numcodecs::{Absent, Form, Member};
+use super::member::{Absent, Form, Member};
 use super::{BytesKind, Coder, Output, SizeRule};
 
 const MEMBERS: &[Member] =
@@ -16,16 +16,13 @@ const MEMBERS: &[Member] =
 /// `numcodecs.lz4`.
 pub(crate) static LZ4: BytesKind = BytesKind::new(
     MEMBERS,
-    |members, _| Some(Arc::new(Lz4 { acceleration: members.integer_value("acceleration") })),
+    |members, _| Some(Arc::new(Lz4(members.integer_value("acceleration")))),
     SizeRule::AtMost(bound),
 );
 
-/// A configured `numcodecs.lz4`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Lz4 {
-    /// How much faster and worse it compresses; less than 1 is 1, as numcodecs has it.
-    acceleration: i32,
-}
+/// `numcodecs.lz4` by how much faster and worse it compresses; less than 1 is 1, as numcodecs has it.
+#[derive(Debug)]
+struct Lz4(i32);
 
 /// Bytes in front of the block.
 const HEADER: usize = 4;
@@ -36,7 +33,7 @@ const GREATEST: usize = 0x7e00_0000;
 /// A block cannot decode to more than so many times its bytes: a byte of a length adds 255.
 const GREATEST_RATIO: usize = 255;
 
-/// What the compressor keeps on the stack.
+/// The bytes that the compressor keeps on the stack.
 const CONTEXT_BYTES: u64 = 32 << 10;
 
 /// The greatest encoded size, as `LZ4_compressBound` has it, and the header.
@@ -54,7 +51,7 @@ impl Coder for Lz4 {
             bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
         reserve(out.bytes, size)?;
         out.bytes.resize(size, 0);
-        let mode = CompressionMode::FAST(self.acceleration.max(1));
+        let mode = CompressionMode::FAST(self.0.max(1));
         let written = compress_to_buffer(decoded, Some(mode), true, out.bytes).map_err(CodecError::encode)?;
         out.bytes.truncate(written);
         Ok(())

@@ -14,24 +14,26 @@ use ::liblzma::stream::{Action, Check, Error, Filters, LzmaOptions, MatchFinder,
 
 use super::bz2::decode_stream;
 use super::error::{CodecError, reserve};
+use super::member::{Absent, Form, Member};
 use super::members::{Members, wrong};
-use super::numcodecs::{Absent, Form, Member};
 use super::{BytesKind, Coder, Output, Parsed, SizeRule};
 use crate::diagnostic::code;
 use crate::metadata::json::{Json, Object};
 
 /// `numcodecs.lzma`. A stream of what does not compress is longer by what the settings make of it.
-pub(crate) static LZMA: BytesKind = BytesKind::new(
-    &[
-        Member::new("format", Form::Integer(AUTO as i64, RAW as i64), Absent::Integer(XZ as i64)),
-        Member::new("check", Form::Any, Absent::Nothing),
-        Member::new("preset", Form::Any, Absent::Nothing),
-        Member::new("filters", Form::Any, Absent::Nothing),
-    ],
-    |members, _| read(members).map(|lzma| Arc::new(lzma) as _),
-    SizeRule::Unbounded,
-)
-.with_checksum(stores_checksum);
+pub(crate) static LZMA: BytesKind = BytesKind {
+    stores_checksum,
+    ..BytesKind::new(
+        &[
+            Member::new("format", Form::Integer(AUTO as i64, RAW as i64), Absent::Integer(XZ as i64)),
+            Member::new("check", Form::Any, Absent::Nothing),
+            Member::new("preset", Form::Any, Absent::Nothing),
+            Member::new("filters", Form::Any, Absent::Nothing),
+        ],
+        |members, _| read(members).map(|lzma| Arc::new(lzma) as _),
+        SizeRule::Unbounded,
+    )
+};
 
 /// An `.xz` stream (format 1, the default) has a checksum unless `check` is 0; the other two formats have none.
 fn stores_checksum(configuration: Option<&Object>) -> bool {
@@ -150,7 +152,7 @@ fn read_preset(members: &mut Members<'_>) -> Option<Option<u32>> {
     Some(preset.and_then(|preset| u32::try_from(preset).ok()))
 }
 
-/// What Python's module refuses of the members together; a preset becomes the filter that it stands for.
+/// Refuses the members that Python's module does not take together; a preset becomes the filter that it stands for.
 fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>) -> Option<Lzma> {
     let fault = |members: &mut Members<'_>, name: &str, what: &str| {
         members.report(code::CONFIGURATION_VALUE, name, format!("`{name}` of `numcodecs.lzma`: {what}"));
@@ -235,7 +237,7 @@ fn read_filter(entry: &Object, pointer: String) -> Parsed<LzmaFilter> {
     members.finish(filter)
 }
 
-/// Whether a compressor takes its values; reports where it does not.
+/// True if a compressor takes its values; reports where it does not.
 fn are_taken_together(members: &mut Members<'_>, values: &[Option<u32>]) -> bool {
     let [_, _, lc, lp, _, _, _, mf, _] = values else { return true };
     if let (Some(5..=17), Some(json)) = (mf, members.get("mf")) {
@@ -263,7 +265,7 @@ impl LzmaFilter {
         u32::try_from(data.max(LEAST_DICTIONARY)).map_or(wanted, |data| data.min(wanted))
     }
 
-    /// What the library is told of a compressor, with a dictionary no longer than `size`.
+    /// The library's options of a compressor, with a dictionary no longer than `size`.
     fn options(&self, size: u64) -> Result<LzmaOptions, Error> {
         let [preset, _, lc, lp, pb, mode, nice_len, mf, depth] = self.values[..] else {
             return Err(Error::Options);
@@ -374,7 +376,7 @@ impl Coder for Lzma {
         }
     }
 
-    /// What an encoder holds for each byte of its dictionary: the dictionary, hash and tree; a decoder holds less, but for
+    /// By the bytes of the dictionary, for each of which an encoder holds hash and tree too; a decoder holds less, but for
     /// the dictionary that a header may claim.
     fn context_bytes(&self, decoded: u64) -> u64 {
         const RATIO: u64 = 12;

@@ -1,14 +1,13 @@
-//! The configurations of numcodecs' codecs: their members, what each must be, and what numcodecs takes where it is
-//! absent or null.
+//! The tables of the members of configurations: the form of each, and the value where it is absent; numcodecs takes null
+//! for nothing.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/>
 
-use super::members::{Members, wrong};
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
 use crate::metadata::json::{Json, Object};
 
-/// What a member must be.
+/// The form of a member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
     /// An integer of a range.
@@ -25,7 +24,7 @@ pub(crate) enum Form {
     Any,
 }
 
-/// What numcodecs takes for an absent member.
+/// The value that numcodecs takes for an absent member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Absent {
     /// It takes no absence.
@@ -45,9 +44,9 @@ pub(crate) enum Absent {
 pub(crate) struct Member {
     /// The name.
     pub(crate) name: &'static str,
-    /// What it must be.
+    /// The form.
     pub(crate) form: Form,
-    /// What is taken where it is absent.
+    /// The value where it is absent.
     pub(crate) absent: Absent,
 }
 
@@ -76,29 +75,6 @@ pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
             Absent::Refused | Absent::Nothing => continue,
         };
         configuration.insert(member.name, value);
-    }
-}
-
-impl Form {
-    pub(super) fn check(self, members: &mut Members<'_>, name: &str, json: &Json) -> bool {
-        match self {
-            Form::Integer(least, greatest) => members.integer(name, json, least..=greatest).is_some(),
-            Form::Number => members.number(name, json).is_some(),
-            Form::Boolean => members.boolean(name, json).is_some(),
-            Form::Choice(choices) => {
-                let choices: Vec<_> = choices.iter().map(|choice| (*choice, ())).collect();
-                members.choice(name, json, &choices).is_some()
-            }
-            Form::DataType => {
-                let is_data_type = json.as_str().and_then(numpy_data_type).is_some();
-                if !is_data_type {
-                    let code = wrong(json.as_str().is_some());
-                    members.report_found(code, name, "a data type of numpy, such as \"<f4\"", json);
-                }
-                is_data_type
-            }
-            Form::Any => true,
-        }
     }
 }
 

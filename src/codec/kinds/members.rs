@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 
 use super::Parsed;
-use super::numcodecs::{Absent, Member};
+use super::member::{Absent, Form, Member, numpy_data_type};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::extension::MAX_FAULTS;
-use crate::metadata::json::{Json, Number, Object, member_pointer};
+use crate::metadata::json::{Json, Object, member_pointer};
 
 /// The members of a configuration, or of an object inside of one.
 pub(crate) struct Members<'a> {
@@ -44,7 +44,7 @@ impl<'a> Members<'a> {
         for member in table {
             let is_required = matches!(member.absent, Absent::Refused);
             let json = if is_required { members.require(member.name) } else { members.given(member.name) };
-            is_valid &= json.map_or(!is_required, |json| member.form.check(&mut members, member.name, json));
+            is_valid &= json.map_or(!is_required, |json| members.check(member, json));
         }
         (members, is_valid)
     }
@@ -72,7 +72,7 @@ impl<'a> Members<'a> {
         members
     }
 
-    /// What was made, with everything that was found.
+    /// Returns the outcome, with everything that was found.
     pub(crate) fn finish<T>(self, configuration: Option<T>) -> Parsed<T> {
         (configuration, self.diagnostics)
     }
@@ -98,6 +98,29 @@ impl<'a> Members<'a> {
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
     {
         self.given(name).map_or(Some(default), |json| self.integer(name, json, range))
+    }
+
+    /// False where a value has not the form of its member.
+    fn check(&mut self, member: &Member, json: &Json) -> bool {
+        let name = member.name;
+        match member.form {
+            Form::Integer(least, greatest) => self.integer(name, json, least..=greatest).is_some(),
+            Form::Number => self.expect(json.as_number().is_some(), name, "a number", json),
+            Form::Boolean => self.expect(json.as_bool().is_some(), name, "true or false", json),
+            Form::Choice(choices) => {
+                let choices: Vec<_> = choices.iter().map(|choice| (*choice, ())).collect();
+                self.choice(name, json, &choices).is_some()
+            }
+            Form::DataType => {
+                let is_data_type = json.as_str().and_then(numpy_data_type).is_some();
+                if !is_data_type {
+                    let code = wrong(json.as_str().is_some());
+                    self.report_found(code, name, "a data type of numpy, such as \"<f4\"", json);
+                }
+                is_data_type
+            }
+            Form::Any => true,
+        }
     }
 
     fn absent(&self, name: &str) -> Absent {
@@ -177,22 +200,12 @@ impl<'a> Members<'a> {
         number
     }
 
-    /// A number.
-    pub(crate) fn number(&mut self, name: &str, json: &Json) -> Option<f64> {
-        let number = json.as_number().map(Number::as_f64);
-        if number.is_none() {
-            self.report_found(code::CONFIGURATION_TYPE, name, "a number", json);
+    /// Reports a value that is not of the right JSON type.
+    fn expect(&mut self, is_right: bool, name: &str, expected: &str, json: &Json) -> bool {
+        if !is_right {
+            self.report_found(code::CONFIGURATION_TYPE, name, expected, json);
         }
-        number
-    }
-
-    /// A boolean.
-    pub(crate) fn boolean(&mut self, name: &str, json: &Json) -> Option<bool> {
-        let value = json.as_bool();
-        if value.is_none() {
-            self.report_found(code::CONFIGURATION_TYPE, name, "true or false", json);
-        }
-        value
+        is_right
     }
 
     fn report_unknown(&mut self, name: &str) {

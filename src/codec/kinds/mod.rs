@@ -13,8 +13,8 @@
 pub mod array;
 mod contexts;
 pub(crate) mod error;
+pub(crate) mod member;
 pub(crate) mod members;
-pub(crate) mod numcodecs;
 mod representation;
 mod size;
 // What several codecs share.
@@ -58,15 +58,15 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
+use member::Member;
 use members::Members;
-use numcodecs::Member;
 
-/// What could be made of a configuration, and what is wrong with it.
+/// The outcome of reading a configuration, where there is one, and the findings.
 pub type Parsed<T> = (Option<T>, Vec<Diagnostic>);
 
 /// Makes a codec of its configuration, whose members are as their table has them, or have been reported; what is wrong
-/// beyond that is reported too. The function finds the kind of a codec inside of it: the registry stands above the codecs.
-pub(crate) type Make = fn(&mut Members<'_>, fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>>;
+/// beyond that is reported too.
+pub(crate) type Make = fn(&mut Members<'_>, KindOf) -> Option<Arc<dyn Coder>>;
 
 /// Everything that the program knows of a bytes->bytes codec.
 #[derive(Debug, Clone, Copy)]
@@ -77,11 +77,11 @@ pub struct BytesKind {
     pub(crate) make: Make,
     /// The greatest size of encoded bytes.
     pub size: SizeRule,
-    /// Whether chunks hold a checksum, by the configuration alone, be it right or not.
+    /// True if chunks hold a checksum, by the configuration alone, be it right or not.
     pub stores_checksum: fn(Option<&Object>) -> bool,
-    /// How v2 writes the configuration.
+    /// The form of the configuration in v2.
     pub v2: V2Form,
-    /// How the command line names the codec in short; `None` where it takes JSON.
+    /// The word of the command line; `None` where that takes JSON.
     pub shorthand: Option<Shorthand>,
 }
 
@@ -90,47 +90,21 @@ impl BytesKind {
     pub(crate) const fn new(members: &'static [Member], make: Make, size: SizeRule) -> Self {
         BytesKind { members, make, size, stores_checksum: |_| false, v2: V2Form::SAME, shorthand: None }
     }
-
-    /// The kind with a rule for its checksum.
-    pub(crate) const fn with_checksum(mut self, stores_checksum: fn(Option<&Object>) -> bool) -> Self {
-        self.stores_checksum = stores_checksum;
-        self
-    }
-
-    /// The kind with a form of its own in v2.
-    pub(crate) const fn with_v2(mut self, v2: V2Form) -> Self {
-        self.v2 = v2;
-        self
-    }
-
-    /// The kind with a word of the command line.
-    pub(crate) const fn with_shorthand(mut self, shorthand: Shorthand) -> Self {
-        self.shorthand = Some(shorthand);
-        self
-    }
 }
 
-/// What a codec is parsed from.
-#[derive(Debug, Clone, Copy)]
-pub struct CodecSource<'a> {
-    /// The configuration, where the document has one.
-    pub configuration: Option<&'a Object>,
-    /// The JSON pointer to the codec.
-    pub pointer: &'a str,
-    /// Finds the kind of a codec inside of this one: the registry stands above the codecs.
-    pub inner: fn(&str) -> InnerKind,
-}
-
-/// What the registry knows of the name of a codec that stands inside another.
+/// The registry's answer to the name of a codec that stands inside another.
 #[derive(Debug, Clone, Copy)]
 pub enum InnerKind {
-    /// Nothing.
-    Unknown,
-    /// It turns bytes into bytes, and runs here or not.
-    Bytes(Option<&'static BytesKind>),
+    /// This program does not run it.
+    NotRun,
+    /// It turns bytes into bytes.
+    Bytes(&'static BytesKind),
     /// It takes or gives an array.
     Array,
 }
+
+/// Finds the kind of a codec inside of another: the registry stands above the codecs.
+pub type KindOf = fn(&str) -> InnerKind;
 
 /// Where a codec writes to, and what it may use for that.
 #[derive(Debug)]
@@ -157,7 +131,7 @@ pub trait Coder: Debug + Send + Sync {
         0
     }
 
-    /// What the chain around it may know: neighbours are joined into one pass, dimensions followed.
+    /// The effect on elements, for the chain around it: neighbours are joined into one pass, dimensions followed.
     fn role(&self) -> Role<'_> {
         Role::Other
     }
@@ -188,7 +162,7 @@ pub trait Coder: Debug + Send + Sync {
         rule.of(decoded)
     }
 
-    /// Whether these encoded bytes hold a checksum, where they tell it themselves.
+    /// True if these encoded bytes hold a checksum, where they tell it themselves.
     fn holds_checksum(&self, _encoded: &[u8]) -> Option<bool> {
         None
     }
@@ -205,7 +179,7 @@ pub type InV3 = (Option<&'static str>, Option<Object>);
 /// The configuration of a word; the error says what is expected, or nothing where there are too many parts.
 pub type ShorthandRead = Result<Option<Object>, Option<String>>;
 
-/// How v2, that is numcodecs, writes a configuration. The `id` stands in the registry.
+/// The form of a configuration in v2, that is in numcodecs. The `id` stands in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct V2Form {
     /// The members, with what numcodecs takes for those that are absent, where v3 needs them.
@@ -228,17 +202,17 @@ impl V2Form {
 
     /// The members without `id` as v3 has them; an element that reaches the codec has `item_size` bytes.
     pub fn in_v3(&self, mut members: Object, item_size: u64) -> InV3 {
-        numcodecs::fill(&mut members, self.members);
+        member::fill(&mut members, self.members);
         (self.read)(members, item_size)
     }
 }
 
-/// How the command line names a codec in short: a word and what follows it after colons, `zstd:5:checksum`.
+/// The word of a codec on the command line, with what follows it after colons: `zstd:5:checksum`.
 #[derive(Debug, Clone, Copy)]
 pub struct Shorthand {
     /// The word with its parts, as messages list it: `zstd[:LEVEL][:checksum]`.
     pub usage: &'static str,
-    /// What other programs call the codec, and the word to take instead.
+    /// Names of other programs, each with the word to take instead.
     pub aliases: &'static [(&'static str, &'static str)],
     /// From the parts after the word, and the whole.
     pub read: fn(&[&str], &str) -> ShorthandRead,
@@ -250,16 +224,6 @@ pub(crate) fn shorthand_level(text: &str, least: i64, greatest: i64) -> Result<i
         .ok()
         .filter(|level| (least..=greatest).contains(level))
         .ok_or_else(|| format!("expected a level from {least} to {greatest}; found `{text}`"))
-}
-
-/// Why a codec does not run that this program does not know, or does not decode.
-pub(crate) fn not_run(codec: &str) -> String {
-    format!("`{codec}`: this program does not run it")
-}
-
-/// Why a codec does not run that takes or gives an array, where bytes are.
-pub(crate) fn not_bytes(codec: &str) -> String {
-    format!("`{codec}`: it does not turn bytes into bytes")
 }
 
 /// A bytes->bytes codec, ready to run.
@@ -278,31 +242,32 @@ impl PartialEq for BytesCodec {
 }
 
 impl BytesCodec {
-    /// Parses the configuration of a codec of this kind.
-    pub(crate) fn parse(name: &str, kind: &'static BytesKind, source: &CodecSource<'_>) -> Parsed<Self> {
-        let CodecSource { configuration, pointer, inner } = *source;
-        let (mut members, is_valid) = Members::of_table(name, configuration, pointer, kind.members);
-        let transform = (kind.make)(&mut members, inner).filter(|_| is_valid);
-        let (name, configuration) = (name.to_owned(), configuration.cloned());
+    /// Reads the configuration of a codec of this kind.
+    pub(crate) fn parse(kind: &'static BytesKind, codec: &CodecMetadata, kind_of: KindOf) -> Parsed<Self> {
+        let CodecMetadata { name, configuration, pointer, .. } = codec;
+        let (mut members, is_valid) = Members::of_table(name, configuration.as_ref(), pointer, kind.members);
+        let transform = (kind.make)(&mut members, kind_of).filter(|_| is_valid);
+        let (name, configuration) = (name.clone(), configuration.clone());
         members.finish(transform.map(|transform| BytesCodec { name, configuration, kind, transform }))
     }
 
-    /// A codec whose configuration has no errors, ready to run.
-    pub(crate) fn checked(
-        name: &str,
-        kind: &'static BytesKind,
-        source: &CodecSource<'_>,
-    ) -> Result<Self, String> {
-        let (codec, found) = Self::parse(name, kind, source);
-        let reason = match (found.into_iter().find(|found| Profile::Read.forbids(found)), codec) {
+    /// A codec ready to run; the error says why it cannot.
+    pub(crate) fn checked(codec: &CodecMetadata, kind_of: KindOf) -> Result<Self, String> {
+        let kind = match kind_of(&codec.name) {
+            InnerKind::Bytes(kind) => kind,
+            InnerKind::Array => return Err(format!("`{}`: it does not turn bytes into bytes", codec.name)),
+            InnerKind::NotRun => return Err(format!("`{}`: this program does not run it", codec.name)),
+        };
+        let (parsed, found) = Self::parse(kind, codec, kind_of);
+        let reason = match (found.into_iter().find(|found| Profile::Read.forbids(found)), parsed) {
             (Some(error), _) => error.message,
             (None, None) => "the configuration is not valid".to_owned(),
-            (None, Some(codec)) => match codec.refusal() {
+            (None, Some(parsed)) => match parsed.refusal() {
                 Some(reason) => reason,
-                None => return Ok(codec),
+                None => return Ok(parsed),
             },
         };
-        Err(format!("`{name}`: {reason}"))
+        Err(format!("`{}`: {reason}", codec.name))
     }
 
     /// The name in metadata.
@@ -347,7 +312,7 @@ impl BytesCodec {
         self.transform.encoded_size(self.kind.size, decoded)
     }
 
-    /// Whether these encoded bytes hold a checksum, which decoding verifies.
+    /// True if these encoded bytes hold a checksum, which decoding verifies.
     pub fn holds_checksum(&self, encoded: &[u8]) -> bool {
         let by_configuration = || (self.kind.stores_checksum)(self.configuration.as_ref());
         self.transform.holds_checksum(encoded).unwrap_or_else(by_configuration)

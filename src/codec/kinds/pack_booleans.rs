@@ -4,8 +4,8 @@
 
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::CodecError;
+use super::member::Member;
 use super::members::Members;
-use super::numcodecs::Member;
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
@@ -16,7 +16,7 @@ use crate::metadata::extension::CodecMetadata;
 
 /// `numcodecs.packbits`, whose types numpy knows without a word in v2.
 pub(crate) static PACK_BOOLEANS: ArrayKind =
-    ArrayKind::new::<PackBooleansConfiguration>().with_v2_types("|b1", "|u1");
+    ArrayKind { v2_types: Some(("|b1", "|u1")), ..ArrayKind::new::<PackBooleansConfiguration>() };
 
 /// The configuration, which has no members.
 struct PackBooleansConfiguration;

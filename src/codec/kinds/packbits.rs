@@ -4,12 +4,12 @@
 
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::{CodecError, reserve};
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
-use super::{BytesSize, Coder, Output, Parsed};
+use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::NumberType;
+use crate::element::{ElementType, NumberType};
 use crate::metadata::extension::CodecMetadata;
 
 /// `packbits`, which v2 has not: what numcodecs calls so is `numcodecs.packbits`.
@@ -46,7 +46,7 @@ pub struct PackBits {
     pub component_size: usize,
     /// Components of an element: 2 for complex types.
     pub num_components: usize,
-    /// Whether a decoded component is sign-extended.
+    /// True if a decoded component is sign-extended.
     pub is_signed: bool,
     /// Bits of a component that count: 1 for `bool`, 10 for `uint10`.
     pub bits: u32,
@@ -65,51 +65,6 @@ const MEMBERS: &[Member] = &[
     Member::new("first_bit", Form::Any, Absent::Nothing),
     Member::new("last_bit", Form::Any, Absent::Nothing),
 ];
-
-impl PackBitsConfiguration {
-    /// Binds the codec at `pointer` to a data type.
-    ///
-    /// A type that this program does not decode gives nothing, not even a finding: the type has its own.
-    pub fn bind_type(self, data_type: &DataType, pointer: &str) -> Parsed<PackBits> {
-        let number = |number: &NumberType, num_components| {
-            Some((number.size(), num_components, number.element().is_signed_integer(), number.bits()))
-        };
-        let components = match data_type {
-            DataType::Bool => Some((1, 1, false, 1)),
-            DataType::Number(number_type) => number(number_type, 1),
-            DataType::Complex(component) => number(component, 2),
-            DataType::Time(_) => Some((8, 1, true, 64)),
-            DataType::Other(_) => return (None, Vec::new()),
-            _ => None,
-        };
-        let Some((component_size, num_components, is_signed, bits)) = components else {
-            let message = format!("`packbits` does not encode `{data_type}`");
-            return (None, vec![Diagnostic::new(code::CODEC_DATA_TYPE, message).at_pointer(pointer)]);
-        };
-        let first_bit = self.first_bit.unwrap_or(0);
-        let last_bit = self.last_bit.unwrap_or(bits - 1);
-        if last_bit >= bits || first_bit > last_bit {
-            let message = format!(
-                "`packbits` keeps the bits {first_bit} to {last_bit}, but a component of `{data_type}` has the bits \
-                 0 to {}",
-                bits - 1
-            );
-            let pointer = format!("{pointer}/configuration");
-            return (None, vec![Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(pointer)]);
-        }
-        let bound = PackBits {
-            component_size,
-            num_components,
-            is_signed,
-            bits,
-            first_bit,
-            last_bit,
-            padding_encoding: self.padding_encoding,
-            num_elements: 0,
-        };
-        (Some(bound), Vec::new())
-    }
-}
 
 impl ArrayConfiguration for PackBitsConfiguration {
     fn members(_: &CodecMetadata) -> &'static [Member] {
@@ -139,8 +94,38 @@ impl ArrayConfiguration for PackBitsConfiguration {
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let mut bound = to.keep(self.bind_type(&to.array.data_type, &to.codec.pointer))?;
-        bound.num_elements = to.array.num_elements().unwrap_or(u64::MAX);
+        let data_type = &to.array.data_type;
+        let (number, num_components) = match (data_type, data_type.components()) {
+            (_, Some((number, num_components))) => (Some(number), num_components),
+            (DataType::Time(_), _) => (Some(NumberType::of(ElementType::Int64)), 1),
+            (DataType::Bool, _) => (None, 1),
+            _ => {
+                to.report(code::CODEC_DATA_TYPE, format!("`packbits` does not encode `{data_type}`"));
+                return None;
+            }
+        };
+        let bits = number.map_or(1, NumberType::bits);
+        let (first_bit, last_bit) = (self.first_bit.unwrap_or(0), self.last_bit.unwrap_or(bits - 1));
+        if last_bit >= bits || first_bit > last_bit {
+            let message = format!(
+                "`packbits` keeps the bits {first_bit} to {last_bit}, but a component of `{data_type}` has the bits \
+                 0 to {}",
+                bits - 1
+            );
+            let pointer = format!("{}/configuration", to.codec.pointer);
+            to.found.push(Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(pointer));
+            return None;
+        }
+        let bound = PackBits {
+            component_size: number.map_or(1, NumberType::size),
+            num_components,
+            is_signed: number.is_some_and(|number| number.element().is_signed_integer()),
+            bits,
+            first_bit,
+            last_bit,
+            padding_encoding: self.padding_encoding,
+            num_elements: to.array.num_elements().unwrap_or(u64::MAX),
+        };
         let size = bound.layout().map(|(packed, _)| packed as u64 + bound.num_padding_bytes() as u64);
         Some(BoundArray::to_bytes(bound, size.map_or(BytesSize::Unbounded, BytesSize::Fixed)))
     }
@@ -259,7 +244,7 @@ impl PackBits {
         }
     }
 
-    /// Whether a zero-extended pattern is a value of the type. A component of fewer bits than its primitive must be one, or
+    /// True if a zero-extended pattern is a value of the type. A component of fewer bits than its primitive must be one, or
     /// it would come back as another, unless bits are cut off on purpose.
     const fn holds(&self, pattern: u64) -> bool {
         let Self { component_size, bits, is_signed, .. } = *self;

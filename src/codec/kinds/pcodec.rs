@@ -17,8 +17,8 @@ use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role};
 use super::error::{CodecError, reserve};
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
@@ -26,16 +26,17 @@ use crate::element::{ElementType, NumberType};
 use crate::metadata::extension::CodecMetadata;
 
 /// `numcodecs.pcodec`.
-pub(crate) static PCODEC: ArrayKind = ArrayKind::new::<PcodecConfiguration>().little_endian_in_v2();
+pub(crate) static PCODEC: ArrayKind =
+    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new::<PcodecConfiguration>() };
 
 /// The configuration of `numcodecs.pcodec`.
 #[derive(Debug, Clone)]
 struct PcodecConfiguration {
     /// 0 to 12.
     level: usize,
-    /// Whether multiples of a common base are looked for.
+    /// True if multiples of a common base are looked for.
     mode: ModeSpec,
-    /// How differences are taken.
+    /// The way in which differences are taken.
     delta: DeltaSpec,
     /// The most numbers that are compressed together.
     page_size: usize,
@@ -46,7 +47,7 @@ struct PcodecConfiguration {
 struct Pcodec {
     /// The type of the numbers.
     element: ElementType,
-    /// How many there are: complex elements are two each. `None` for more than memory can hold.
+    /// Their number: complex elements are two each. `None` for more than memory can hold.
     num_numbers: Option<u64>,
     configuration: PcodecConfiguration,
 }

@@ -10,7 +10,7 @@ pub struct ArrayRepresentation {
     pub data_type: DataType,
     /// Its shape, in elements.
     pub shape: Vec<u64>,
-    /// What absent elements hold; `None` where no fill value is followed through the chain.
+    /// The value of absent elements; `None` where no fill value is followed through the chain.
     pub fill_value: Option<FillValue>,
 }
 

@@ -4,9 +4,9 @@
 
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
+use super::member::{Form, Member};
 use super::members::{Members, shown};
-use super::numcodecs::{Form, Member};
-use super::{ArrayRepresentation, Coder, Output, Parsed};
+use super::{ArrayRepresentation, Coder, Output};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
@@ -21,7 +21,7 @@ pub enum ReshapeDimension {
     Size(u64),
     /// The product of these dimensions of the decoded shape.
     Dimensions(Vec<usize>),
-    /// What is left: -1.
+    /// -1: as many as are left.
     Rest,
 }
 
@@ -86,18 +86,7 @@ fn dimension(json: &Json) -> Option<ReshapeDimension> {
 }
 
 impl ReshapeConfiguration {
-    /// The encoded shape of a chunk of `decoded`, for the codec at `pointer`.
-    pub fn bind_shape(&self, decoded: &[u64], pointer: &str) -> Parsed<Vec<u64>> {
-        match self.encoded_shape(decoded) {
-            Ok(shape) => (Some(shape), Vec::new()),
-            Err(message) => {
-                let pointer = format!("{pointer}/configuration/shape");
-                let message = format!("`reshape` of a chunk of {decoded:?}: {message}");
-                (None, vec![Diagnostic::new(code::RESHAPE_SHAPE, message).at_pointer(pointer)])
-            }
-        }
-    }
-
+    /// The encoded shape of a chunk of `decoded`; the error says why there is none.
     fn encoded_shape(&self, decoded: &[u64]) -> Result<Vec<u64>, String> {
         let too_many = || "the number of elements does not fit into 64 bits".to_owned();
         let total = product(decoded).ok_or_else(too_many)?;
@@ -160,7 +149,14 @@ impl ArrayConfiguration for ReshapeConfiguration {
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let shape = to.keep(self.bind_shape(&to.array.shape, &to.codec.pointer))?;
+        let shape = match self.encoded_shape(&to.array.shape) {
+            Ok(shape) => shape,
+            Err(reason) => {
+                let message = format!("`reshape` of a chunk of {:?}: {reason}", to.array.shape);
+                to.report_member(code::RESHAPE_SHAPE, "shape", message);
+                return None;
+            }
+        };
         Some(BoundArray::to_array(Reshaped, ArrayRepresentation { shape, ..to.array.clone() }))
     }
 }
@@ -186,15 +182,17 @@ impl Coder for Reshaped {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data_type::DataType;
 
     fn encoded(shape: &str, decoded: &[u64]) -> Option<Vec<u64>> {
         let configuration = Json::parse_str(&format!(r#"{{"shape":{shape}}}"#)).unwrap();
-        let (parsed, diagnostics) =
-            ReshapeConfiguration::parse(&CodecMetadata::new("reshape", configuration.as_object().cloned()));
-        assert_eq!(parsed.is_none(), !diagnostics.is_empty(), "{shape}");
-        let (bound, diagnostics) = parsed?.bind_shape(decoded, "");
-        assert_eq!(bound.is_none(), !diagnostics.is_empty(), "{shape}");
-        bound
+        let codec = CodecMetadata::new("reshape", configuration.as_object().cloned());
+        let array =
+            ArrayRepresentation { data_type: DataType::Bool, shape: decoded.to_vec(), fill_value: None };
+        let mut found = Vec::new();
+        let output = (RESHAPE.bind)(&codec, Some(&array), &mut found).output;
+        assert_eq!(output.is_none(), !found.is_empty(), "{shape}");
+        Some(output?.array()?.shape.clone())
     }
 
     #[test]

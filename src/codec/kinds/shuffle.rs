@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
-use super::numcodecs::{Absent, Form, Member};
+use super::member::{Absent, Form, Member};
 use super::{BytesKind, Coder, Output, SizeRule};
 
 const MEMBERS: &[Member] =
@@ -49,7 +49,7 @@ impl Coder for Shuffle {
     }
 }
 
-/// How many elements; a part of one is refused, as numcodecs refuses it.
+/// The number of elements; a part of one is refused, as numcodecs refuses it.
 fn elements(element_size: usize, bytes: &[u8]) -> Result<usize, CodecError> {
     if !bytes.len().is_multiple_of(element_size) {
         let reason = format!("{} bytes are not a whole number of elements of {element_size}", bytes.len());

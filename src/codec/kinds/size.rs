@@ -1,6 +1,6 @@
 //! Sizes before and after a codec.
 
-/// What a decoder's output must measure.
+/// The size that a decoder's output must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodedSize {
     /// So many bytes.
@@ -13,7 +13,7 @@ pub enum DecodedSize {
 const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
 
 impl DecodedSize {
-    /// What bytes of such a size may decode to.
+    /// The size to which bytes of such a size may decode.
     pub(crate) fn of(size: BytesSize) -> Self {
         let count = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         match size {
@@ -66,7 +66,7 @@ impl BytesSize {
     }
 }
 
-/// How a codec changes the size of bytes, whatever they are.
+/// The change that a codec makes to the size of any bytes.
 #[derive(Debug, Clone, Copy)]
 pub enum SizeRule {
     /// Not at all.

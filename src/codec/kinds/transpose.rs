@@ -7,9 +7,9 @@
 
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::CodecError;
+use super::member::{Form, Member};
 use super::members::{Members, shown};
-use super::numcodecs::{Form, Member};
-use super::{ArrayRepresentation, Coder, Output, Parsed};
+use super::{ArrayRepresentation, Coder, Output};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::MAX_RANK;
 use crate::kernel::transpose::{Transpose, TransposeError};
@@ -17,7 +17,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
 /// `transpose`. v2 has an `order` of its own instead, which knows of two permutations.
-pub(crate) static TRANSPOSE: ArrayKind = ArrayKind::new::<TransposeConfiguration>();
+pub(crate) static TRANSPOSE: ArrayKind = ArrayKind::new::<TransposeOrder>();
 
 /// `order` as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -28,13 +28,6 @@ pub enum TransposeOrder {
     F,
     /// A permutation of 0 to n-1.
     Permutation(Vec<usize>),
-}
-
-/// The configuration of `transpose`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TransposeConfiguration {
-    /// The order.
-    pub order: TransposeOrder,
 }
 
 fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<TransposeOrder> {
@@ -86,34 +79,7 @@ fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<TransposeO
     is_valid.then_some(TransposeOrder::Permutation(order))
 }
 
-impl TransposeConfiguration {
-    /// The permutation for an array of `dimensions` dimensions, for the codec at `pointer`.
-    pub fn bind_rank(&self, dimensions: usize, pointer: &str) -> Parsed<Vec<usize>> {
-        match &self.order {
-            TransposeOrder::C => (Some((0..dimensions).collect()), Vec::new()),
-            TransposeOrder::F => (Some((0..dimensions).rev().collect()), Vec::new()),
-            TransposeOrder::Permutation(order) if order.len() == dimensions => {
-                (Some(order.clone()), Vec::new())
-            }
-            TransposeOrder::Permutation(order) => {
-                let message = format!(
-                    "`order` of `transpose` permutes {} dimensions, but the array that reaches it has {dimensions}",
-                    order.len()
-                );
-                let pointer = format!("{pointer}/configuration/order");
-                (None, vec![Diagnostic::new(code::TRANSPOSE_ORDER, message).at_pointer(pointer)])
-            }
-        }
-    }
-}
-
-/// The metadata of a `transpose` with this permutation.
-fn to_metadata(order: &[usize]) -> CodecMetadata {
-    let order: Vec<u64> = order.iter().map(|&dimension| dimension as u64).collect();
-    CodecMetadata::new("transpose", Some(Object::new().with("order", order)))
-}
-
-impl ArrayConfiguration for TransposeConfiguration {
+impl ArrayConfiguration for TransposeOrder {
     const TAKES_ANY_TYPE: bool = true;
 
     fn members(_: &CodecMetadata) -> &'static [Member] {
@@ -121,7 +87,7 @@ impl ArrayConfiguration for TransposeConfiguration {
     }
 
     fn read(members: &mut Members<'_>) -> Option<Self> {
-        let order = match members.get("order")? {
+        match members.get("order")? {
             Json::Array(entries) => permutation(members, entries),
             json @ Json::String(text) => letter(members, text, json),
             other => {
@@ -129,12 +95,24 @@ impl ArrayConfiguration for TransposeConfiguration {
                 members.report_found(code::CONFIGURATION_TYPE, "order", expected, other);
                 None
             }
-        };
-        order.map(|order| TransposeConfiguration { order })
+        }
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let order = to.keep(self.bind_rank(to.array.shape.len(), &to.codec.pointer))?;
+        let rank = to.array.shape.len();
+        let order = match self {
+            TransposeOrder::C => (0..rank).collect(),
+            TransposeOrder::F => (0..rank).rev().collect(),
+            TransposeOrder::Permutation(order) => order,
+        };
+        if order.len() != rank {
+            let message = format!(
+                "`order` of `transpose` permutes {} dimensions, but the array that reaches it has {rank}",
+                order.len()
+            );
+            to.report_member(code::TRANSPOSE_ORDER, "order", message);
+            return None;
+        }
         let shape = order.iter().map(|dimension| to.array.shape[*dimension]).collect();
         // Of elements that are not looked at, or lie in no fixed places, only the order counts.
         let size = to.array.data_type.size().unwrap_or(1);
@@ -150,7 +128,7 @@ impl ArrayConfiguration for TransposeConfiguration {
 #[derive(Debug)]
 struct Permuted {
     order: Vec<usize>,
-    /// How elements are moved; an error for a chunk that no memory holds.
+    /// The moves of the elements; an error for a chunk that no memory holds.
     plan: Result<Transpose, TransposeError>,
 }
 
@@ -180,6 +158,7 @@ impl Coder for Permuted {
     }
 
     fn written(&self) -> Option<CodecMetadata> {
-        Some(to_metadata(&self.order))
+        let order: Vec<u64> = self.order.iter().map(|&dimension| dimension as u64).collect();
+        Some(CodecMetadata::new("transpose", Some(Object::new().with("order", order))))
     }
 }

@@ -7,8 +7,8 @@ pub mod framing;
 
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
+use super::member::Member;
 use super::members::Members;
-use super::numcodecs::Member;
 use super::{BytesSize, Coder, Output, V2Form};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
@@ -16,8 +16,10 @@ use crate::metadata::extension::CodecMetadata;
 use framing::Vlen;
 
 /// All three. What numcodecs writes beside the id in v2 says nothing.
-pub(crate) static VLEN: ArrayKind =
-    ArrayKind::new::<VlenConfiguration>().with_v2(V2Form { read: |_, _| (None, None), ..V2Form::SAME });
+pub(crate) static VLEN: ArrayKind = ArrayKind {
+    v2: V2Form { read: |_, _| (None, None), ..V2Form::SAME },
+    ..ArrayKind::new::<VlenConfiguration>()
+};
 
 /// The configuration of any of the three, which has no members.
 struct VlenConfiguration;

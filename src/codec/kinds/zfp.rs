@@ -15,8 +15,8 @@ use zfp_rs::{
 
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, unsupported};
 use super::error::{CodecError, reserve};
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
 use super::pcodec::numbers;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
@@ -28,7 +28,7 @@ use crate::metadata::json::{Json, Number};
 /// `zfp`, which v2 has not.
 pub(crate) static ZFP: ArrayKind = ArrayKind::new::<Settings>();
 
-/// What is given up of the numbers.
+/// The parameters, which say how much of the numbers is given up.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     /// The parameters of the library, but for a rate.
@@ -48,7 +48,7 @@ pub(super) struct Zfp {
     lengths: [usize; MAX_DIMENSIONS],
     /// The parameters of the library.
     config: ZfpConfig,
-    /// Whether a stream begins with the library's full header, which says all of this again.
+    /// True if a stream begins with the library's full header, which says all of this again.
     has_header: bool,
     /// By how much a number may change at most, as [`Coder::max_loss`] has it.
     max_loss: Option<f64>,
@@ -176,7 +176,7 @@ fn fixed_rate(rate: f64, scalar: ZfpScalarType, dimensions: usize) -> Result<Zfp
     ZfpConfig::fixed_rate(rate, scalar, dimensions, ZfpStreamAlignment::Unaligned)
 }
 
-/// What the library takes elements for; integers of 8 and 16 bits lie in the upper bits of 32, a half float becomes one of
+/// The library's type of elements; integers of 8 and 16 bits lie in the upper bits of 32, a half float becomes one of
 /// 32 bits.
 const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
     match element {
@@ -320,7 +320,7 @@ impl Zfp {
         u64::try_from(bytes).ok()
     }
 
-    /// Of an integer of fewer than 32 bits: how far a primitive of 32 is shifted for it, and the bit that makes the pattern of an
+    /// For an integer of fewer than 32 bits: the shift to the top of a primitive of 32, and the bit that makes the pattern of an
     /// unsigned one that of the signed one in its middle.
     const fn narrow(&self) -> Option<(u32, u32)> {
         match self.element {

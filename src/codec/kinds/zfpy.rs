@@ -4,8 +4,8 @@
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/zfpy.html>
 
 use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray};
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
 use super::zfp::{MAX_DIMENSIONS, Settings};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
@@ -17,9 +17,10 @@ use crate::metadata::json::{Json, Number};
 const NAME: &str = "numcodecs.zfpy";
 
 /// `numcodecs.zfpy`.
-pub(crate) static ZFPY: ArrayKind = ArrayKind::new::<ZfpyConfiguration>().little_endian_in_v2();
+pub(crate) static ZFPY: ArrayKind =
+    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new::<ZfpyConfiguration>() };
 
-/// What numcodecs writes; of the parameters only that of the mode counts.
+/// The members that numcodecs writes; of the parameters only that of the mode counts.
 const MEMBERS: &[Member] = &[
     Member::new("mode", Form::Integer(0, 5), Absent::Nothing),
     Member::new("tolerance", Form::Number, Absent::Nothing),
@@ -28,7 +29,7 @@ const MEMBERS: &[Member] = &[
     Member::new("compression_kwargs", Form::Any, Absent::Nothing),
 ];
 
-/// What a chunk is written with: nothing is lost where no parameter says otherwise.
+/// The parameters that a chunk is written with: nothing is lost where none says otherwise.
 struct ZfpyConfiguration(Settings);
 
 impl ArrayConfiguration for ZfpyConfiguration {

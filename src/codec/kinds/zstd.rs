@@ -8,37 +8,39 @@ use ::zstd::zstd_safe::zstd_sys::{self, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::error::{CodecError, reserve};
+use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::numcodecs::{Absent, Form, Member};
 use super::{
-    BytesKind, Coder, DecodedSize, InnerKind, Output, Shorthand, ShorthandRead, SizeRule, V2Form,
+    BytesKind, Coder, DecodedSize, KindOf, Output, Shorthand, ShorthandRead, SizeRule, V2Form,
     shorthand_level,
 };
 use crate::metadata::json::{Json, Object};
 
-/// Of `numcodecs.zstd`.
+/// The members of `numcodecs.zstd`.
 const MEMBERS: &[Member] = &[
     Member::new("level", Form::Integer(-131_072, 22), Absent::Integer(0)),
     Member::new("checksum", Form::Boolean, Absent::Boolean(false)),
 ];
 
-/// Of `zstd`.
+/// The members of `zstd`.
 const OF_V3: &[Member] = &[
     Member::required("level", Form::Integer(-131_072, 22)),
     Member::new("checksum", Form::Boolean, Absent::Boolean(false)),
 ];
 
 /// `zstd`.
-pub(crate) static ZSTD: BytesKind = BytesKind::new(OF_V3, make, SizeRule::AtMost(bound))
-    .with_checksum(|configuration| {
+pub(crate) static ZSTD: BytesKind = BytesKind {
+    stores_checksum: |configuration| {
         configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
-    })
-    .with_v2(V2Form { write: write_v2, ..V2Form::with_defaults(MEMBERS) })
-    .with_shorthand(Shorthand {
+    },
+    v2: V2Form { write: write_v2, ..V2Form::with_defaults(MEMBERS) },
+    shorthand: Some(Shorthand {
         usage: "zstd[:LEVEL][:checksum]",
         aliases: &[("zst", "zstd")],
         read: read_shorthand,
-    });
+    }),
+    ..BytesKind::new(OF_V3, make, SizeRule::AtMost(bound))
+};
 
 /// `numcodecs.zstd`.
 pub(crate) static NUMCODECS: BytesKind =
@@ -49,11 +51,11 @@ pub(crate) static NUMCODECS: BytesKind =
 struct Zstd {
     /// -131072 to 22; 0 is the default level.
     level: i32,
-    /// Whether frames end with a checksum of their content.
+    /// True if frames end with a checksum of their content.
     checksum: bool,
 }
 
-fn make(members: &mut Members<'_>, _: fn(&str) -> InnerKind) -> Option<Arc<dyn Coder>> {
+fn make(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
     let (level, checksum) = (members.integer_value("level"), members.boolean_value("checksum"));
     Some(Arc::new(Zstd { level, checksum }))
 }
@@ -84,11 +86,33 @@ fn read_shorthand(parts: &[&str], word: &str) -> ShorthandRead {
 
 impl Coder for Zstd {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        out.contexts.with(|context: &mut ZstdContexts| context.encode(*self, decoded, out.bytes))
+        out.contexts.with(|kept: &mut ZstdContexts| {
+            let (current, mut context) = match kept.encode.take() {
+                Some((current, context)) => (Some(current), context),
+                None => (None, CCtx::try_create().ok_or(CodecError::memory(0))?),
+            };
+            if current != Some(*self) {
+                context.reset(ResetDirective::SessionAndParameters).map_err(encode_fault)?;
+                context.set_parameter(CParameter::CompressionLevel(self.level)).map_err(encode_fault)?;
+                context.set_parameter(CParameter::ChecksumFlag(self.checksum)).map_err(encode_fault)?;
+            }
+            let (_, context) = kept.encode.insert((*self, context));
+            reserve(out.bytes, zstd_safe::compress_bound(decoded.len()))?;
+            context.compress2(out.bytes, decoded).map(drop).map_err(encode_fault)
+        })
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        out.contexts.with(|context: &mut ZstdContexts| context.decode(encoded, out.bytes, out.allowed))
+        let claimed = content_bound(encoded, out.allowed)?;
+        reserve(out.bytes, claimed.min(out.allowed.limit()))?;
+        out.contexts.with(|kept: &mut ZstdContexts| {
+            let context = match &mut kept.decode {
+                Some(context) => context,
+                none => none.insert(DCtx::try_create().ok_or(CodecError::memory(0))?),
+            };
+            let result = context.decompress(out.bytes, encoded);
+            result.map(drop).map_err(|code| decode_fault(code, out.allowed))
+        })
     }
 
     fn context_bytes(&self, decoded: u64) -> u64 {
@@ -117,7 +141,7 @@ fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add((decoded >> 8) + 68)
 }
 
-/// What both contexts hold, by the library's own reckoning: nothing is allocated for it.
+/// The bytes that both contexts hold, by the library's own reckoning: nothing is allocated for it.
 pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
     const DECODER: u64 = 192 << 10;
     // SAFETY: both functions are pure arithmetic over their arguments, and take any.
@@ -128,50 +152,7 @@ pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
     encoder as u64 + DECODER
 }
 
-impl ZstdContexts {
-    fn encode(
-        &mut self,
-        configuration: Zstd,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        let context = self.encoder(configuration)?;
-        reserve(encoded, zstd_safe::compress_bound(decoded.len()))?;
-        context.compress2(encoded, decoded).map(drop).map_err(encode_fault)
-    }
-
-    fn encoder(&mut self, configuration: Zstd) -> Result<&mut CCtx<'static>, CodecError> {
-        let (current, mut context) = match self.encode.take() {
-            Some((current, context)) => (Some(current), context),
-            None => (None, CCtx::try_create().ok_or(CodecError::memory(0))?),
-        };
-        if current != Some(configuration) {
-            context.reset(ResetDirective::SessionAndParameters).map_err(encode_fault)?;
-            let level = CParameter::CompressionLevel(configuration.level);
-            context.set_parameter(level).map_err(encode_fault)?;
-            let checksum = CParameter::ChecksumFlag(configuration.checksum);
-            context.set_parameter(checksum).map_err(encode_fault)?;
-        }
-        Ok(&mut self.encode.insert((configuration, context)).1)
-    }
-
-    fn decode(
-        &mut self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        bound: DecodedSize,
-    ) -> Result<(), CodecError> {
-        let claimed = content_bound(encoded, bound)?;
-        reserve(decoded, claimed.min(bound.limit()))?;
-        let context = match &mut self.decode {
-            Some(context) => context,
-            none => none.insert(DCtx::try_create().ok_or(CodecError::memory(0))?),
-        };
-        context.decompress(decoded, encoded).map(drop).map_err(|code| decode_fault(code, bound))
-    }
-}
-
-/// What an error code of the decoder means: the library returns the negated number of its `ZSTD_ErrorCode`.
+/// The error of a code of the decoder: the library returns the negated number of its `ZSTD_ErrorCode`.
 fn decode_fault(code: usize, bound: DecodedSize) -> CodecError {
     let reason = zstd_safe::get_error_name(code);
     let is = |number: ZSTD_ErrorCode| code.wrapping_neg() == number as usize;
@@ -226,14 +207,18 @@ fn encode_fault(code: usize) -> CodecError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::kinds::Contexts;
 
     #[test]
     fn context_holds_no_more_than_was_reckoned() {
         for level in [-5, 1, 3, 9, 15, 19, 22] {
             for size in [1_usize, 5000, 1 << 18, 3 << 20] {
-                let (mut contexts, mut encoded) = (ZstdContexts::default(), Vec::new());
-                contexts.encode(Zstd { level, checksum: false }, &vec![7; size], &mut encoded).unwrap();
-                let held = contexts.encode.unwrap().1.sizeof() as u64;
+                let (mut contexts, mut encoded) = (Contexts::new(), Vec::new());
+                let allowed = DecodedSize::Exact(size);
+                let mut out = Output { bytes: &mut encoded, allowed, contexts: &mut contexts };
+                Zstd { level, checksum: false }.encode(&vec![7; size], &mut out).unwrap();
+                let held = contexts.with(|kept: &mut ZstdContexts| kept.encode.take().unwrap().1.sizeof());
+                let held = held as u64;
                 assert!(held <= context_bytes(level, size as u64), "{level} {size}: {held}");
             }
         }

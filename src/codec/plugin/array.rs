@@ -18,7 +18,7 @@ use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
 use zarrs::storage::StorageError;
 
-use super::{bytes, checked};
+use super::{checked, representation};
 use crate::codec::chain::ByShape;
 use crate::codec::{BoundChain, Workspace};
 use crate::data_type;
@@ -33,7 +33,7 @@ pub(super) enum Direction {
     Decode,
 }
 
-/// How an array->array codec takes a chunk.
+/// The way in which an array->array codec takes a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Each element by itself.
@@ -46,7 +46,7 @@ enum Way {
     Kept,
 }
 
-/// What was bound to a data type and a fill value, by shape.
+/// The chains that were bound to a data type and a fill value, by shape.
 type Bindings = (DataType, Option<FillValue>, ByShape<BoundChain>);
 
 /// A codec as zarrs has it.
@@ -54,7 +54,7 @@ type Bindings = (DataType, Option<FillValue>, ByShape<BoundChain>);
 pub(super) struct OurCodec {
     name: &'static str,
     own: CodecMetadata,
-    /// What was read, to be written again.
+    /// The configuration that was read, to be written again.
     metadata: Configuration,
     bound: Mutex<Vec<Bindings>>,
 }
@@ -347,7 +347,7 @@ impl ArrayToBytesCodecTraits for OurCodec {
         _: &FillValue,
     ) -> Result<BytesRepresentation, CodecError> {
         match self.chain(&extents(shape), data_type, None)?.encoded() {
-            Representation::Bytes(size) => Ok(bytes::representation(size)),
+            Representation::Bytes(size) => Ok(representation(size)),
             Representation::Array(_) => Ok(BytesRepresentation::UnboundedSize),
         }
     }
@@ -382,9 +382,9 @@ impl ArrayToBytesCodecTraits for OurCodec {
 struct PartialChunk<T: ?Sized> {
     handle: Arc<T>,
     codec: Arc<OurCodec>,
-    /// Of the decoded chunk.
+    /// The type of the decoded chunk.
     data_type: DataType,
-    /// Of the chunk, where the codec does not treat each element by itself.
+    /// The shape of the chunk, where the codec does not treat each element by itself.
     whole: Option<Vec<u64>>,
 }
 

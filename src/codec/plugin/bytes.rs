@@ -8,6 +8,7 @@ use zarrs::array::{
 };
 
 use super::array::OurCodec;
+use super::representation;
 use crate::codec::kinds::{BytesCodec, BytesSize, Contexts, DecodedSize};
 
 impl OurCodec {
@@ -22,15 +23,6 @@ fn size(representation: BytesRepresentation) -> BytesSize {
         BytesRepresentation::FixedSize(bytes) => BytesSize::Fixed(bytes),
         BytesRepresentation::BoundedSize(bytes) => BytesSize::Bounded(bytes),
         BytesRepresentation::UnboundedSize => BytesSize::Unbounded,
-    }
-}
-
-/// A size as zarrs has it.
-pub(super) fn representation(size: BytesSize) -> BytesRepresentation {
-    match size {
-        BytesSize::Fixed(bytes) => BytesRepresentation::FixedSize(bytes),
-        BytesSize::Bounded(bytes) => BytesRepresentation::BoundedSize(bytes),
-        BytesSize::Unbounded => BytesRepresentation::UnboundedSize,
     }
 }
 

@@ -17,10 +17,11 @@ use std::sync::{Arc, Once};
 use zarrs::array::codec::api::{CodecRuntimePluginV3, register_codec_v3};
 use zarrs::array::codec::{BytesCodec, PackBitsCodec, TransposeCodec};
 use zarrs::array::data_type::api::{DataTypeRuntimePluginV3, register_data_type_v3};
-use zarrs::array::{Codec, CodecTraitsV3};
+use zarrs::array::{BytesRepresentation, Codec, CodecTraitsV3};
 use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::PluginCreateError;
 
+use super::kinds::BytesSize;
 use super::registry::{self, CodecKind, Entry};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile};
@@ -97,6 +98,15 @@ fn either(ours: Arc<OurCodec>, theirs: Codec, is_ours: fn(&zarrs::array::DataTyp
     match theirs {
         Codec::ArrayToBytes(theirs) => Codec::ArrayToBytes(Arc::new(EitherCodec { ours, theirs, is_ours })),
         theirs => theirs,
+    }
+}
+
+/// A size as zarrs has it.
+fn representation(size: BytesSize) -> BytesRepresentation {
+    match size {
+        BytesSize::Fixed(bytes) => BytesRepresentation::FixedSize(bytes),
+        BytesSize::Bounded(bytes) => BytesRepresentation::BoundedSize(bytes),
+        BytesSize::Unbounded => BytesRepresentation::UnboundedSize,
     }
 }
 

@@ -40,7 +40,7 @@ impl OddIntegerDataType {
     }
 }
 
-/// Whether it is the name of such a type.
+/// True if it is the name of such a type.
 pub(super) fn is_name(name: &str) -> bool {
     of_name(name).is_some()
 }
@@ -60,7 +60,7 @@ pub(super) fn create(metadata: &MetadataV3) -> Result<ZarrsDataType, PluginCreat
     Ok(ZarrsDataType::new(data_type))
 }
 
-/// Whether all native-endian elements are values of the type.
+/// True if all native-endian elements are values of the type.
 fn are_values(bytes: &[u8], number_type: NumberType) -> bool {
     let Some((least, greatest)) = number_type.integer_bounds() else { return true };
     let unused = 64 - number_type.size() * 8;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::range::{Codes, FloatType, RangeFinder, Scaling};
 use crate::codec::kinds::cast_value::BoundCastValue;
-use crate::codec::kinds::scale_offset::BoundScaleOffset;
+use crate::codec::kinds::scale_offset;
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
@@ -163,11 +163,11 @@ impl Quantization {
     }
 
     /// `scale_offset` as metadata have it.
-    fn scale_offset(&self) -> BoundScaleOffset {
+    fn scale_offset(&self) -> ScaleOffset {
         let float = FloatType(self.source);
         let bits = |value: Option<f64>| value.map(|value| float.bits(value));
         let (offset, scale) = (bits(self.scaling.offset), bits(self.scaling.scale));
-        BoundScaleOffset { number_type: self.source, offset, scale }
+        ScaleOffset::new(self.source, offset, scale)
     }
 
     /// `cast_value` as metadata have it.
@@ -189,9 +189,9 @@ impl Quantization {
     }
 
     fn codecs(&self) -> ValueCodecs {
-        let (scaling, cast) = (self.scale_offset(), self.cast_value());
+        let cast = self.cast_value();
         ValueCodecs {
-            scale_offset: ScaleOffset::new(scaling.number_type, scaling.offset, scaling.scale),
+            scale_offset: self.scale_offset(),
             encode: Cast::new(cast.encode_options()),
             decode: Cast::new(cast.decode_options()),
         }
@@ -326,8 +326,8 @@ impl Quantization {
         cast.encode.extend(
             self.reader_workaround.map(|(value, code)| (value, code.cast_unsigned() & mask(self.target))),
         );
-        let scaled = (self.is_open || scaling.offset.is_some() || scaling.scale.is_some())
-            .then(|| scaling.to_metadata());
+        let scaled = (self.is_open || scaling.offset().is_some() || scaling.scale().is_some())
+            .then(|| scale_offset::to_metadata(&scaling));
         scaled.into_iter().chain([cast.to_metadata()]).collect()
     }
 

@@ -1,22 +1,23 @@
 //! Each configuration against what its specification says of it.
 
 use crate::codec::kinds::Parsed;
-use crate::codec::kinds::array::ArrayConfiguration;
-use crate::codec::kinds::bytes::{BytesConfiguration, Endian};
-use crate::codec::kinds::cast_value::{BoundCastValue, CastValueConfiguration};
-use crate::codec::kinds::numcodecs::numpy_data_type;
-use crate::codec::kinds::packbits::{PackBitsConfiguration, PaddingEncoding};
-use crate::codec::kinds::scale_offset::{BoundScaleOffset, ScaleOffsetConfiguration};
-use crate::codec::kinds::transpose::TransposeConfiguration;
+use crate::codec::kinds::array::{ArrayConfiguration, BoundArray, Role};
+use crate::codec::kinds::bytes::BytesConfiguration;
+use crate::codec::kinds::cast_value::{BoundCastValue, CastValueConfiguration, is_lossy};
+use crate::codec::kinds::member::numpy_data_type;
+use crate::codec::kinds::packbits::PackBitsConfiguration;
+use crate::codec::kinds::scale_offset::{self, ScaleOffsetConfiguration};
+use crate::codec::kinds::transpose::TransposeOrder;
 use crate::codec::registry;
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::element::{ElementType, NumberType};
+use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
-use crate::pipeline::ArrayRepresentation;
 use crate::pipeline::sharding_indexed::{self, IndexLocation};
+use crate::pipeline::{ArrayRepresentation, BytesSize, Representation};
 
 fn object(text: &str) -> Option<Object> {
     let json = Json::parse_str(text).unwrap();
@@ -49,7 +50,15 @@ fn of<C: ArrayConfiguration>(name: &str, configuration: Option<Object>, pointer:
     C::parse(&CodecMetadata { pointer: pointer.to_owned(), ..CodecMetadata::new(name, configuration) })
 }
 
-/// Whether a codec of any kind has a configuration, and what is wrong with it.
+/// A codec bound to an array of a type and shape.
+fn bound(name: &str, text: &str, data_type: DataType, shape: &[u64]) -> (BoundArray, Vec<Diagnostic>) {
+    let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
+    let (codec, mut found) = (CodecMetadata::new(name, object(text)), Vec::new());
+    let kind = registry::find(name).unwrap().array.unwrap();
+    ((kind.bind)(&codec, Some(&array), &mut found), found)
+}
+
+/// The configuration of a codec of any kind, where it has one, and the findings.
 fn parse(codec: &CodecMetadata) -> Parsed<()> {
     fn of_array<C: ArrayConfiguration>(codec: &CodecMetadata) -> Parsed<()> {
         let (parsed, found) = C::parse(codec);
@@ -58,7 +67,7 @@ fn parse(codec: &CodecMetadata) -> Parsed<()> {
     match codec.name.as_str() {
         "scale_offset" => of_array::<ScaleOffsetConfiguration>(codec),
         "cast_value" => of_array::<CastValueConfiguration>(codec),
-        "transpose" => of_array::<TransposeConfiguration>(codec),
+        "transpose" => of_array::<TransposeOrder>(codec),
         "bytes" => of_array::<BytesConfiguration>(codec),
         "packbits" => of_array::<PackBitsConfiguration>(codec),
         "sharding_indexed" => {
@@ -133,16 +142,18 @@ fn configuration_that_is_absent_is_one_fault_where_a_member_is_required() {
 #[test]
 fn scale_offset_scalars_are_those_of_the_data_type() {
     let bind = |text: &str, name: &str| {
-        let (configuration, diagnostics) = of::<ScaleOffsetConfiguration>("scale_offset", object(text), "");
-        assert_eq!(diagnostics, []);
-        configuration.unwrap().bind_type(&data_type(name), "")
+        let (bound, found) = bound("scale_offset", text, data_type(name), &[16]);
+        let scalars = bound.codec.map(|codec| match codec.role() {
+            Role::ScaleOffset(codec) => (codec.offset(), codec.scale()),
+            other => panic!("{other:?}"),
+        });
+        (scalars, found)
     };
-    let (bound, diagnostics) = bind(r#"{"offset": "0x3fc00000", "scale": 0.1}"#, "float32");
-    let bound = bound.unwrap();
-    assert_eq!((bound.offset, bound.scale), (Some(0x3fc0_0000), Some(u64::from(0.1_f32.to_bits()))));
+    let (scalars, diagnostics) = bind(r#"{"offset": "0x3fc00000", "scale": 0.1}"#, "float32");
+    assert_eq!(scalars, Some((Some(0x3fc0_0000), Some(u64::from(0.1_f32.to_bits())))));
     assert_eq!(diagnostics, []);
-    assert_eq!(bind(r#"{"offset": -1}"#, "int8").0.unwrap().offset, Some(0xff));
-    assert_eq!(bind(r#"{"offset": 1023}"#, "uint10").0.unwrap().offset, Some(1023));
+    assert_eq!(bind(r#"{"offset": -1}"#, "int8").0, Some((Some(0xff), None)));
+    assert_eq!(bind(r#"{"offset": 1023}"#, "uint10").0, Some((Some(1023), None)));
     for (text, name, expected) in [
         (r#"{"offset": 200}"#, "int8", code::SCALE_OFFSET_SCALAR),
         (r#"{"offset": 1024}"#, "uint10", code::SCALE_OFFSET_SCALAR),
@@ -162,7 +173,7 @@ fn scale_offset_scalars_are_those_of_the_data_type() {
     let parsed = bind(r#"{"scale": 2.0}"#, "int8");
     assert_eq!(only(&parsed), Some(code::INTEGER_WITH_FRACTION.code));
     assert!(!Profile::Read.forbids(&parsed.1[0]));
-    assert_eq!(parsed.0.unwrap().scale, Some(2));
+    assert_eq!(parsed.0, Some((None, Some(2))));
 }
 
 #[test]
@@ -176,8 +187,8 @@ fn scale_offset_of_zero_is_refused_without_a_data_type() {
 #[test]
 fn scale_offset_is_written_without_what_says_nothing() {
     let written = |offset, scale, name| {
-        let bound = BoundScaleOffset { number_type: number(name), offset, scale };
-        bound.to_metadata().configuration.map(|members| Json::from(members).to_string_compact())
+        let metadata = scale_offset::to_metadata(&ScaleOffset::new(number(name), offset, scale));
+        metadata.configuration.map(|members| Json::from(members).to_string_compact())
     };
     let f32_bits = |value: f32| Some(u64::from(value.to_bits()));
     assert_eq!(written(f32_bits(0.0), f32_bits(1.0), "float32"), None);
@@ -192,10 +203,8 @@ fn cast_value_binds_both_directions() {
     let text = r#"{"data_type": "uint8", "rounding": "towards-zero", "out_of_range": "wrap", "scalar_map": {
         "encode": [["NaN", 0], ["+Infinity", 1], ["0x7fc00001", 2], [1.5, 7], [1.5, 9]],
         "decode": [[0, "NaN"], [2, "0x7fc00001"]]}}"#;
-    let (configuration, diagnostics) = of::<CastValueConfiguration>("cast_value", object(text), "");
-    assert_eq!(diagnostics, []);
-    let (bound, diagnostics) = configuration.unwrap().bind_type(&data_type("float32"), "/codecs/0");
-    let map = "/codecs/0/configuration/scalar_map/encode";
+    let (bound, diagnostics) = bound("cast_value", text, data_type("float32"), &[16]);
+    let map = "/configuration/scalar_map/encode";
     assert_eq!(
         codes(&diagnostics),
         [
@@ -204,18 +213,18 @@ fn cast_value_binds_both_directions() {
         ]
     );
     assert!(!diagnostics.iter().any(Diagnostic::is_error));
-    let bound = bound.unwrap();
-    let encode = bound.encode_options();
+    let bound = bound.codec.unwrap();
+    let Role::Cast { encode, decode } = bound.role() else { panic!("{bound:?}") };
+    let (encode, decode) = (encode.options(), decode.options());
     assert_eq!((encode.source, encode.target), (number("float32"), number("uint8")));
     assert_eq!((encode.rounding, encode.out_of_range), (Rounding::TowardsZero, OutOfRange::Wrap));
     assert_eq!(
         encode.scalar_map,
         [(0x7fc0_0000, 0), (0x7f80_0000, 1), (0x7fc0_0001, 2), (u64::from(1.5_f32.to_bits()), 7)]
     );
-    let decode = bound.decode_options();
     assert_eq!((decode.source, decode.target), (number("uint8"), number("float32")));
     assert_eq!(decode.scalar_map, [(0, 0x7fc0_0000), (2, 0x7fc0_0001)]);
-    let written = Json::from(bound.to_metadata().configuration.unwrap()).to_string_compact();
+    let written = Json::from(bound.written().unwrap().configuration.unwrap()).to_string_compact();
     assert_eq!(
         written,
         concat!(
@@ -271,71 +280,83 @@ fn cast_value_takes_integers_and_real_floats_only() {
         assert_eq!(only(&parse(text)), Some(expected.code), "{text}");
     }
     // An integer array and its inverse: `data_type` decides, not the array.
-    let configuration = parse(r#"{"data_type": {"name": "uint8"}, "out_of_range": "wrap"}"#);
-    assert_eq!(only(&configuration), None);
-    let configuration = configuration.0.unwrap();
-    assert!(configuration.bind_type(&data_type("float32"), "").0.is_some());
-    assert_eq!(only(&configuration.bind_type(&data_type("bool"), "")), Some(code::CAST_VALUE_DATA_TYPE.code));
+    let bind = |text: &str, name: &str| {
+        let (bound, found) = bound("cast_value", text, data_type(name), &[16]);
+        (bound.codec, found)
+    };
+    let text = r#"{"data_type": {"name": "uint8"}, "out_of_range": "wrap"}"#;
+    let bound = bind(text, "float32");
+    assert!(bound.0.is_some() && only(&bound).is_none());
+    assert_eq!(only(&bind(text, "bool")), Some(code::CAST_VALUE_DATA_TYPE.code));
     // An integer that the float does not hold: a warning.
-    let configuration = parse(r#"{"data_type": "float32"}"#).0.unwrap();
-    let bound = configuration.bind_type(&data_type("int32"), "");
+    let text = r#"{"data_type": "float32"}"#;
+    let bound = bind(text, "int32");
     assert_eq!(only(&bound), Some(code::CAST_VALUE_LOSSY.code));
-    assert!(bound.0.unwrap().is_encode_lossy());
-    assert_eq!(only(&configuration.bind_type(&data_type("int16"), "")), None);
+    assert!(bound.0.is_some() && is_lossy(number("int32"), number("float32")));
+    assert_eq!(only(&bind(text, "int16")), None);
 }
 
 #[test]
 fn transpose_takes_permutations_and_letters() {
-    let parse = |order: &str| {
-        of::<TransposeConfiguration>("transpose", object(&format!(r#"{{"order": {order}}}"#)), "")
+    let bind = |order: &str, dimensions: usize| {
+        let shape = vec![2; dimensions];
+        let (bound, found) = bound("transpose", &format!(r#"{{"order": {order}}}"#), DataType::Bool, &shape);
+        let order = bound.codec.map(|codec| match codec.role() {
+            Role::Transpose(order) => order.to_vec(),
+            other => panic!("{other:?}"),
+        });
+        (order, found)
     };
     for order in ["[0, 0]", "[1, 2]", "[-1, 0]", "[0.0]", "[true]", "[\"0\"]", "\"f\""] {
-        let parsed = parse(order);
-        assert!(
-            parsed.0.is_none() && parsed.1.iter().all(|found| found.is(code::TRANSPOSE_ORDER)),
-            "{order}"
-        );
+        let bound = bind(order, 2);
+        assert!(bound.0.is_none() && bound.1.iter().all(|found| found.is(code::TRANSPOSE_ORDER)), "{order}");
     }
-    assert_eq!(only(&parse("{}")), Some(code::CONFIGURATION_TYPE.code));
+    assert_eq!(only(&bind("{}", 2)), Some(code::CONFIGURATION_TYPE.code));
     for (order, dimensions, expected) in
         [("[]", 0, Some(vec![])), ("[1, 2, 0]", 3, Some(vec![1, 2, 0])), ("[0]", 2, None), ("[]", 1, None)]
     {
-        let parsed = parse(order);
-        assert_eq!(only(&parsed), None);
-        let bound = parsed.0.unwrap().bind_rank(dimensions, "");
+        let bound = bind(order, dimensions);
         assert_eq!(only(&bound).is_none(), expected.is_some(), "{order}");
         assert_eq!(bound.0, expected, "{order}");
     }
     for (order, expected) in [("\"C\"", vec![0, 1, 2]), ("\"F\"", vec![2, 1, 0])] {
-        let parsed = parse(order);
-        assert_eq!(only(&parsed), Some(code::TRANSPOSE_ORDER_LETTER.code));
-        assert_eq!(parsed.0.unwrap().bind_rank(3, "").0, Some(expected));
+        let bound = bind(order, 3);
+        assert_eq!((only(&bound), &bound.0), (Some(code::TRANSPOSE_ORDER_LETTER.code), &Some(expected)));
     }
 }
 
 #[test]
 fn bytes_without_a_byte_order_is_little_with_a_warning() {
-    let configuration = of::<BytesConfiguration>("bytes", None, "").0.unwrap();
-    let bound = configuration.bind_type(&data_type("uint10"), "/codecs/0");
-    assert_eq!((bound.0, only(&bound)), (Some(Endian::Little), Some(code::ENDIAN_MISSING.code)));
-    assert!(!Profile::Read.forbids(&bound.1[0]));
+    let bind = |name: &str| {
+        let (bound, found) = bound("bytes", "{}", data_type(name), &[16]);
+        (bound.codec.and_then(|codec| codec.written()?.configuration), found)
+    };
+    let (written, found) = bind("uint10");
+    assert_eq!(written, object(r#"{"endian": "little"}"#));
+    assert_eq!(found.iter().map(|found| found.code).collect::<Vec<_>>(), [code::ENDIAN_MISSING.code]);
+    assert!(!Profile::Read.forbids(&found[0]));
     for name in ["uint8", "bool", "r16"] {
-        let bound = configuration.bind_type(&data_type(name), "");
-        assert_eq!((bound.0, only(&bound)), (None, None), "{name}");
+        assert_eq!(bind(name), (None, Vec::new()), "{name}");
     }
 }
 
 #[test]
 fn packbits_keeps_the_bits_of_the_data_type() {
     let bind = |text: &str, name: &str| {
-        of::<PackBitsConfiguration>("packbits", object(text), "").0.unwrap().bind_type(&data_type(name), "")
+        let (bound, found) = bound("packbits", text, data_type(name), &[16]);
+        (bound.output, found)
     };
-    let bound = bind(r#"{"first_bit": null, "padding_encoding": "last_byte"}"#, "uint10").0.unwrap();
-    assert_eq!((bound.component_size, bound.bits, bound.first_bit, bound.last_bit), (2, 10, 0, 9));
-    assert_eq!(bound.padding_encoding, PaddingEncoding::LastByte);
-    assert_eq!(bind("{}", "complex128").0.unwrap().num_components, 2);
-    assert_eq!(bind("{}", "float16").0.unwrap().bits, 16);
-    assert_eq!(bind("{}", "bool").0.unwrap().bits, 1);
+    let text = r#"{"first_bit": null, "padding_encoding": "last_byte"}"#;
+    for (text, name, bytes) in [
+        (text, "uint10", 21),
+        ("{}", "complex128", 256),
+        ("{}", "float16", 32),
+        ("{}", "bool", 2),
+        (r#"{"first_bit": 2, "last_bit": 5}"#, "int8", 8),
+    ] {
+        let expected = Some(Representation::Bytes(BytesSize::Fixed(bytes)));
+        assert_eq!(bind(text, name), (expected, Vec::new()), "{text} {name}");
+    }
     for (text, name, expected) in [
         (r#"{"last_bit": 10}"#, "uint10", code::CONFIGURATION_VALUE),
         (r#"{"first_bit": 10}"#, "uint10", code::CONFIGURATION_VALUE),

@@ -5,20 +5,10 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::{NumberType, SmallFloat};
 
 impl BoundCastValue {
-    /// Whether encoding casts integers to a float type that does not hold all of them.
-    pub fn is_encode_lossy(&self) -> bool {
-        is_lossy(self.decoded, self.encoded)
-    }
-
-    /// Whether decoding does.
-    pub fn is_decode_lossy(&self) -> bool {
-        is_lossy(self.encoded, self.decoded)
-    }
-
     pub(super) fn lossy_diagnostic(&self, pointer: &str) -> Option<Diagnostic> {
-        let (direction, integer, float) = if self.is_encode_lossy() {
+        let (direction, integer, float) = if is_lossy(self.decoded, self.encoded) {
             ("encodes", self.decoded, self.encoded)
-        } else if self.is_decode_lossy() {
+        } else if is_lossy(self.encoded, self.decoded) {
             ("decodes", self.encoded, self.decoded)
         } else {
             return None;
@@ -30,7 +20,7 @@ impl BoundCastValue {
     }
 }
 
-/// Whether a float type lacks values of an integer type: those beyond its significand, or beyond its range.
+/// True if a float type lacks values of an integer type: those beyond its significand, or beyond its range.
 pub fn is_lossy(source: NumberType, target: NumberType) -> bool {
     let (Some((_, greatest)), Some(format)) = (source.integer_bounds(), target.float_format()) else {
         return false;

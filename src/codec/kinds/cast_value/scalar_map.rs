@@ -67,27 +67,40 @@ fn parse_list(
     entries
 }
 
-/// Reads the keys of `scalar_map.encode`; `None` where one is no value of `decoded`.
-pub(super) fn bind_encode(
-    entries: &[HalfRead],
+/// Reads the other side of each entry of a list, and keeps the first of each key; `None` where one is no value of `decoded`.
+pub(super) fn bind(
+    (name, entries): (&str, &[HalfRead]),
     decoded: NumberType,
     pointer: &str,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Vec<(u64, u64)>> {
-    let entries = read_rest(("encode", entries), decoded, pointer, diagnostics)?;
-    let entries = entries.into_iter().map(|(index, encoded, decoded)| (index, decoded, encoded));
-    Some(first_of_each(("encode", pointer), entries, diagnostics))
-}
-
-/// Reads the values of `scalar_map.decode`; `None` where one is no value of `decoded`.
-pub(super) fn bind_decode(
-    entries: &[HalfRead],
-    decoded: NumberType,
-    pointer: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Vec<(u64, u64)>> {
-    let entries = read_rest(("decode", entries), decoded, pointer, diagnostics)?;
-    Some(first_of_each(("decode", pointer), entries, diagnostics))
+    let pointer_to = |index| format!("{pointer}/configuration/scalar_map/{name}/{index}");
+    let before = diagnostics.len();
+    let mut read = Vec::with_capacity(entries.len());
+    for HalfRead { index, bits, unread } in entries {
+        let what = format!("entry {index} of `scalar_map.{name}`");
+        let rest = side((decoded, unread), &what, &pointer_to(*index), (before, diagnostics));
+        let pair = rest.map(|rest| if name == "encode" { (rest, *bits) } else { (*bits, rest) });
+        read.extend(pair.map(|pair| (*index, pair)));
+    }
+    if read.len() < entries.len() {
+        return None;
+    }
+    let before = diagnostics.len();
+    let mut seen = HashSet::new();
+    read.retain(|(index, (key, _))| {
+        let is_first = seen.insert(*key);
+        if !is_first && diagnostics.len() - before < MAX_FAULTS {
+            let message =
+                format!("entry {index} of `scalar_map.{name}` repeats a key; the first entry counts");
+            let diagnostic = Diagnostic::new(code::CAST_VALUE_SCALAR_REPEATED, message)
+                .with_help("remove it: zarr-python takes the last entry of a key")
+                .at_pointer(pointer_to(*index));
+            diagnostics.push(diagnostic);
+        }
+        is_first
+    });
+    Some(read.into_iter().map(|(_, pair)| pair).collect())
 }
 
 /// Reads one side of an entry; `None`, and an error among the findings, where it is no value. Of the findings after
@@ -105,48 +118,4 @@ fn side(
     } else {
         read.ok().map(|read| read.value)
     }
-}
-
-/// `(index, bits of data_type, bits of decoded)` of every entry.
-fn read_rest(
-    (name, entries): (&str, &[HalfRead]),
-    decoded: NumberType,
-    pointer: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Vec<(usize, u64, u64)>> {
-    let before = diagnostics.len();
-    let mut read = Vec::with_capacity(entries.len());
-    for HalfRead { index, bits, unread } in entries {
-        let pointer = format!("{pointer}/configuration/scalar_map/{name}/{index}");
-        let what = format!("entry {index} of `scalar_map.{name}`");
-        let rest = side((decoded, unread), &what, &pointer, (before, diagnostics));
-        read.extend(rest.map(|rest| (*index, *bits, rest)));
-    }
-    (read.len() == entries.len()).then_some(read)
-}
-
-/// Keeps the first entry of each key; the others are reported.
-fn first_of_each(
-    (name, pointer): (&str, &str),
-    entries: impl IntoIterator<Item = (usize, u64, u64)>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<(u64, u64)> {
-    let before = diagnostics.len();
-    let mut seen = HashSet::new();
-    let mut kept = Vec::new();
-    for (index, key, value) in entries {
-        if seen.insert(key) {
-            kept.push((key, value));
-            continue;
-        }
-        if diagnostics.len() - before >= MAX_FAULTS {
-            continue;
-        }
-        let message = format!("entry {index} of `scalar_map.{name}` repeats a key; the first entry counts");
-        let diagnostic = Diagnostic::new(code::CAST_VALUE_SCALAR_REPEATED, message)
-            .with_help("remove it: zarr-python takes the last entry of a key")
-            .at_pointer(format!("{pointer}/configuration/scalar_map/{name}/{index}"));
-        diagnostics.push(diagnostic);
-    }
-    kept
 }

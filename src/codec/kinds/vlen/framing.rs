@@ -11,7 +11,7 @@ use crate::codec::kinds::error::CodecError;
 pub struct Vlen {
     /// Elements of a chunk.
     pub num_elements: u64,
-    /// Whether they are UTF-8.
+    /// True if they are UTF-8.
     pub is_text: bool,
 }
 
