@@ -18,16 +18,7 @@ fn write_field(test: &CliTest, name: &str, fill_value: &Value, gaps: bool) {
         let noise = (z * 37.719 + y * 12.9898 + x * 78.233).sin() * 43_758.5;
         (280.0 + 15.0 * (y / 9.0).sin() * (x / 11.0).cos() + 0.02 * z * (noise - noise.floor())) as f32
     };
-    test.write(
-        &format!("{name}/zarr.json"),
-        json!({
-            "zarr_format": 3, "node_type": "array", "shape": [96, 70, 90], "data_type": "float32",
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8, 16, 32]}},
-            "chunk_key_encoding": {"name": "default"}, "fill_value": fill_value, "attributes": {},
-            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "dimension_names": ["z", "y", "x"],
-        })
-        .to_string(),
-    );
+    test.array(name, json!({"shape": [96, 70, 90], "chunk_shape": [8, 16, 32], "fill_value": fill_value, "dimension_names": ["z", "y", "x"]}));
     for (level, row, column) in (0..12).flat_map(|z| (0..5).flat_map(move |y| (0..3).map(move |x| (z, y, x))))
     {
         if gaps && row == 2 {
@@ -125,16 +116,7 @@ fn estimate_of_a_copy_and_of_all_chunks_is_exact() {
 fn estimate_reads_a_hundredth_of_a_large_array_and_the_same_each_time() {
     let test = CliTest::new();
     // 2,100 chunks of 4 KiB.
-    test.write(
-        "a/zarr.json",
-        json!({
-            "zarr_format": 3, "node_type": "array", "shape": [2100, 32, 32], "data_type": "float32",
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 32, 32]}},
-            "chunk_key_encoding": {"name": "default"}, "fill_value": "NaN", "attributes": {},
-            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-        })
-        .to_string(),
-    );
+    test.array("a", json!({"shape": [2100, 32, 32], "chunk_shape": [1, 32, 32], "fill_value": "NaN"}));
     for chunk in 0..2100_u32 {
         let value =
             |place: u32| ((f64::from(chunk) / 300.0).sin() + f64::from(place * place % 97) / 97.0) as f32;
@@ -272,13 +254,8 @@ fn compressor_words_stand_alone() {
 fn estimate_of_chunks_that_are_alike_does_not_claim_to_be_exact() {
     let test = CliTest::new();
     // 2,100 chunks of 4 KiB, of which 21 are looked at; any other may be as large as it likes.
-    let document = json!({
-        "zarr_format": 3, "node_type": "array", "shape": [2100, 1024], "data_type": "float32",
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 1024]}},
-        "chunk_key_encoding": {"name": "default"}, "fill_value": 0.0,
-        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-    });
-    test.write("a/zarr.json", document.to_string());
+    let document = json!({"shape": [2100, 1024], "chunk_shape": [1, 1024], "fill_value": 0.0});
+    test.array("a", document);
     for row in 0..2100 {
         test.write(&format!("a/c/{row}/0"), 1.5_f32.to_le_bytes().repeat(1024));
     }
@@ -349,13 +326,8 @@ fn what_auto_tries_is_the_same_whatever_memory_there_is() {
 #[test]
 fn estimate_of_a_claimed_shape_without_chunks_is_small_and_soon_there() {
     let test = CliTest::new();
-    let document = json!({
-        "zarr_format": 3, "node_type": "array", "shape": [1_000_000_000_000_u64], "data_type": "float32",
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1000]}},
-        "chunk_key_encoding": {"name": "default"}, "fill_value": 0.0,
-        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-    });
-    test.write("a/zarr.json", document.to_string());
+    let document = json!({"shape": [1_000_000_000_000_u64], "chunk_shape": [1000], "fill_value": 0.0});
+    test.array("a", document);
     let found = estimate(
         &test,
         &["--fill-value", "1", "--shard-shape", "1000000", "--max-memory", "256MiB", "a", "b"],
@@ -377,19 +349,7 @@ fn estimate_counts_no_shard_that_has_no_chunk_left() {
 fn copy_of_shards_is_estimated_without_memory_to_decode_them() {
     let test = CliTest::new();
     write_field(&test, "field", &json!("NaN"), false);
-    test.run([
-        "transcode",
-        "-q",
-        "-c",
-        "96,70,90",
-        "-s",
-        "96,70,90",
-        "--compress",
-        "zstd:1",
-        "field",
-        "shards",
-    ])
-    .succeeds();
+    test.zarrcast("transcode -q -c 96,70,90 -s 96,70,90 --compress zstd:1 field shards").succeeds();
     let arguments = ["--max-memory", "1MiB", "shards", "copy"];
     test.run(["transcode", "--compress", "gzip:1"].iter().chain(&arguments)).fails(3, &["--max-memory"]);
     let (found, written) = estimated_and_written(&test, &arguments);

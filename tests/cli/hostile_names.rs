@@ -9,18 +9,11 @@ const NAME: &str = "n\nINJECTED\rINJECTED\u{1b}[31m\u{7}\u{9b}\u{202e}\u{2028}";
 
 /// A float32 array whose every name is the name.
 fn array(changes: &Value) -> String {
-    let mut document = json!({
-        "zarr_format": 3, "node_type": "array", "shape": [4, 4], "data_type": "float32",
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 4]}},
-        "chunk_key_encoding": {"name": "default"}, "fill_value": 0.0,
-        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-        "dimension_names": [NAME, format!("x{NAME}")],
-        "attributes": {NAME: NAME, "units": NAME, "nested": {NAME: [NAME]}, "flag_meanings": NAME},
-    });
+    let mut document = json!({"shape": [4, 4], "chunk_shape": [2, 4], "fill_value": 0.0, "dimension_names": [NAME, format!("x{NAME}")], "attributes": {NAME: NAME, "units": NAME, "nested": {NAME: [NAME]}, "flag_meanings": NAME}});
     for (member, value) in changes.as_object().unwrap() {
         document[member] = value.clone();
     }
-    document.to_string()
+    super::support::array::document(&document).to_string()
 }
 
 /// A group by that name with arrays, groups and files by that name, of which some are right.

@@ -139,20 +139,9 @@ fn information_of_a_quantised_array_is_that_of_its_codes() {
 
 /// Elements of a stored array that is decoded into one chunk.
 fn elements(test: &CliTest, store: &str) -> Vec<f32> {
-    test.run([
-        "transcode",
-        "--overwrite",
-        "--zarr-format",
-        "3",
-        "--separator",
-        "/",
-        "--codecs",
-        "none",
-        "-c",
-        "0,0",
-        store,
-        "whole",
-    ])
+    test.zarrcast(format!(
+        "transcode --overwrite --zarr-format 3 --separator / --codecs none -c 0,0 '{store}' whole"
+    ))
     .done();
     // Keys of v2 stay.
     let key = if test.exists("whole/c") { "whole/c/0/0" } else { "whole/0/0" };

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::support::CliTest;
 
@@ -12,14 +12,9 @@ const BESIDE: u64 = 53 << 10;
 
 /// A float32 array of planes of `side` by `side` elements, each a chunk of one value.
 fn planes(test: &CliTest, name: &str, count: usize, side: usize) {
-    test.write(
-        &format!("{name}/zarr.json"),
-        format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[{count},{side},{side}],"data_type":"float32",
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[1,{side},{side}]}}}},
-            "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},"fill_value":-1.0,
-            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
-        ),
+    test.array(
+        name,
+        json!({"shape": [count, side, side], "chunk_shape": [1, side, side], "fill_value": -1.0}),
     );
     for number in 0..count {
         let value = f32::from(u16::try_from(number).unwrap());
@@ -223,15 +218,7 @@ fn least_budget_that_is_named_will_do_in_every_route() {
 /// A uint16 array of one chunk of so many bytes, in which nothing repeats.
 fn noise(test: &CliTest, name: &str, bytes: usize) {
     let count = bytes / 2;
-    test.write(
-        &format!("{name}/zarr.json"),
-        format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[{count}],"data_type":"uint16",
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{count}]}}}},
-            "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},"fill_value":0,
-            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
-        ),
-    );
+    test.array(name, json!({"shape": [count], "data_type": "uint16"}));
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut chunk = Vec::with_capacity(bytes);
     for _ in 0..bytes / 8 {
@@ -283,19 +270,11 @@ fn compressor_of_a_plan_takes_no_memory_before_it_runs() {
 fn long_scalar_map_counts() {
     let test = CliTest::new();
     let map: Vec<[u32; 2]> = (0..20_000).map(|number| [number, number]).collect();
-    let codecs = serde_json::json!([
+    let codecs = json!([
         {"name": "cast_value", "configuration": {"data_type": "uint32", "scalar_map": {"encode": map}}},
         {"name": "bytes", "configuration": {"endian": "little"}}
     ]);
-    test.write(
-        "a/zarr.json",
-        serde_json::json!({
-            "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32", "fill_value": 0,
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
-            "chunk_key_encoding": {"name": "default"}, "codecs": codecs
-        })
-        .to_string(),
-    );
+    test.array("a", json!({"shape": [4], "data_type": "int32", "codecs": codecs}));
     test.write("a/c/0", [5_u32, 6, 7, 8].map(u32::to_le_bytes).concat());
     let arguments = ["transcode", "-q", "--compress", "crc32c", "a", "b", "--max-memory"];
     test.run(arguments.iter().chain(&["6MiB"])).fails(3, &["is too small", "--max-memory "]);

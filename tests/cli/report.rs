@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::support::{CliTest, fixture, float32};
 use crate::report_page::Page;
@@ -87,16 +87,11 @@ fn hostile_names_and_texts_are_only_text() {
     let test = CliTest::new();
     let hostile =
         "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(1)>\u{202e}\u{1b}[31m&amp;\"'";
-    let document = serde_json::json!({
-        "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "float32",
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
-        "chunk_key_encoding": {"name": "default"}, "fill_value": 0.0, "dimension_names": [hostile],
-        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {hostile: hostile},
-    });
-    let group = serde_json::json!({"zarr_format": 3, "node_type": "group", "attributes": {"a": hostile}});
+    let document = json!({"shape": [4], "chunk_shape": [4], "fill_value": 0.0, "dimension_names": [hostile], "attributes": {hostile: hostile}});
+    let group = json!({"zarr_format": 3, "node_type": "group", "attributes": {"a": hostile}});
     test.write("g/zarr.json", group.to_string());
     let name = "<b onclick=x>&lt; \u{202e}evil";
-    test.write(&format!("g/{name}/zarr.json"), document.to_string());
+    test.array(&format!("g/{name}"), document);
     test.write(&format!("g/{name}/c/0"), float32(&[1.0, 2.0, 3.0, 4.0]));
     let array = format!("g/{name}");
     let run = |arguments: &[&str]| {

@@ -5,6 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+
 use super::support::{CliTest, float32};
 
 /// An array of 4 chunks of which the third is cut short, and a run to `b` that it has ended.
@@ -119,12 +121,7 @@ fn destination_of_a_running_process_is_locked() {
 #[test]
 fn file_size_limit_is_an_error_that_says_what_may_have_run_out() {
     let test = CliTest::new();
-    test.write(
-        "a/zarr.json",
-        r#"{"zarr_format":3,"node_type":"array","shape":[32768],"data_type":"uint8","fill_value":0,
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[8192]}},
-        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]}"#,
-    );
+    test.array("a", json!({"shape": [32768], "chunk_shape": [8192], "data_type": "uint8"}));
     for index in 0..4 {
         test.write(&format!("a/c/{index}"), vec![1; 8192]);
     }

@@ -6,20 +6,15 @@ use super::support::{CliTest, Run};
 
 const SHAPE: [usize; 3] = [11, 9, 7];
 
-fn document(chunk_grid: &Value, codecs: &Value) -> Value {
+fn document(chunk_grid: &Value) -> Value {
     json!({
-        "zarr_format": 3, "node_type": "array", "shape": SHAPE, "data_type": "int16", "chunk_grid": chunk_grid,
-        "chunk_key_encoding": {"name": "default"}, "fill_value": -7, "attributes": {"units": "K"},
-        "codecs": codecs, "dimension_names": ["time", "y", "x"],
+        "shape": SHAPE, "data_type": "int16", "chunk_grid": chunk_grid, "fill_value": -7, "attributes": {"units": "K"},
+        "dimension_names": ["time", "y", "x"],
     })
 }
 
 fn regular(shape: [usize; 3]) -> Value {
     json!({"name": "regular", "configuration": {"chunk_shape": shape}})
-}
-
-fn little() -> Value {
-    json!({"name": "bytes", "configuration": {"endian": "little"}})
 }
 
 fn int16(bytes: &[u8]) -> Vec<i16> {
@@ -28,18 +23,9 @@ fn int16(bytes: &[u8]) -> Vec<i16> {
 
 /// The elements of an array, decoded into one chunk.
 fn elements(test: &CliTest, store: &str) -> Vec<i16> {
-    let whole = [
-        "transcode",
-        "--overwrite",
-        "--write-empty-chunks",
-        "--codecs",
-        "none",
-        "-c",
-        "0,0,0",
-        store,
-        "whole",
-    ];
-    let run = test.run(whole);
+    let run = test.zarrcast(format!(
+        "transcode --overwrite --write-empty-chunks --codecs none -c 0,0,0 '{store}' whole"
+    ));
     assert_eq!(run.status, 0, "{}", run.error);
     // Its key is that of v2 where SOURCE is of v2.
     let key = ["whole/c/0/0/0", "whole/0/0/0"].into_iter().find(|key| test.exists(key));
@@ -63,7 +49,7 @@ fn stores() -> (CliTest, Vec<&'static str>, Vec<i16>) {
     let values: Vec<i16> = (0..time * y * x)
         .map(|place| if absent(place) { -7 } else { i16::try_from(place).unwrap() })
         .collect();
-    test.write("one/zarr.json", document(&regular(SHAPE), &json!([little()])).to_string());
+    test.array("one", document(&regular(SHAPE)));
     test.write("one/c/0/0/0", values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>());
     let forms: [(&str, &[&str]); 5] = [
         ("plain", &["-c", "4,3,7"]),
@@ -79,7 +65,7 @@ fn stores() -> (CliTest, Vec<&'static str>, Vec<i16>) {
     // Chunks of several lengths, by the specification of the grid.
     let lengths = json!([[4, 3, [2, 2]], [9], [[3, 3]]]);
     let grid = json!({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": lengths}});
-    test.write("ragged/zarr.json", document(&grid, &json!([little()])).to_string());
+    test.array("ragged", document(&grid));
     let (mut first, chunks) = (0, [4, 3, 2, 2]);
     for (index, length) in chunks.into_iter().enumerate() {
         for column in 0..3 {
@@ -218,17 +204,7 @@ fn inner_chunks_that_stay_whole_are_moved_between_shards() {
     let run = test.run(["transcode", "--json", "--verify", "--select", "time=2:8", "sharded", "part"]);
     assert_eq!(node(&run)["route"], "reshard");
     assert_eq!(elements(&test, "part"), sliced(&values, [[2, 8], [0, 9], [0, 7]]));
-    let run = test.run([
-        "transcode",
-        "--json",
-        "--verify",
-        "-s",
-        "none",
-        "--select",
-        "time=2:8",
-        "sharded",
-        "flat",
-    ]);
+    let run = test.zarrcast("transcode --json --verify -s none --select time=2:8 sharded flat");
     assert_eq!(node(&run)["route"], "reshard");
     assert_eq!(elements(&test, "flat"), sliced(&values, [[2, 8], [0, 9], [0, 7]]));
 }
@@ -276,19 +252,8 @@ fn part_is_written_in_parts_and_resumed_like_any_array() {
     let whole = [[3, 10], [0, 9], [2, 6]];
     let select = "time=3:10,x=2:6";
     test.run(["transcode", "--select", select, "-c", "2,3,4", "packed", "once"]).succeeds();
-    test.run([
-        "transcode",
-        "--select",
-        select,
-        "-c",
-        "2,3,4",
-        "packed",
-        "parts",
-        "--init",
-        "--partitions",
-        "3",
-    ])
-    .succeeds();
+    test.zarrcast(format!("transcode --select '{select}' -c 2,3,4 packed parts --init --partitions 3"))
+        .succeeds();
     for part in ["2", "0", "1"] {
         test.run(["transcode", "packed", "parts", "--partition", part]).succeeds();
     }

@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 
+use serde_json::json;
+
 use super::support::CliTest;
 
 fn spawn(test: &CliTest, arguments: &[&str]) -> Child {
@@ -77,14 +79,7 @@ fn transcode_interrupted_leaves_no_zip_and_the_old_one_as_it_was() {
 fn transcode_that_does_not_stop_in_time_leaves_no_zip_either() {
     let test = CliTest::new();
     let length = 64 << 20;
-    test.write(
-        "a/zarr.json",
-        format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[{length}],"data_type":"uint8","fill_value":0,
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{length}]}}}},
-            "chunk_key_encoding":{{"name":"default"}},"codecs":[{{"name":"bytes"}}]}}"#
-        ),
-    );
+    test.array("a", json!({"shape": [length], "data_type": "uint8"}));
     let noise = noise().take(length).collect::<Vec<u8>>();
     test.write("a/c/0", noise);
     let words = ["transcode", "--compress", "zstd:19", "--max-memory", "2GiB", "a", "b.zip"];

@@ -8,12 +8,7 @@ use super::support::{CliTest, Run};
 
 /// An array of uint8 with 10^12 chunks, one of which is stored.
 fn sparse(test: &CliTest) {
-    test.write(
-        "a/zarr.json",
-        r#"{"zarr_format":3,"node_type":"array","shape":[4000000,4000000],"data_type":"uint8","fill_value":0,
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,4]}},"codecs":[{"name":"bytes"}],
-        "chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}}}"#,
-    );
+    test.array("a", json!({"shape": [4_000_000, 4_000_000], "chunk_shape": [4, 4], "data_type": "uint8"}));
     test.write("a/c/3/5", [7; 16]);
 }
 
@@ -62,13 +57,9 @@ fn sparse_array_of_a_million_million_chunks_is_read_and_written_at_once() {
 fn text_that_claims_elements_and_holds_none_fails_at_once() {
     let count = 4_000_000_000_u64;
     let test = CliTest::new();
-    test.write(
-        "a/zarr.json",
-        format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[{count}],"data_type":"string","fill_value":"",
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{count}]}}}},"codecs":[{{"name":"vlen-utf8"}}],
-            "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}}}}"#
-        ),
+    test.array(
+        "a",
+        json!({"shape": [count], "data_type": "string", "fill_value": "", "codecs": [{"name": "vlen-utf8"}]}),
     );
     for chunk in [Vec::new(), u32::try_from(count).unwrap().to_le_bytes().to_vec()] {
         test.write("a/c/0", chunk);
@@ -88,17 +79,8 @@ fn text_that_claims_elements_and_holds_none_fails_at_once() {
 fn shard_shorter_than_its_index_is_an_error_however_many_inner_chunks_it_claims() {
     for length in [1_000_000_u64, 10_000_000_000] {
         let test = CliTest::new();
-        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
-        test.write(
-            "a/zarr.json",
-            format!(
-                r#"{{"zarr_format":3,"node_type":"array","shape":[{length}],"data_type":"uint8","fill_value":0,
-                "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{length}]}}}},
-                "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},
-                "codecs":[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[1],"codecs":[{{"name":"bytes"}}],
-                "index_codecs":[{little},{{"name":"crc32c"}}],"index_location":"end"}}}}]}}"#
-            ),
-        );
+        let little = json!({"name": "bytes", "configuration": {"endian": "little"}});
+        test.array("a", json!({"shape": [length], "data_type": "uint8", "codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [1], "codecs": [{"name": "bytes"}], "index_codecs": [little, {"name": "crc32c"}], "index_location": "end"}}]}));
         test.write("a/c/0", b"0123456789");
         for level in ["keys", "index", "data"] {
             let run = at_once(&test, &["validate", "--level", level, "a"]);

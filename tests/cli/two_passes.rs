@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::support::{CliTest, Run};
 
@@ -198,12 +198,9 @@ fn run_in_two_passes_goes_on_after_a_fault_in_either_with_another_budget() {
 fn intermediate_data_of_a_sparse_array_are_those_of_its_chunks() {
     let test = CliTest::new();
     // 8 TB, of which one chunk is stored.
-    test.write(
-        "a/zarr.json",
-        r#"{"zarr_format":3,"node_type":"array","shape":[1000,2000000,2000],"data_type":"int16",
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,200,200]}},
-        "chunk_key_encoding":{"name":"default"},"fill_value":0,
-        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#,
+    test.array(
+        "a",
+        json!({"shape": [1000, 2_000_000, 2000], "chunk_shape": [1, 200, 200], "data_type": "int16"}),
     );
     test.write("a/c/500/7000/5", vec![1; 80_000]);
     let plan = node(&transcode(&test, "b", &["--dry-run", "-c", "1000,200,2", "--max-memory", "3MB"]));

@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::json;
+
 use super::support::{CliTest, fixture, float32};
 
 /// An array of 3 chunks, one of them absent.
@@ -49,13 +51,7 @@ fn zip_holds_what_a_folder_would() {
 fn shards_and_chunks_larger_than_what_is_held_are_written() {
     let test = CliTest::new();
     let values: Vec<f32> = (0_u16..60_000).cycle().take(800_000).map(f32::from).collect();
-    test.write(
-        "a.zarr/zarr.json",
-        r#"{"zarr_format":3,"node_type":"array","shape":[800000],"data_type":"float32",
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[800000]}},
-        "chunk_key_encoding":{"name":"default"},"fill_value":0,
-        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"attributes":{}}"#,
-    );
+    test.array("a.zarr", json!({"shape": [800_000]}));
     test.write("a.zarr/c/0", float32(&values));
     let sharded = |location: &str| {
         format!(

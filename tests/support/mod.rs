@@ -89,6 +89,11 @@ impl CliTest {
         self.run_with_input(arguments, b"")
     }
 
+    /// Runs a command line, without the program's name, in the folder.
+    pub(crate) fn zarrcast(&self, line: impl AsRef<str>) -> Run {
+        self.run(shlex::split(line.as_ref()).unwrap())
+    }
+
     /// Runs it with these variables in its environment.
     pub(crate) fn run_with<S: AsRef<OsStr>>(
         &self,
