@@ -143,28 +143,6 @@ fn estimate_reads_a_hundredth_of_a_large_array_and_the_same_each_time() {
 }
 
 #[test]
-fn estimate_is_of_a_plan_that_is_shown() {
-    let test = CliTest::new();
-    write_field(&test, "a", &json!("NaN"), false);
-    test.run(["transcode", "--estimate", "a", "b"]).fails(2, &["--dry-run"]);
-    let run = test.run(["transcode", "--dry-run", "--estimate", "--quantize", "uint8", "a", "b"]).succeeds();
-    let text = run.text();
-    assert!(text.contains("  estimated    "), "{text}");
-    assert!(text.contains("  sample       all 180 chunks, of shape 8, 16, 32; 2.81 MiB read"), "{text}");
-    assert!(!test.path("b").exists());
-    assert_eq!(of_run(&test, &["--dry-run", "a", "b"])["estimate"], Value::Null);
-}
-
-#[test]
-fn estimate_says_what_the_run_would_refuse() {
-    let test = CliTest::new();
-    write_field(&test, "a", &json!("NaN"), false);
-    let plan =
-        ["transcode", "--dry-run", "--estimate", "--quantize", "uint8", "--max-error", "0.001", "a", "b"];
-    test.run(plan).fails(1, &["--max-error 0.001"]);
-}
-
-#[test]
 fn compressor_is_the_best_of_a_few_on_a_sample() {
     let test = CliTest::new();
     write_field(&test, "a", &json!("NaN"), false);
@@ -241,16 +219,6 @@ fn compressor_that_is_not_chosen_yet_is_said_to_be_open() {
 }
 
 #[test]
-fn compressor_words_stand_alone() {
-    let test = CliTest::new();
-    for words in ["auto,crc32c", "auto:best", "auto:fast:3"] {
-        test.run(["transcode", "--compress", words, "a", "b"])
-            .fails(2, &["auto:fast", "auto:small", "auto:any"]);
-    }
-    assert_eq!(test.run(["transcode", "--compress", "auto:Any", "a", "b"]).status, 2);
-}
-
-#[test]
 fn estimate_of_chunks_that_are_alike_does_not_claim_to_be_exact() {
     let test = CliTest::new();
     // 2,100 chunks of 4 KiB, of which 21 are looked at; any other may be as large as it likes.
@@ -321,28 +289,6 @@ fn what_auto_tries_is_the_same_whatever_memory_there_is() {
         of_run(&test, &arguments)["compression"].clone()
     };
     assert_eq!(tried("20MiB"), tried("4GiB"));
-}
-
-#[test]
-fn estimate_of_a_claimed_shape_without_chunks_is_small_and_soon_there() {
-    let test = CliTest::new();
-    let document = json!({"shape": [1_000_000_000_000_u64], "chunk_shape": [1000], "fill_value": 0.0});
-    test.array("a", document);
-    let found = estimate(
-        &test,
-        &["--fill-value", "1", "--shard-shape", "1000000", "--max-memory", "256MiB", "a", "b"],
-    );
-    assert!(found["sample"]["chunks"].as_u64().unwrap() <= 1 << 14, "{found}");
-}
-
-#[test]
-fn estimate_counts_no_shard_that_has_no_chunk_left() {
-    let test = CliTest::new();
-    let chunks = [Some([0.0; 4]), Some([1.0, 2.0, 3.0, 4.5]), Some([0.0; 4]), Some([5.0; 4])];
-    test.write_float32("a", "0", &chunks);
-    of_run(&test, &["--write-empty-chunks", "--shard-shape", "4", "a", "shards"]);
-    let (found, written) = estimated_and_written(&test, &["--compress", "zstd:1", "shards", "b"]);
-    assert_eq!(found["bytes_stored"], written);
 }
 
 #[test]

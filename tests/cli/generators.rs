@@ -1,34 +1,6 @@
-//! `completions` and `man`.
+//! What bash offers by the completions that the program prints; `cases/generators.txt` has the rest.
 
 use super::support::CliTest;
-
-#[test]
-fn completions_know_the_options_of_every_shell() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let run = CliTest::new().run(["completions", shell]).succeeds();
-        assert!(run.text().contains("max-error"), "{shell}");
-    }
-    CliTest::new().run(["completions", "cmd"]).fails(2, &["cmd"]);
-}
-
-#[test]
-fn man_writes_a_page_for_the_program_and_each_command() {
-    let test = CliTest::new();
-    test.run(["man", "pages/man1"]).succeeds();
-    let page = String::from_utf8(test.read("pages/man1/zarrcast-transcode.1")).unwrap();
-    assert!(page.contains("zarrcast transcode") && page.contains("max\\-error"), "{page}");
-    for command in ["inspect", "apply-codec", "completions", "man"] {
-        assert!(test.exists(&format!("pages/man1/zarrcast-{command}.1")), "{command}");
-    }
-    assert!(test.exists("pages/man1/zarrcast.1"));
-}
-
-#[test]
-fn man_into_what_is_no_folder_is_3() {
-    let test = CliTest::new();
-    test.write("file", "");
-    test.run(["man", "file"]).fails(3, &["file"]);
-}
 
 /// What bash offers for the last word of a command line, by the completions that the program prints.
 #[cfg(unix)]
@@ -77,24 +49,4 @@ fn bash_completes_values_of_options() {
         let Some(offered) = completed(&test, line) else { return };
         assert_eq!(offered, expected, "{line:?}");
     }
-}
-
-#[test]
-fn completions_offer_values_in_zsh_and_fish_and_others_are_taken_all_the_same() {
-    for (shell, texts) in [
-        ("zsh", ["complex_bfloat16", "ZC201\\:", "blosc"]),
-        ("fish", ["complex_bfloat16", "ZC201\\t'", "blosc"]),
-    ] {
-        let run = CliTest::new().run(["completions", shell]).succeeds();
-        for text in texts {
-            assert!(run.text().contains(text), "{shell}: {text}");
-        }
-    }
-    // What is offered is neither in help, nor all that is taken.
-    let help = CliTest::new().run(["validate", "--help"]).succeeds().text().to_owned();
-    assert!(!help.contains("ZC101,"), "{help}");
-    let run = CliTest::new().run(["transcode", "--quantize", "uint12", "--compress", "zstd:3", "a", "b"]);
-    assert_eq!(run.status, 3, "{}", run.error);
-    let run = CliTest::new().run(["validate", "--deny", "codecs-empty", "a"]);
-    assert_eq!(run.status, 3, "{}", run.error);
 }

@@ -34,7 +34,6 @@ mod report_page;
 mod resume;
 mod rules;
 mod select;
-mod shard_shape;
 mod signals;
 mod sparse;
 mod suggest_ways;
