@@ -17,11 +17,26 @@ macro_rules! cases {
         fn $name() {
             run_file(stringify!($name));
         })*
+
+        #[test]
+        fn every_file_is_run() {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/cases");
+            let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+            let texts = paths.filter(|path| path.extension().is_some_and(|extension| extension == "txt"));
+            let mut names: Vec<String> =
+                texts.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+            names.sort();
+            assert_eq!(names, [$(stringify!($name)),*]);
+        }
     };
 }
 
 cases! {
-    against apply_codec auto_shape bad_input cf_values damaged_bool encoded_anew estimate exit_status foreign generators hierarchy inspect inspect_chunk inspect_group inspect_preview inspect_values keep_bits locations numcodecs option_values parts quality quantise rechunk rectilinear references report resume select shard_shape small_floats suggest transcode transcode_options unread validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types zip
+    against apply_codec auto_shape bad_input cf_values constant damaged_bool encoded_anew estimate
+    exit_status foreign generators hierarchy inspect inspect_chunk inspect_group inspect_preview
+    inspect_values keep_bits locations numcodecs option_values parts quality quantise rechunk rectilinear
+    references report resume select shard_shape small_floats suggest transcode transcode_options unread
+    validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types zip
 }
 
 /// A line of a file, with those that go on with it.

@@ -8,14 +8,10 @@ use super::support::terminal::OnTerminal;
 #[test]
 fn tree_has_names_sizes_totals_and_fits_the_terminal() {
     let test = CliTest::new();
-    let group = r#"{"zarr_format":3,"node_type":"group"}"#;
-    test.write("g/zarr.json", group);
-    let array = r#"{"zarr_format":3,"node_type":"array","shape":[4,8],"data_type":"uint8","fill_value":0,
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,4]}},
-        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}],"dimension_names":["time",null]}"#;
+    test.group("g");
     let long = "a name that is far longer than what a table has room for on a terminal";
     for name in [long, "\u{6e29}\u{5ea6}"] {
-        test.write(&format!("g/{name}/zarr.json"), array).write(&format!("g/{name}/c/0/0"), [0; 16]);
+        test.array(&format!("g/{name}"), json!({"shape": [4, 8], "chunk_shape": [4, 4], "data_type": "uint8", "codecs": [{"name": "bytes"}], "dimension_names": ["time", null]})).write(&format!("g/{name}/c/0/0"), [0; 16]);
     }
     let document = test.run(["inspect", "--json", "g"]).succeeds().json();
     assert_eq!(document["totals"], json!({"arrays": 2, "bytes_logical": 64, "bytes_stored": 32}));
@@ -44,12 +40,12 @@ fn tree_has_names_sizes_totals_and_fits_the_terminal() {
 fn tree_keeps_dimension_names_and_sizes_on_a_narrow_terminal() {
     let test = CliTest::new();
     test.group("g");
-    let array = r#"{"zarr_format":3,"node_type":"array","shape":[365,721,1440],"data_type":"float32","fill_value":0,
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,721,1440]}},
-        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes","configuration":{"endian":"little"}},
-        {"name":"zstd","configuration":{"level":1,"checksum":false}}],
-        "dimension_names":["time","latitude","longitude"]}"#;
-    test.write("g/mean_sea_level_pressure/zarr.json", array);
+    let codecs = json!([
+        {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}},
+    ]);
+    let names = ["time", "latitude", "longitude"];
+    let members = json!({"shape": [365, 721, 1440], "chunk_shape": [1, 721, 1440], "codecs": codecs, "dimension_names": names});
+    test.array("g/mean_sea_level_pressure", members);
     let shown = |columns| {
         let run = test.run_in_terminal(columns, OnTerminal::Both, &["inspect", "--color", "never", "g"]);
         run.lines

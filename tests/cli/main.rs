@@ -8,7 +8,6 @@ mod support;
 
 mod cases;
 mod cf_values;
-mod constant;
 mod drawn;
 mod estimate;
 mod generators;

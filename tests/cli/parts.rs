@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::{CliTest, Run, vlen};
-use super::two_passes::{files, write_planes};
+use super::two_passes::write_planes;
 
 /// A float32 array of 6 x 6 chunks of 8 x 8 elements, of which one in seven is absent and some hold the fill value alone.
 fn field(test: &CliTest, name: &str) {
@@ -128,7 +128,7 @@ fn try_job(test: &CliTest, number: usize, options: &[&str]) -> Vec<String> {
     command(test, &destination, "--status").succeeds();
     let result = command(test, &destination, "--finish").succeeds().json();
     assert_eq!(figures(&result), figures(&wanted), "{options:?}");
-    let [found, wanted] = [&destination, &whole].map(|folder| files(&test.path(folder)));
+    let [found, wanted] = [&destination, &whole].map(|folder| test.all_files(folder));
     assert!(found == wanted, "{options:?}: {:?} and {:?}", found.keys(), wanted.keys());
     for again in ["--finish", "--status"] {
         assert_eq!(command(test, &destination, again).succeeds().json()["complete"], true);
@@ -220,7 +220,7 @@ fn part_that_is_killed_goes_on_and_leaves_nothing_over() {
     assert!(kills > 0);
     let result = command(&test, "b", "--finish").succeeds().json();
     assert_eq!(result["nodes"][0]["chunks_written"], 16);
-    assert!(files(&test.path("b")) == files(&test.path("whole")));
+    assert!(test.all_files("b") == test.all_files("whole"));
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn part_of_a_job_that_was_removed_counts_for_nothing() {
     let finished = command(&test, "b", "--finish");
     assert!(finished.status == 0 && finished.error.contains("is of another job"), "{}", finished.error);
     test.run(["transcode", "-q", "--compress", "gzip:9", "a", "whole"]).succeeds();
-    assert!(files(&test.path("b")) == files(&test.path("whole")));
+    assert!(test.all_files("b") == test.all_files("whole"));
 }
 
 #[test]

@@ -1,20 +1,13 @@
 //! Progress in a pseudo-terminal: one line, never wider than the terminal, erased at the end.
 
+use serde_json::json;
+
 use super::support::CliTest;
 use super::support::terminal::{OnTerminal, Shown};
 
 /// Writes an array of so many chunks of 64 KiB, of bytes that are hard to compress.
 fn write_noise(test: &CliTest, name: &str, chunks: usize) {
-    test.write(
-        &format!("{name}/zarr.json"),
-        format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[{}],"data_type":"float32","fill_value":0,
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[16384]}}}},
-            "chunk_key_encoding":{{"name":"default"}},
-            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#,
-            chunks << 14
-        ),
-    );
+    test.array(name, json!({"shape": [chunks << 14], "chunk_shape": [16384]}));
     let mut state = 1_u32;
     let noise = std::iter::repeat_with(|| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

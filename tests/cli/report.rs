@@ -9,11 +9,9 @@ use crate::report_page::Page;
 
 /// A float32 array of 6 x 8 elements in chunks of 3 x 4: 10 row + column, NaN at the first.
 fn write_plane(test: &CliTest, name: &str) {
-    let document = r#"{"zarr_format":3,"node_type":"array","shape":[6,8],"data_type":"float32",
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3,4]}},
-        "chunk_key_encoding":{"name":"default"},"fill_value":"NaN","dimension_names":["lat","lon"],
-        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"attributes":{"units":"K"}}"#;
-    test.write(&format!("{name}/zarr.json"), document);
+    let (names, attributes) = (["lat", "lon"], json!({"units": "K"}));
+    let members = json!({"shape": [6, 8], "chunk_shape": [3, 4], "fill_value": "NaN", "dimension_names": names, "attributes": attributes});
+    test.array(name, members);
     for (y, x) in [(0_u8, 0_u8), (0, 1), (1, 0), (1, 1)] {
         let element = |place: u8| match 10 * (3 * y + place / 4) + 4 * x + place % 4 {
             0 => f32::NAN,
@@ -191,11 +189,14 @@ fn page_of_any_array_is_drawn() {
 #[test]
 fn page_of_a_huge_array_is_small_and_reads_little() {
     let test = CliTest::new();
-    let document = r#"{"zarr_format":3,"node_type":"array","shape":[1000,400000,800000],"data_type":"float32",
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,512,512]}},
-        "chunk_key_encoding":{"name":"default"},"fill_value":1.5,
-        "codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":3,"checksum":false}}]}"#;
-    test.write("a/zarr.json", document);
+    let codecs = json!([
+        {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": 3, "checksum": false}},
+    ]);
+    let shape = [1000, 400_000, 800_000];
+    test.array(
+        "a",
+        json!({"shape": shape, "chunk_shape": [1, 512, 512], "fill_value": 1.5, "codecs": codecs}),
+    );
     test.run(["inspect", "--report", "r.html", "a"]).succeeds();
     let bytes = test.read("r.html");
     assert!(bytes.len() < 2 << 20, "{}", bytes.len());
@@ -205,11 +206,7 @@ fn page_of_a_huge_array_is_small_and_reads_little() {
     let noise: Vec<f32> = (0..1_000_000_u32)
         .map(|place| f32::from(u16::try_from(place.wrapping_mul(2_654_435_761) >> 16).unwrap()))
         .collect();
-    let document = r#"{"zarr_format":3,"node_type":"array","shape":[1000,1000],"data_type":"float32",
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1000,1000]}},
-        "chunk_key_encoding":{"name":"default"},"fill_value":0,
-        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
-    test.write("n/zarr.json", document).write("n/c/0/0", float32(&noise));
+    test.array("n", json!({"shape": [1000, 1000]})).write("n/c/0/0", float32(&noise));
     test.run(["transcode", "--quantize", "uint8", "--report", "r.html", "n", "m"]).succeeds();
     assert!(test.read("r.html").len() < 2 << 20, "{}", test.read("r.html").len());
 }
@@ -218,11 +215,8 @@ fn page_of_a_huge_array_is_small_and_reads_little() {
 fn tree_of_many_arrays_is_summed_up() {
     let test = CliTest::new();
     test.group("g");
-    let document = r#"{"zarr_format":3,"node_type":"array","shape":[2],"data_type":"uint8",
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
-        "chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]}"#;
     for number in 0..2050 {
-        test.write(&format!("g/a{number:04}/zarr.json"), document);
+        test.array(&format!("g/a{number:04}"), json!({"shape": [2], "data_type": "uint8"}));
     }
     let result: Value = test.run(["inspect", "--json", "--report", "r.html", "g"]).succeeds().json();
     assert_eq!(result["totals"]["arrays"], 2050);

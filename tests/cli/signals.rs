@@ -125,15 +125,7 @@ fn noise() -> impl Iterator<Item = u8> {
 /// Far more work than can be done between the creation of DEST and a signal.
 fn write_work(test: &CliTest) {
     const CHUNKS: usize = 400;
-    test.write(
-        "a/zarr.json",
-        format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[{}],"data_type":"uint8","fill_value":0,
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[65536]}}}},
-            "chunk_key_encoding":{{"name":"default"}},"codecs":[{{"name":"bytes"}}]}}"#,
-            CHUNKS << 16
-        ),
-    );
+    test.array("a", json!({"shape": [CHUNKS << 16], "chunk_shape": [65536], "data_type": "uint8"}));
     let chunk: Vec<u8> = noise().take(1 << 16).collect();
     for index in 0..CHUNKS {
         test.write(&format!("a/c/{index}"), &chunk);

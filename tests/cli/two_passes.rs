@@ -1,8 +1,5 @@
 //! `transcode` to other chunks in two passes, where one would read each source chunk too often.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::support::{CliTest, Run};
@@ -19,21 +16,14 @@ fn planes(is_sharded: bool) -> CliTest {
 }
 
 pub(super) fn write_planes(test: &CliTest, name: &str, is_sharded: bool) {
-    let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
-    let sharding = format!(
-        r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[1,20,24],"codecs":[{little}],
-        "index_codecs":[{little},{{"name":"crc32c"}}],"index_location":"end"}}}}"#
-    );
-    let (chunk, codec) = if is_sharded { (6, sharding.as_str()) } else { (1, little) };
-    test.write(
-        &format!("{name}/zarr.json"),
-        format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":[60,20,24],"data_type":"int16",
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{chunk},20,24]}}}},
-            "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},"fill_value":-1,
-            "codecs":[{codec}]}}"#
-        ),
-    );
+    let little = json!({"name": "bytes", "configuration": {"endian": "little"}});
+    let sharding = json!({"name": "sharding_indexed", "configuration": {
+        "chunk_shape": [1, 20, 24], "codecs": [little], "index_codecs": [little, {"name": "crc32c"}], "index_location": "end",
+    }});
+    let (chunk, codec) = if is_sharded { (6, sharding) } else { (1, little) };
+    let chunk_shape = [chunk, 20, 24];
+    let members = json!({"shape": [60, 20, 24], "chunk_shape": chunk_shape, "data_type": "int16", "fill_value": -1, "codecs": [codec]});
+    test.array(name, members);
     let planes: Vec<Option<Vec<u8>>> = (0..60).map(plane).collect();
     if !is_sharded {
         for (number, plane) in planes.iter().enumerate() {
@@ -68,23 +58,6 @@ fn plane(number: i16) -> Option<Vec<u8>> {
     is_stored.then(|| (0..480).flat_map(|index| value(index).to_le_bytes()).collect())
 }
 
-pub(super) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let key = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                found.insert(key, std::fs::read(path).unwrap());
-            }
-        }
-    }
-    found
-}
-
 fn transcode(test: &CliTest, destination: &str, options: &[&str]) -> Run {
     let fixed = ["transcode", "--json", "a", destination];
     test.run(fixed.iter().chain(options))
@@ -108,12 +81,12 @@ fn same_in_one_pass_and_two(test: &CliTest, budget: &str, options: &[&str]) -> V
     for member in ["bytes_read", "bytes_written", "chunks_written", "chunks_read", "quantization"] {
         assert_eq!(one[member], two[member], "{member}");
     }
-    let (one, two) = (files(&test.path("one")), files(&test.path("two")));
+    let (one, two) = (test.all_files("one"), test.all_files("two"));
     assert_eq!(one.keys().collect::<Vec<_>>(), two.keys().collect::<Vec<_>>());
     assert!(one == two, "the objects differ");
     let threads = node(&transcode(test, "threads", &[options, &["--threads", "7"], &small].concat()));
     assert_eq!(threads["route"], "rechunk");
-    assert!(files(&test.path("threads")) == one, "the result depends on threads");
+    assert!(test.all_files("threads") == one, "the result depends on threads");
     node(
         &test.run(
             ["transcode", "--json", "--dry-run", "a", "none", "--max-memory", budget].iter().chain(options),
@@ -140,10 +113,10 @@ fn stored_fill_values_and_absent_chunks_stay_apart_in_two_passes() {
     // Of each column the last elements are absent, of some chunks all, of others all are stored fill values.
     let test = planes(false);
     same_in_one_pass_and_two(&test, "540000", &["-c", "5,1,1", "--write-empty-chunks"]);
-    let kept = files(&test.path("two")).len();
+    let kept = test.all_files("two").len();
     let plain = planes(false);
     same_in_one_pass_and_two(&plain, "540000", &["-c", "5,1,1"]);
-    assert!(files(&plain.path("two")).len() < kept);
+    assert!(plain.all_files("two").len() < kept);
 }
 
 #[test]
@@ -169,7 +142,7 @@ fn run_in_two_passes_goes_on_after_a_fault_in_either_with_another_budget() {
     let test = planes(false);
     let expected = |test: &CliTest| {
         node(&transcode(test, "expected", &["-c", "60,1,1"]));
-        files(&test.path("expected"))
+        test.all_files("expected")
     };
     let expected = expected(&test);
     let last = test.read("a/c/59/0/0");
@@ -191,7 +164,7 @@ fn run_in_two_passes_goes_on_after_a_fault_in_either_with_another_budget() {
     let resumed = ["--resume", "--verify", "--max-memory", "590000"];
     let run = node(&transcode(&test, "b", &[&options[..], &resumed].concat()));
     assert_eq!(run["verify"]["equal"], true);
-    assert!(files(&test.path("b")) == expected, "the resumed result differs");
+    assert!(test.all_files("b") == expected, "the resumed result differs");
 }
 
 #[test]

@@ -120,31 +120,10 @@ fn node_of_a_zip_is_named_by_path_by_option_and_by_adapter() {
 }
 
 #[test]
-fn node_that_is_not_in_the_zip_is_answered_with_the_nearest_names() {
-    let test = with_group();
-    test.write("g.zip", zip_of(&test.path("g.zarr"), "", STORED));
-    test.run(["inspect", "g.zip/sub/z"]).fails(3, &["`g.zip/sub/z` does not exist", "`y`"]);
-    test.run(["inspect", "g.zip", "--node", "su"]).fails(3, &["did you mean `g.zip/sub`?"]);
-    test.run(["inspect", "g.zip/x/zarr.json"]).fails(3, &["a document of the node `g.zip/x`"]);
-    test.run(["inspect", "missing.zip"]).fails(3, &["`missing.zip` does not exist"]);
-    test.run(["inspect", "missing.zip/x"]).fails(3, &["`missing.zip/x` does not exist"]);
+fn zip_without_a_node_is_nothing_zarr() {
+    let test = CliTest::new();
     test.write("n.zip", zip(&[Member::stored("readme", "")]));
     test.run(["inspect", "n.zip"]).fails(3, &["nothing Zarr at `n.zip`"]);
-    test.write("e.zip", zip(&[]));
-    test.run(["inspect", "e.zip"]).fails(3, &["nothing Zarr at `e.zip`"]);
-}
-
-#[test]
-fn file_that_is_no_zip_or_is_named_otherwise_is_named_for_what_it_is() {
-    let test = with_array();
-    test.write("p.zip", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n");
-    test.write("t.zip", "text").write("b.zarr", zip_of(&test.path("a.zarr"), "", STORED));
-    for name in ["p.zip", "p.zip/inner", "p.zip|zip:inner"] {
-        test.run(["inspect", name]).fails(3, &["p.zip is a Git LFS pointer", "git lfs pull"]);
-    }
-    test.run(["inspect", "t.zip"]).fails(3, &["t.zip is a file, not a folder"]);
-    test.run(["inspect", "b.zarr"]).fails(3, &["b.zarr is a zip file of another name", "`FILE|zip:`"]);
-    test.run(["inspect", "b.zarr|zip:"]).succeeds();
 }
 
 #[test]

@@ -6,19 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::{Answer, Manner, Objects, Server, run};
 use crate::support::CliTest;
+use crate::support::array::document;
 
 const CHUNKS: usize = 40;
 
 /// An array of 40 chunks of 4 numbers, which are their bytes.
 fn array(prefix: &str) -> Objects {
-    let document = r#"{"zarr_format":3,"node_type":"array","shape":[160],"data_type":"float32",
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},
-        "chunk_key_encoding":{"name":"default"},"fill_value":0,"attributes":{},
-        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
-    let mut objects = Objects::new();
-    objects.insert(format!("{prefix}/zarr.json"), document.as_bytes().to_vec());
+    let document = document(&json!({"shape": [160], "chunk_shape": [4]})).to_string();
+    let mut objects = Objects::from([(format!("{prefix}/zarr.json"), document.into_bytes())]);
     for chunk in 0..CHUNKS {
         let numbers = (0..4_u8).map(|number| f32::from(number) + f32::from(u8::try_from(chunk).unwrap()));
         objects.insert(format!("{prefix}/c/{chunk}"), numbers.flat_map(f32::to_le_bytes).collect());

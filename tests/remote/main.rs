@@ -26,11 +26,10 @@ use support::{CliTest, Run};
 
 /// An array of 6 chunks of 4 bytes, of which the last is absent, below `prefix`.
 fn array(prefix: &str) -> Objects {
-    let document = r#"{"zarr_format":3,"node_type":"array","shape":[24],"data_type":"uint8",
-        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},
-        "chunk_key_encoding":{"name":"default"},"fill_value":7,"codecs":[{"name":"bytes"}],"attributes":{}}"#;
-    let mut objects = Objects::new();
-    objects.insert(format!("{prefix}/zarr.json"), document.as_bytes().to_vec());
+    let codecs = serde_json::json!([{"name": "bytes"}]);
+    let members = serde_json::json!({"shape": [24], "chunk_shape": [4], "data_type": "uint8", "fill_value": 7, "codecs": codecs});
+    let document = support::array::document(&members).to_string();
+    let mut objects = Objects::from([(format!("{prefix}/zarr.json"), document.into_bytes())]);
     for chunk in 0..5_u8 {
         objects.insert(format!("{prefix}/c/{chunk}"), vec![chunk; 4]);
     }
