@@ -85,7 +85,8 @@ def quantised(tally, zarrcast, folder):
 def check_cf_attributes(path, report, source_type):
     """Fails unless the CF attributes agree with the report, as literals of the right kind."""
     attributes = metadata(path)["attributes"]
-    exactly = lambda member: float(source_type.type(report[member]))  # noqa: E731: the report has the shortest decimals of the type
+    # The report has the shortest decimals of the type.
+    exactly = lambda member: float(source_type.type(report[member]))  # noqa: E731
     text = (path / "zarr.json").read_text(encoding="utf-8")
     for name, value in [("scale_factor", 1 / exactly("scale")), ("add_offset", exactly("offset"))]:
         assert np.isclose(attributes[name], value, rtol=1e-12), f"{name} {attributes[name]}, not about {value}"

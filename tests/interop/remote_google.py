@@ -28,6 +28,7 @@ NAMESPACE = "http://doc.s3.amazonaws.com/2006-03-01"
 SCOPES = {"https://www.googleapis.com/auth/devstorage.full_control", "https://www.googleapis.com/auth/cloud-platform"}
 ACCOUNT = "tester@project.iam.gserviceaccount.com"
 PAGE = 100
+CHANGED = "2026-11-22T12:00:00.000Z"
 
 
 class Refused(Exception):
@@ -201,7 +202,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve_get(self, bucket, key, query, _):
         if not key:
-            return 200, listing(bucket, query), {"content_type": "application/xml; charset=UTF-8"}
+            return listing(bucket, query)
         stored = self.found(bucket, key)
         if self.headers.get("if-match", stored.tag) not in (stored.tag, "*"):
             raise Refused(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold.")
@@ -231,8 +232,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if name not in self.server.buckets:
                 raise Refused(404, "NoSuchBucket", "The specified bucket does not exist.")
             stored = bucket.put(key, self.found(self.server.buckets[name], source_key).content)
-            inside = f"<ETag>{escape(stored.tag)}</ETag><LastModified>2026-11-22T12:00:00.000Z</LastModified>"
-            return 200, document("CopyObjectResult", inside), {"content_type": "application/xml"}
+            return xml("CopyObjectResult", f"<ETag>{escape(stored.tag)}</ETag><LastModified>{CHANGED}</LastModified>")
         stored = bucket.put(key, content)
         return 200, b"", {"etag": stored.tag, "x_goog_generation": stored.generation}
 
@@ -258,8 +258,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if digest is not None and digest != base64.b64encode(hashlib.md5(content).digest()).decode():
             raise Refused(400, "BadDigest", "The Content-MD5 you specified did not match what we received.")
         left = ""
-        for field in ElementTree.fromstring(content).iter():
-            if field.tag.rpartition("}")[2] == "Key" and bucket.objects.pop(field.text, None) is None:
+        for field in ElementTree.fromstring(content).findall(".//{*}Key"):
+            if bucket.objects.pop(field.text, None) is None:
                 left += f"<Error><Key>{escape(field.text)}</Key><Code>NoSuchKey</Code></Error>"
         return left
 
@@ -267,17 +267,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "uploads" in query:
             name = f"upload-{len(bucket.uploads)}-{time.monotonic_ns()}"
             bucket.uploads[name] = (key, {})
-            inside = f"<UploadId>{name}</UploadId>"
-            return 200, document("InitiateMultipartUploadResult", inside), {"content_type": "application/xml"}
+            return xml("InitiateMultipartUploadResult", f"<UploadId>{name}</UploadId>")
         if "delete" in query:
-            return 200, document("DeleteResult", self.removed(bucket, content)), {"content_type": "application/xml"}
+            return xml("DeleteResult", self.removed(bucket, content))
         _, parts = self.upload(bucket, key, query)
         whole, before = [], 0
         for part in ElementTree.fromstring(content):
-            fields = {field.tag.rpartition("}")[2]: field.text for field in part}
-            number = int(fields["PartNumber"])
+            number = int(part.find("{*}PartNumber").text)
             found = parts.get(number)
-            if found is None or fields["ETag"].strip('"') != hashlib.md5(found).hexdigest():
+            if found is None or part.find("{*}ETag").text.strip('"') != hashlib.md5(found).hexdigest():
                 raise Refused(400, "InvalidPart", "One or more of the specified parts could not be found.")
             if number <= before:
                 raise Refused(400, "InvalidPartOrder", "The list of parts was not in ascending order.")
@@ -288,12 +286,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.check(bucket, key)
         del bucket.uploads[query["uploadId"]]
         stored = bucket.put(key, b"".join(whole))
-        inside = f"<ETag>{escape(stored.tag)}</ETag>"
-        return 200, document("CompleteMultipartUploadResult", inside), {"content_type": "application/xml"}
+        return xml("CompleteMultipartUploadResult", f"<ETag>{escape(stored.tag)}</ETag>")
 
 
-def document(name, inside):
-    return f"<?xml version='1.0' encoding='UTF-8'?><{name} xmlns='{NAMESPACE}'>{inside}</{name}>".encode()
+def xml(name, inside):
+    """An answer that is a document."""
+    text = f"<?xml version='1.0' encoding='UTF-8'?><{name} xmlns='{NAMESPACE}'>{inside}</{name}>"
+    return 200, text.encode(), {"content_type": "application/xml; charset=UTF-8"}
 
 
 def listing(bucket, query):
@@ -324,6 +323,6 @@ def listing(bucket, query):
             stored = bucket.objects[name]
             inside.append(
                 f"<Contents><Key>{text(name)}</Key><Generation>{stored.generation}</Generation><MetaGeneration>1</MetaGeneration>"
-                f"<LastModified>2026-11-22T12:00:00.000Z</LastModified><ETag>{escape(stored.tag)}</ETag><Size>{len(stored.content)}</Size></Contents>"
+                f"<LastModified>{CHANGED}</LastModified><ETag>{escape(stored.tag)}</ETag><Size>{len(stored.content)}</Size></Contents>"
             )
-    return document("ListBucketResult", "".join(inside))
+    return xml("ListBucketResult", "".join(inside))

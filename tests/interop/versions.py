@@ -13,6 +13,8 @@ from matrix_writers import compressors_of_version_2
 TYPES = [one.numpy.newbyteorder(order) for one in DATA_TYPES if isinstance(one.numpy, np.dtype) for order in one.byte_orders]
 # tensorstore has no types of text or of times.
 NUMBERS = [kind for kind in TYPES if kind.kind in "biufc"]
+# With two of the kinds of blosc: `matrix.py` has all.
+COMPRESSORS = list(compressors_of_version_2())[:9]
 FILL_VALUES = {
     "<f4": [np.nan, np.inf, -np.inf, 0.1, -0.0],
     ">f8": [np.nan, 1e300, -9999.0],
@@ -100,7 +102,7 @@ def there_and_back(zarrcast, folder, expected):
 
 def types_and_orders(tally, zarrcast, _folder):
     """Every type, order and compressor."""
-    for kind, order, (name, compressor) in product(TYPES, "CF", compressors_of_version_2()):
+    for kind, order, (name, compressor) in product(TYPES, "CF", COMPRESSORS):
         with tally.case(kind, order, name) as folder:
             expected = make(folder / "source", kind, order=order, compressors=compressor)
             there_and_back(zarrcast, folder, expected)
