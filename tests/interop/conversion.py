@@ -44,6 +44,9 @@ def fill_values(tally, zarrcast, _folder):
                 same_by_both(folder / "b", expected)
                 found = metadata(folder / "b")["fill_value"]
                 assert json.dumps(found) in (fill_value, f"{fill_value}.0"), found
+    with tally.case("a fill value that does not fit") as folder:
+        zarrcast.status(1, "transcode", "--fill-value", "40000", fixture("missing_chunks_int16").path, folder / "b")
+        assert not (folder / "b" / "zarr.json").exists()
 
 
 def attributes(tally, zarrcast, _folder):
