@@ -12,9 +12,22 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {unit}", three_digits(amount))
 }
 
-/// A count with its noun, in the plural unless it is 1: `1 chunk`, `2 chunks`.
+/// A count with its thousands apart: `1,234,567`.
+pub fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun, in the plural unless it is 1: `1 chunk`, `12,000 chunks`.
 pub fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {}", noun_of(count, noun))
+    format!("{} {}", self::count(count), noun_of(count, noun))
 }
 
 /// The noun of a count, in the plural unless it is 1.

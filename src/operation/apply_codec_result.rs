@@ -63,11 +63,11 @@ pub struct AppliedStage {
     pub bytes_per_second: Option<f64>,
 }
 
-/// Whether what was decoded is what was encoded.
+/// True if what was decoded is what was encoded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RoundTrip {
-    /// Whether every bit is.
+    /// True if every bit is.
     pub bit_identical: bool,
     /// Elements that differ in value: NaN equals NaN, and -0 equals 0.
     pub differing: u64,

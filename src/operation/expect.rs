@@ -12,7 +12,7 @@ use super::place::Place;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::{Json, Object, member_pointer};
-use crate::store::{Location, Node};
+use crate::store::Location;
 
 pub use contract::contract;
 
@@ -91,14 +91,11 @@ fn missing_node(place: &Place, path: &str, members: &Object) -> Diagnostic {
             "names that begin with / are paths of nodes; the members are those of `zarrcast inspect --json`",
         )
     };
-    Diagnostic::new(code::EXPECTATION_UNKNOWN, message)
-        .with_help(help)
-        .in_store(&place.store)
-        .at_node(&place.path)
-        .at_key(place.key("zarr.json"))
+    let found = Diagnostic::new(code::EXPECTATION_UNKNOWN, message).with_help(help);
+    place.holds(found).at_key(place.key("zarr.json"))
 }
 
-/// What a node is called by the members that are expected of it.
+/// The kind of a node, by the members that are expected of it.
 fn kind(members: &Object) -> &'static str {
     match members.get("node_type").and_then(Json::as_str) {
         Some("group") => "group",
@@ -108,7 +105,7 @@ fn kind(members: &Object) -> &'static str {
     }
 }
 
-/// What a node is.
+/// A node as it was read.
 struct Observed {
     place: Place,
     key: &'static str,
@@ -120,7 +117,7 @@ impl Observed {
     fn read(store: &Location, place: &Place) -> Result<Option<Observed>, OperationError> {
         let folder = place.node(store)?;
         let observed = |key, members| Some(Observed { place: place.clone(), key, members });
-        if !is_there(&folder) {
+        if !super::document::has_documents(&folder) {
             return Ok(None);
         }
         let documents = match open_documents(&folder, &place.name()) {
@@ -184,16 +181,8 @@ impl Observed {
     fn finding(&self, code: Code, message: String, pointer: &str) -> Diagnostic {
         let of_attributes = pointer.strip_prefix("/attributes").filter(|_| self.key != "zarr.json");
         let (key, pointer) = of_attributes.map_or((self.key, pointer), |pointer| (".zattrs", pointer));
-        Diagnostic::new(code, message)
-            .in_store(&self.place.store)
-            .at_node(&self.place.path)
-            .at_key(self.place.key(key))
-            .at_pointer(pointer)
+        self.place.holds(Diagnostic::new(code, message)).at_key(self.place.key(key)).at_pointer(pointer)
     }
-}
-
-fn is_there(folder: &Node) -> bool {
-    super::document::has_documents(folder)
 }
 
 fn group_members(place: &Place, documents: Documents) -> Json {

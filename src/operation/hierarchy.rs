@@ -54,7 +54,7 @@ pub struct HierarchyNode {
     pub rest: FolderListing,
 }
 
-/// What a node is.
+/// A node as it was read.
 #[derive(Debug)]
 pub enum NodeContent {
     /// An array.

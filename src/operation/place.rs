@@ -32,7 +32,7 @@ impl Place {
         Place { store: self.store.clone(), path: format!("{parent}/{name}") }
     }
 
-    /// Whether it is the store itself.
+    /// True if it is the store itself.
     pub fn is_root(&self) -> bool {
         self.path == "/"
     }
@@ -67,6 +67,12 @@ impl Place {
     /// The node below that of the store.
     pub fn below(&self, store: &Node) -> Result<Node, StoreError> {
         if self.is_root() { Ok(store.clone()) } else { store.child(self.relative()) }
+    }
+
+    /// A finding about the node.
+    #[must_use]
+    pub fn holds(&self, found: Diagnostic) -> Diagnostic {
+        found.in_store(self.store.as_str()).at_node(self.path.as_str())
     }
 
     /// Gives findings their store and node, and makes their keys (those without one: `key`) relative to the store.

@@ -4,33 +4,30 @@
 //! is bounded by `--max-memory` and `--max-findings`, whatever a store claims to be.
 
 mod array;
-mod bar;
 mod findings;
 mod gathered;
 mod keys;
-mod memory;
 mod object;
 mod objects;
 mod shard;
 mod verdict;
-mod window;
 
 use super::budget::Budget;
 use super::error::OperationError;
-use super::hierarchy::{Hierarchy, NodeContent, UnreadFolder, read_hierarchy};
+use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, read_hierarchy};
+use super::open::ArrayReading;
 use super::options::{ValidateLevel, ValidateOptions};
-use super::progress::Progress;
+use super::progress::{Progress, Share};
 use super::validate_result::{AgainstResult, CheckedStore, ValidateResult};
 use super::{Interrupt, against, expect, new_driver};
 use crate::diagnostic::code;
 use crate::engine::driver::Driver;
 use crate::store::Location;
 use array::ArrayCheck;
-use bar::Bar;
 use findings::{Findings, Policy};
 use gathered::Gathered;
 
-/// What was found, and the STOREs that could not be looked at.
+/// The result, and the STOREs that could not be looked at.
 #[derive(Debug)]
 pub struct ValidateOutcome {
     /// The findings about the others.
@@ -121,7 +118,11 @@ impl Run<'_> {
         let mut checked = CheckedStore { store: name.clone(), level, ..CheckedStore::default() };
         let Hierarchy { nodes, failures: unread } = hierarchy;
         let root = store.node();
-        let bar = Bar::of(&nodes, self.options.level, &checked.store, self.progress);
+        // One bar for the store, of which each array is a share as large as its elements.
+        if self.options.level > ValidateLevel::Keys {
+            let bytes = nodes.iter().filter_map(HierarchyNode::array).map(ArrayReading::decoded_bytes);
+            self.progress.start(&checked.store, Some(bytes.fold(0, u64::saturating_add)));
+        }
         for node in &nodes {
             checked.nodes.push(node.place.path.clone());
             // What a null fill value stands for matters where a chunk is absent; the level `keys` tells.
@@ -137,7 +138,7 @@ impl Run<'_> {
                         root: &root,
                         policy: self.policy,
                         partition: self.options.partition,
-                        progress: &bar.share(reading),
+                        progress: &Share::new(self.progress, reading.decoded_bytes(), 1),
                     };
                     match check.run(reading, gathered) {
                         Ok(objects) => checked.objects += objects,

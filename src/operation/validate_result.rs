@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::array::chunk_set::ChunkSet;
-use crate::diagnostic::quantity::counted;
+use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Json;
 
@@ -11,7 +11,7 @@ use crate::metadata::json::Json;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ValidateResult {
-    /// Whether every STORE could be looked at and nothing is at `error` level; a comparison has its own `equal`.
+    /// True if every STORE could be looked at and nothing is at `error` level; a comparison has its own `equal`.
     pub valid: bool,
     /// What may be said after what was looked at: `valid` alone where every chunk was decoded, `not valid`, `differs`,
     /// `incomplete`, else what was found right and what was left out.
@@ -31,7 +31,7 @@ pub struct ValidateResult {
     pub absent: Vec<AbsentChunks>,
     /// The STOREs, nodes and chunks that could not be read.
     pub failures: Vec<Failure>,
-    /// Whether there are more findings than are shown.
+    /// True if there are more findings than are shown.
     pub truncated: bool,
     /// The first `--max-findings` of them, in stable order: store, node, documents, keys, chunks.
     pub findings: Vec<Diagnostic>,
@@ -105,13 +105,13 @@ pub struct CheckedStore {
     pub objects: u64,
 }
 
-/// Whether two stores hold equal values.
+/// True if two stores hold equal values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AgainstResult {
     /// OTHER, as the user named it.
     pub other: String,
-    /// Whether every pair of nodes is equal, and none lacks its other.
+    /// True if every pair of nodes is equal, and none lacks its other.
     pub equal: bool,
     /// A pair for each array, by path.
     pub nodes: Vec<AgainstNode>,
@@ -123,7 +123,7 @@ pub struct AgainstResult {
 pub struct AgainstNode {
     /// Path in both stores, `/a/b`.
     pub path: String,
-    /// Whether every element is equal within the tolerance.
+    /// True if every element is equal within the tolerance.
     pub equal: bool,
     /// Why they could not be compared, or are not equal; null where they are equal.
     pub reason: Option<String>,
@@ -185,12 +185,16 @@ impl AgainstNode {
             clauses.push(format!("equal, {}", counted(self.elements, "element")));
         } else if self.differing > 0 {
             let differ = if self.differing == 1 { "differs" } else { "differ" };
-            clauses.push(format!("{} of {} {differ}", self.differing, counted(self.elements, "element")));
+            clauses.push(format!(
+                "{} of {} {differ}",
+                count(self.differing),
+                counted(self.elements, "element")
+            ));
         }
         if let Some(difference) = &self.max_abs_difference {
             let relative = self.max_rel_difference.as_ref();
             let relative = relative.map_or_else(String::new, |relative| format!(", relative {relative}"));
-            clauses.push(format!("greatest difference {difference}{relative}"));
+            clauses.push(format!("max difference {difference}{relative}"));
         }
         if let (Some(at), Some(value), Some(other)) = (&self.at, &self.value, &self.other_value) {
             clauses.push(format!("at {at:?} {value}, there {other}"));

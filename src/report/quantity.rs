@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-pub use crate::diagnostic::quantity::bytes;
-use crate::diagnostic::quantity::{approximate, noun_of, three_digits};
+use crate::diagnostic::quantity::{approximate, three_digits};
+pub use crate::diagnostic::quantity::{bytes, count, counted};
 use crate::metadata::json::Json;
 
 /// Bytes in a second.
@@ -36,24 +36,6 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A count with its thousands apart: `1,234,567`.
-pub fn count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count with its noun, in the plural unless it is 1: `1 element`, `12,000 elements`.
-pub fn counted(count: u64, noun: &str) -> String {
-    format!("{} {}", self::count(count), noun_of(count, noun))
-}
-
 /// A measured number: six significant digits, as it would be written by hand.
 pub fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -71,15 +53,15 @@ pub fn percent(part: u64, whole: u64) -> String {
     format!("{} %", figure((approximate(part) / approximate(whole) * 1e4).round() / 100.0))
 }
 
-/// How many times smaller: `3.97 times smaller`.
+/// The ratio of two sizes: `3.97 times smaller`.
 pub fn ratio(before: u64, after: u64) -> Option<String> {
     if before == 0 || after == 0 {
         return None;
     }
     let share = approximate(before) / approximate(after);
     Some(match before.cmp(&after) {
-        Ordering::Equal => "as much".to_owned(),
-        _ if (share - 1.0).abs() < 0.005 => "about as much".to_owned(),
+        Ordering::Equal => "same size".to_owned(),
+        _ if (share - 1.0).abs() < 0.005 => "about the same size".to_owned(),
         Ordering::Greater => format!("{} times smaller", three_digits(share)),
         Ordering::Less => format!("{} times larger", three_digits(share.recip())),
     })
@@ -154,10 +136,10 @@ mod tests {
     #[test]
     fn ratio_says_which_way() {
         assert_eq!(ratio(400, 100).as_deref(), Some("4.00 times smaller"));
-        assert_eq!(ratio(1000, 1001).as_deref(), Some("about as much"));
+        assert_eq!(ratio(1000, 1001).as_deref(), Some("about the same size"));
         assert_eq!([counted(1, "element"), counted(2000, "element")], ["1 element", "2,000 elements"]);
         assert_eq!(ratio(100, 150).as_deref(), Some("1.50 times larger"));
-        assert_eq!(ratio(100, 100).as_deref(), Some("as much"));
+        assert_eq!(ratio(100, 100).as_deref(), Some("same size"));
         assert_eq!(ratio(0, 100), None);
     }
 }

@@ -96,7 +96,8 @@ impl Store for MemoryStore {
 
 /// An object in memory that is read.
 #[derive(Debug)]
-pub(super) struct MemoryReader {
+pub struct MemoryReader {
+    /// All of it.
     pub bytes: Arc<Vec<u8>>,
     /// For messages.
     pub name: String,

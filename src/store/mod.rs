@@ -40,7 +40,7 @@ pub use key::{Key, MAX_KEY_BYTES};
 pub use local::{LocalStore, Modes};
 pub use location::{Location, LocationError};
 pub use log::{Asker, Holding, Lock, Log};
-pub use memory::MemoryStore;
+pub use memory::{MemoryReader, MemoryStore};
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
 pub use references::ReferenceStore;

@@ -31,7 +31,7 @@ struct Values {
     /// Under `--cf`, how they are made of the stored elements.
     decoding: Option<CfDecoding>,
     data_type: DataType,
-    /// Whether CF attributes say that other values are stored than are meant, and they are compared all the same.
+    /// True if CF attributes say that other values are stored than are meant, and they are compared all the same.
     is_packed: bool,
 }
 
@@ -258,7 +258,7 @@ impl Tally {
     }
 }
 impl Place {
-    /// Whether it differs more, or as much and comes first in C order.
+    /// True if it differs more, or as much and comes first in C order.
     fn is_before(&self, other: &Place) -> bool {
         match self.greatest.exceeds(&other.greatest) {
             Ordering::Greater => true,

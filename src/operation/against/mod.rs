@@ -4,7 +4,7 @@
 
 mod array;
 mod text;
-mod value;
+pub(super) mod value;
 
 use crate::store::Location;
 use std::collections::BTreeMap;
@@ -164,7 +164,7 @@ fn missing(store: &Location) -> AgainstNode {
     not_compared(format!("no such array in {}", store.display()))
 }
 
-/// What cannot be read or compared is not equal; an error of another class is one.
+/// Data that cannot be read or compared are not equal; an error of another class stays an error.
 fn no_data(error: OperationError) -> Result<AgainstNode, OperationError> {
     match error.class() {
         FaultClass::Data => Ok(not_compared(error.in_one_line())),

@@ -20,7 +20,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::stored::opaque_array;
 use crate::operation::validate_result::AgainstNode;
 
-/// Whether elements of both types are text, or bytes.
+/// True if elements of both types are text, or bytes.
 pub(super) fn is_comparable(a: &DataType, b: &DataType) -> bool {
     matches!((a, b), (DataType::String, DataType::String) | (DataType::Bytes { .. }, DataType::Bytes { .. }))
 }

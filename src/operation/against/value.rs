@@ -12,12 +12,12 @@ use crate::element::{Element, ElementType, NumberType};
 
 /// `|a - b| <= atol + rtol * |b|`.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tolerance {
-    pub(super) rtol: f64,
-    pub(super) atol: f64,
+pub(in crate::operation) struct Tolerance {
+    pub(in crate::operation) rtol: f64,
+    pub(in crate::operation) atol: f64,
 }
 
-/// What the bytes of an element are.
+/// The meaning of the bytes of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Real(NumberType),
@@ -29,38 +29,38 @@ enum Form {
 
 /// Compares elements of one data type with those of another.
 #[derive(Debug, Clone)]
-pub(super) struct Comparer {
+pub(in crate::operation) struct Comparer {
     forms: (Form, Form),
     sizes: (usize, usize),
-    /// How both become float64, where that holds every value.
+    /// The conversions of both to float64, where that holds every value.
     widenings: Option<(Widening, Widening)>,
     tolerance: Tolerance,
 }
 
 /// Elements that were compared.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Compared {
-    /// How many differ.
-    pub(super) differing: u64,
+pub(in crate::operation) struct Compared {
+    /// The number of elements that differ.
+    pub(in crate::operation) differing: u64,
     /// The one that differs most, the first among equals.
-    pub(super) greatest: Option<Greatest>,
+    pub(in crate::operation) greatest: Option<Greatest>,
     /// Greatest `|a - b| / |b|`.
-    pub(super) relative: Option<f64>,
+    pub(in crate::operation) relative: Option<f64>,
 }
 
 /// An element that differs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Greatest {
+pub(in crate::operation) struct Greatest {
     /// Its place among those compared.
-    pub(super) index: usize,
+    pub(in crate::operation) index: usize,
     /// By how much; `None` where that is no number, as with a NaN on one side.
-    pub(super) difference: Option<Difference>,
+    pub(in crate::operation) difference: Option<Difference>,
 }
 
 /// An absolute difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Difference {
-    /// Of two integers, exact.
+pub(in crate::operation) enum Difference {
+    /// The difference of two integers, exact.
     Integer(u128),
     /// Rounded once.
     Float(f64),
@@ -81,7 +81,11 @@ const TILE: usize = 512;
 
 impl Comparer {
     /// Pairs two data types; why they cannot be compared.
-    pub(super) fn new(a: &DataType, b: &DataType, tolerance: Tolerance) -> Result<Self, String> {
+    pub(in crate::operation) fn new(
+        a: &DataType,
+        b: &DataType,
+        tolerance: Tolerance,
+    ) -> Result<Self, String> {
         let known = |data_type: &DataType| {
             let size = data_type.size();
             size.ok_or_else(|| format!("the data type {data_type} is not decoded by this program"))
@@ -101,7 +105,7 @@ impl Comparer {
     }
 
     /// Compares as many elements as there are; both slices hold the same number.
-    pub(super) fn compare(&self, a: &[u8], b: &[u8]) -> Compared {
+    pub(in crate::operation) fn compare(&self, a: &[u8], b: &[u8]) -> Compared {
         let mut compared = Compared::default();
         if self.forms.0 == self.forms.1 && a == b {
             return compared;
@@ -127,7 +131,7 @@ impl Comparer {
         compared
     }
 
-    /// Whether finite values are all within the tolerance; false also where one is not finite.
+    /// True if finite values are all within the tolerance; false also where one is not finite.
     fn all_within(&self, a: &[f64], b: &[f64]) -> bool {
         let Tolerance { rtol, atol } = self.tolerance;
         a.iter().zip(b).fold(true, |all, (a, b)| {
@@ -166,7 +170,7 @@ impl Comparer {
         }
     }
 
-    /// Whether a difference is allowed beside an element of OTHER of this absolute value.
+    /// True if a difference is allowed beside an element of OTHER of this absolute value.
     fn is_within(&self, difference: Difference, length: f64) -> bool {
         let bound = (self.tolerance.atol + self.tolerance.rtol * length).min(f64::MAX);
         match difference {
@@ -182,8 +186,8 @@ impl Comparer {
 }
 
 impl Greatest {
-    /// Which difference is the greater; none is the least.
-    pub(super) fn exceeds(&self, other: &Greatest) -> Ordering {
+    /// Orders by difference; `None` comes first.
+    pub(in crate::operation) fn exceeds(&self, other: &Greatest) -> Ordering {
         match (self.difference, other.difference) {
             (None, None) => Ordering::Equal,
             (None, Some(_)) => Ordering::Less,
@@ -197,7 +201,7 @@ impl Greatest {
 impl Difference {
     /// Rounded once.
     #[expect(clippy::cast_precision_loss, reason = "the nearest float is asked for")]
-    pub(super) fn to_f64(self) -> f64 {
+    pub(in crate::operation) fn to_f64(self) -> f64 {
         match self {
             Difference::Integer(difference) => difference as f64,
             Difference::Float(difference) => difference,
@@ -222,7 +226,7 @@ fn form(data_type: &DataType) -> Form {
 #[derive(Debug, Clone)]
 enum Widening {
     Core(fn(&[u8], &mut [f64])),
-    /// Of small floats of so many bytes, the value of each pattern.
+    /// The value of each pattern of a small float of so many bytes.
     Table(usize, Vec<f64>),
 }
 
@@ -291,7 +295,7 @@ fn real(number_type: NumberType, bytes: &[u8]) -> Real {
     Real::Integer(bits.into())
 }
 
-/// Whether two are the same number, or both NaN.
+/// True if two are the same number, or both NaN.
 fn is_equal(a: Real, b: Real) -> bool {
     match (a, b) {
         (Real::Integer(a), Real::Integer(b)) => a == b,
@@ -331,7 +335,7 @@ fn difference(a: Real, b: Real) -> Option<Difference> {
     (!float.is_nan()).then_some(Difference::Float(float))
 }
 
-/// Of an integer of at most 64 bits and a float.
+/// The difference of an integer of at most 64 bits and a float.
 #[expect(clippy::cast_precision_loss, reason = "the difference is rounded once, or was below 2^53")]
 fn mixed_difference(integer: i128, float: f64) -> f64 {
     match whole(float.trunc()) {

@@ -101,7 +101,7 @@ pub(super) fn decoded_array(
     }
 }
 
-/// Whether a file's type is the primitive in which values of `data_type` are stored: `uint16` holds `uint10`.
+/// True if a file's type is the primitive in which values of `data_type` are stored: `uint16` holds `uint10`.
 fn holds(file_type: &DataType, data_type: &DataType) -> bool {
     match (file_type.number(), data_type.number()) {
         (Some(file_type), Some(number_type)) => file_type.element() == number_type.element(),

@@ -1,106 +1,20 @@
 //! Whether what was decoded is what was encoded.
 
-use crate::codec::fault::number_value;
-use crate::element::{Element, NumberType};
+use crate::grid::unravel;
+use crate::operation::against::value::{Compared, Comparer, Difference, Tolerance};
 use crate::operation::apply_codec_result::RoundTrip;
 use crate::pipeline::ArrayRepresentation;
-use crate::with_element;
-
-/// What a comparison has found so far.
-#[derive(Debug, Default)]
-struct Differences {
-    /// Components that differ in value, by element.
-    differing: u64,
-    last: Option<usize>,
-    first: Option<usize>,
-    greatest: f64,
-    at: Option<usize>,
-}
 
 /// Compares elements of the same array. NaN equals NaN and -0 equals 0 here; only `bit_identical` tells them apart.
 pub(super) fn compare(array: &ArrayRepresentation, before: &[u8], after: &[u8]) -> RoundTrip {
-    let mut found = Differences::default();
-    let components = array.data_type.components();
-    if before != after {
-        match (components, &array.data_type) {
-            (Some((number_type, count)), _) => found.add_all(number_type, count, before, after),
-            (None, other) => found.add_raw(other.size().unwrap_or(1), before, after),
-        }
-    }
-    let is_number = components.is_some();
+    let comparer = Comparer::new(&array.data_type, &array.data_type, Tolerance::default());
+    let found = comparer.map_or_else(|_| Compared::default(), |comparer| comparer.compare(before, after));
+    let error = found.greatest.and_then(|greatest| greatest.difference).map_or(0.0, Difference::to_f64);
     RoundTrip {
         bit_identical: before == after,
         differing: found.differing,
-        max_abs_error: is_number.then_some(found.greatest),
-        at: found.at.or(found.first).map(|index| crate::grid::unravel(index as u64, &array.shape)),
-    }
-}
-
-impl Differences {
-    /// Counts an element once, though both of its components may differ.
-    fn count(&mut self, element: usize) {
-        if self.last != Some(element) {
-            self.differing += 1;
-            self.last = Some(element);
-            self.first.get_or_insert(element);
-        }
-    }
-
-    fn add_all(&mut self, number_type: NumberType, components: usize, before: &[u8], after: &[u8]) {
-        with_element!(number_type.element(), T => {
-            for (place, (before, after)) in elements::<T>(before).zip(elements::<T>(after)).enumerate() {
-                self.add(place / components, number_type, before.to_bits64(), after.to_bits64());
-            }
-        });
-    }
-
-    fn add(&mut self, element: usize, number_type: NumberType, before: u64, after: u64) {
-        if before == after {
-            return;
-        }
-        let error = difference(number_type, before, after);
-        if error == 0.0 {
-            return;
-        }
-        self.count(element);
-        if error > self.greatest {
-            self.greatest = error;
-            self.at = Some(element);
-        }
-    }
-
-    fn add_raw(&mut self, size: usize, before: &[u8], after: &[u8]) {
-        for (element, (before, after)) in before.chunks(size).zip(after.chunks(size)).enumerate() {
-            if before != after {
-                self.count(element);
-            }
-        }
-    }
-}
-
-fn elements<T: Element>(bytes: &[u8]) -> impl Iterator<Item = T> {
-    bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned)
-}
-
-/// |before - after|; 0 for two NaN; NaN where one alone is NaN.
-#[expect(clippy::float_cmp, reason = "equal is equal")]
-fn difference(number_type: NumberType, before: u64, after: u64) -> f64 {
-    if number_type.is_float() {
-        let (before, after) = (number_value(number_type, before), number_value(number_type, after));
-        if before.is_nan() && after.is_nan() || before == after { 0.0 } else { (before - after).abs() }
-    } else {
-        #[expect(clippy::cast_precision_loss, reason = "the difference is rounded once")]
-        let difference = integer(number_type, before).abs_diff(integer(number_type, after)) as f64;
-        difference
-    }
-}
-
-fn integer(number_type: NumberType, bits: u64) -> i128 {
-    if number_type.element().is_signed_integer() {
-        let unused = 64 - 8 * number_type.size();
-        i128::from((bits << unused).cast_signed() >> unused)
-    } else {
-        i128::from(bits)
+        max_abs_error: array.data_type.components().map(|_| error),
+        at: found.greatest.map(|greatest| unravel(greatest.index as u64, &array.shape)),
     }
 }
 
@@ -108,7 +22,7 @@ fn integer(number_type: NumberType, bits: u64) -> i128 {
 mod tests {
     use super::*;
     use crate::data_type::DataType;
-    use crate::element::ElementType;
+    use crate::element::{ElementType, NumberType};
 
     fn compare_floats(before: [f32; 4], after: [f32; 4]) -> RoundTrip {
         let array = ArrayRepresentation {
@@ -141,9 +55,12 @@ mod tests {
     #[test]
     #[expect(clippy::float_cmp, reason = "each is exact")]
     fn integers_of_64_bits_are_subtracted_exactly() {
-        let int64 = NumberType::of(ElementType::Int64);
-        let (least, greatest) = (i64::MIN.cast_unsigned(), i64::MAX.cast_unsigned());
-        assert_eq!(difference(int64, least, greatest), 18_446_744_073_709_551_615.0);
-        assert_eq!(difference(int64, greatest, greatest - 1), 1.0);
+        let int64 = DataType::Number(NumberType::of(ElementType::Int64));
+        let array = ArrayRepresentation { data_type: int64, shape: vec![1], fill_value: None };
+        let difference = |before: i64, after: i64| {
+            compare(&array, &before.to_ne_bytes(), &after.to_ne_bytes()).max_abs_error.unwrap()
+        };
+        assert_eq!(difference(i64::MIN, i64::MAX), 18_446_744_073_709_551_615.0);
+        assert_eq!(difference(i64::MAX, i64::MAX - 1), 1.0);
     }
 }

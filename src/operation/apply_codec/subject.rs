@@ -52,7 +52,7 @@ impl Subject {
         Ok(Subject { chain, warnings, array, chunk: options.chunk.clone() })
     }
 
-    /// Whether the input is a chunk of `--like`.
+    /// True if the input is a chunk of `--like`.
     pub(super) fn is_stored_chunk(&self) -> bool {
         self.chunk.is_some()
     }

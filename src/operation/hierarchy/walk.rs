@@ -18,7 +18,7 @@ struct Folder {
     place: Place,
     /// The format of the nearest group above it.
     parent_format: Option<u64>,
-    /// Whether folders without nodes are no finding: below a document that cannot be read, they may be chunks.
+    /// True if folders without nodes are no finding: below a document that cannot be read, they may be chunks.
     lenient: bool,
 }
 
@@ -150,18 +150,12 @@ fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
                 .with_help("give all nodes of a hierarchy one format"),
         );
     }
-    for diagnostic in &mut found {
-        diagnostic.location.store = Some(folder.place.store.clone());
-        diagnostic.location.node = Some(folder.place.path.clone());
-    }
-    found
+    found.into_iter().map(|found| folder.place.holds(found)).collect()
 }
 
 fn too_deep(place: &Place) -> Diagnostic {
     let message = format!("folders deeper than {MAX_DEPTH} are not looked at");
-    Diagnostic::new(code::HIERARCHY_DEPTH, message)
-        .in_store(place.store.as_str())
-        .at_node(place.path.as_str())
+    place.holds(Diagnostic::new(code::HIERARCHY_DEPTH, message))
 }
 
 /// Folders without documents: those with nodes below them are groups that lack their document, the topmost of the
@@ -183,10 +177,8 @@ fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<HierarchyNode>) {
             let message =
                 "a folder with nodes in it, but without a group's document: readers do not find them";
             let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
-                .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`")
-                .in_store(folder.place.store.as_str())
-                .at_node(folder.place.path.as_str());
-            let diagnostics = vec![found];
+                .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
+            let diagnostics = vec![folder.place.holds(found)];
             nodes.push(HierarchyNode {
                 place: folder.place,
                 content: NodeContent::Implicit,
@@ -210,11 +202,8 @@ fn attribute(strays: Vec<(Place, FolderListing)>, nodes: &mut [HierarchyNode]) {
         if let Some(key) = listing.files.iter().find(|key| is_document(key)) {
             let message = "the documents of a node without the one that makes it a node";
             let found = Diagnostic::new(code::NODE_MISSING, message)
-                .with_help("restore its `.zarray` or `.zgroup`, or remove the folder")
-                .in_store(stray.store.as_str())
-                .at_node(stray.path.as_str())
-                .at_key(key.as_str());
-            nodes[*index].diagnostics.push(found);
+                .with_help("restore its `.zarray` or `.zgroup`, or remove the folder");
+            nodes[*index].diagnostics.push(stray.holds(found).at_key(key.as_str()));
         } else {
             nodes[*index].rest.folders.push(stray.relative().to_owned());
         }

@@ -5,10 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::findings::{Findings, Policy};
 use super::gathered::{ChunkFailures, Gathered};
 use super::keys::{self, ArrayKeys};
-use super::memory;
 use super::object::{Buffers, ObjectCheck};
-use super::objects::ObjectsCheck;
-use super::shard::ShardCheck;
+use super::shard::bind_subchunk;
 use crate::array::chunk_set::{ChunkSet, position};
 use crate::array::fault::Fault;
 use crate::array::listing::{Listing, Purpose};
@@ -30,7 +28,7 @@ use crate::store::{Node, StoreError};
 /// Objects whose findings are gathered before they are put in order, for each thread.
 const BATCH: u64 = 64;
 
-/// What every array is checked with.
+/// Inputs shared by the checks of all arrays.
 pub(super) struct ArrayCheck<'a> {
     pub(super) level: ValidateLevel,
     pub(super) driver: &'a Driver,
@@ -119,10 +117,10 @@ impl ArrayCheck<'_> {
         }
         let reading = subject.reading;
         let bound = subject.chain.as_ref().map_err(BindError::clone).and_then(|chain| {
-            let shards = subject.pipeline.filter(|_| is_sharded).map(ShardCheck::bind).transpose()?;
-            Ok((chain, shards))
+            let subchunk = subject.pipeline.filter(|_| is_sharded).map(bind_subchunk).transpose()?;
+            Ok((chain, subchunk))
         });
-        let (chain, shards) = match bound {
+        let (chain, subchunk) = match bound {
             Ok(bound) => bound,
             Err(error) => {
                 let what = if decodes { "its chunks" } else { "its shard indexes" };
@@ -136,8 +134,8 @@ impl ArrayCheck<'_> {
         }
         let readable = own.without(unreadable);
         let (place, node, metadata) = (&reading.place, &reading.node, subject.metadata);
-        let check = ObjectsCheck { object: ObjectCheck { place, node, metadata, chain, decodes }, shards };
-        let allowed = memory::allot(self.budget, &check, &reading.store)?;
+        let check = ObjectCheck { place, node, metadata, chain, subchunk, decodes };
+        let allowed = check.threads(self.budget, &reading.store)?;
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
         self.progress.start(&reading.store, Some(u64::try_from(share).unwrap_or(u64::MAX)));
@@ -153,20 +151,14 @@ impl ArrayCheck<'_> {
         Ok(())
     }
 
-    fn run_objects(
-        &self,
-        driver: &Driver,
-        check: &ObjectsCheck,
-        objects: &ChunkSet,
-        gathered: &mut Gathered,
-    ) {
+    fn run_objects(&self, driver: &Driver, check: &ObjectCheck, objects: &ChunkSet, gathered: &mut Gathered) {
         let Gathered { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
         let room = AtomicUsize::new(findings.room_left());
-        let mut unread = ChunkFailures::of(check.object.place);
+        let mut unread = ChunkFailures::of(check.place);
         let work = |buffers: &mut Buffers, index| {
             let mut part = Findings::new(self.policy, room.load(Ordering::Relaxed));
-            let outcome = check.run(buffers, position(index, check.object.metadata), &mut part);
+            let outcome = check.run(buffers, position(index, check.metadata), &mut part);
             let bytes = outcome?;
             self.progress.advance(bytes);
             Ok(part)
@@ -176,10 +168,9 @@ impl ArrayCheck<'_> {
             match outcome {
                 Ok(part) => findings.append(part),
                 Err(fault) => {
-                    let chunk = position(index, check.object.metadata);
-                    let object = &check.object;
-                    let key = object.place.key(&object.metadata.chunk_key_encoding.key(&chunk));
-                    match fault_finding(fault, object, chunk) {
+                    let chunk = position(index, check.metadata);
+                    let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
+                    match fault_finding(fault, check, (chunk, &key)) {
                         Ok(found) => findings.push(found),
                         Err(error) => unread.push(key, error, failures),
                     }
@@ -191,29 +182,28 @@ impl ArrayCheck<'_> {
     }
 }
 
-/// What is left out, and why.
+/// The finding that something was not looked at, and why.
 fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic {
     let message = format!("{what} were not looked at: {because}");
-    Diagnostic::new(code::NOT_CHECKED, message)
-        .in_store(reading.place.store.as_str())
-        .at_node(reading.place.path.as_str())
+    reading.place.holds(Diagnostic::new(code::NOT_CHECKED, message))
 }
 
 /// Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
 fn without_checksum(reading: &ArrayReading) -> Diagnostic {
-    Diagnostic::new(code::NO_CHECKSUM, "no codec of the array has a checksum: damage may go unseen")
-        .with_help(
-            "where the storage is not trusted: `zarrcast transcode --compress zstd:5:checksum`, or `crc32c`",
-        )
-        .in_store(reading.place.store.as_str())
-        .at_node(reading.place.path.as_str())
+    let message = "no codec of the array has a checksum: damage may go unseen";
+    let help =
+        "where the storage is not trusted: `zarrcast transcode --compress zstd:5:checksum`, or `crc32c`";
+    reading.place.holds(Diagnostic::new(code::NO_CHECKSUM, message).with_help(help))
 }
 
 /// The finding of a fault that no codec reports: something else than a file stands there, or the bytes do not come.
 ///
 /// An error where nothing is known of the chunk: the machine has failed, or this program.
-fn fault_finding(fault: Fault, check: &ObjectCheck, chunk: Vec<u64>) -> Result<Diagnostic, OperationError> {
-    let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
+fn fault_finding(
+    fault: Fault,
+    check: &ObjectCheck,
+    (chunk, key): (Vec<u64>, &str),
+) -> Result<Diagnostic, OperationError> {
     let code = match &fault {
         Fault::Store(StoreError::Damaged { .. } | StoreError::TooShort { .. }) => code::CHUNK_CORRUPT,
         Fault::Store(error) if error.is_data_fault() => code::OBJECT_NOT_A_FILE,
@@ -223,14 +213,11 @@ fn fault_finding(fault: Fault, check: &ObjectCheck, chunk: Vec<u64>) -> Result<D
             return Err(OperationError::environment(message).because(fault));
         }
         fault if fault.is_of_data() => code::CHUNK_CORRUPT,
-        _ => return Err(unseen(fault, &chunk, &key, check)),
+        _ => return Err(unseen(fault, &chunk, key, check)),
     };
-    Ok(Diagnostic::new(code, fault.to_string())
-        .with_help("restore the chunk from its source, or write it again")
-        .in_store(check.place.store.as_str())
-        .at_node(check.place.path.as_str())
-        .at_key(key)
-        .at_chunk(chunk))
+    let found = Diagnostic::new(code, fault.to_string())
+        .with_help("restore the chunk from its source, or write it again");
+    Ok(check.place.holds(found).at_key(key).at_chunk(chunk))
 }
 
 /// The error of a chunk that could not be looked at, by no fault of its own.

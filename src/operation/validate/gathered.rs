@@ -105,7 +105,7 @@ impl Failures {
         self.errors.push(error);
     }
 
-    /// Whether a signal stopped the work.
+    /// True if a signal stopped the work.
     pub(super) fn is_interrupted(&self) -> bool {
         self.errors.iter().any(|error| error.class() == FaultClass::Interrupted)
     }

@@ -6,6 +6,7 @@ use super::gathered::Gathered;
 use crate::array::listing::{Listing, SizeRule, Sizes, Stray, StrayKind};
 use crate::codec::BoundChain;
 use crate::codec::chain::ByShape;
+use crate::diagnostic::quantity::count;
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
 use crate::metadata::array::{ArrayMetadata, num_elements};
@@ -17,7 +18,7 @@ use crate::store::Node;
 /// The most bytes that an object of an array may have where its codecs say nothing: what a file system holds.
 const NO_BOUND: u64 = u64::MAX;
 
-/// What the sizes of an array's objects must be, those of a rectilinear grid by the shape of each.
+/// Bounds of the sizes of an array's objects, those of a rectilinear grid by the shape of each.
 #[derive(Debug)]
 pub(super) struct ArraySizes<'a> {
     grid: &'a Grid,
@@ -54,7 +55,7 @@ impl Sizes for ArraySizes<'_> {
     }
 }
 
-/// What the sizes of objects that take this way must be.
+/// The bounds of the sizes of objects of this chain.
 fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRule {
     let exact = match pipeline.and_then(Pipeline::output) {
         Some(Representation::Bytes(BytesSize::Fixed(bytes))) => Some(bytes),
@@ -99,7 +100,7 @@ pub(super) fn array(keys: &ArrayKeys, listing: &Listing, gathered: &mut Gathered
     for stray in &listing.strays {
         let key = place.key(&stray.key);
         if let Some(found) = stray_finding(stray, &key, root, sizes) {
-            push(gathered, located(found, place, key));
+            push(gathered, place.holds(found).at_key(key));
         }
     }
     let total = num_chunks(metadata);
@@ -111,19 +112,20 @@ pub(super) fn array(keys: &ArrayKeys, listing: &Listing, gathered: &mut Gathered
     } else if absent == total {
         let none = match total {
             1 => "the only chunk is not".to_owned(),
-            _ => format!("none of the {total} chunks is"),
+            _ => format!("none of the {} chunks is", count(total)),
         };
         let message = format!("{none} stored: every element reads as the fill value");
         Diagnostic::new(code::CHUNKS_NONE, message)
             .with_help("if the array should hold values, its chunks were lost, or lie under other keys")
     } else {
+        let (absent, total) = (count(absent), count(total));
         let message = format!("{absent} of {total} chunks are absent and read as the fill value");
         Diagnostic::new(code::CHUNKS_ABSENT, message)
     };
-    gathered.findings.push(found.in_store(place.store.as_str()).at_node(place.path.as_str()));
+    gathered.findings.push(place.holds(found));
 }
 
-/// Whether an array is a scalar that says how a grid lies on the earth: it has attributes and no data (CF conventions 5.6),
+/// True if an array is a scalar that says how a grid lies on the earth: it has attributes and no data (CF conventions 5.6),
 /// and writers leave out its one chunk, which holds the fill value.
 fn is_grid_mapping(metadata: &ArrayMetadata) -> bool {
     const NAMES: [&str; 3] = ["grid_mapping_name", "crs_wkt", "spatial_ref"];
@@ -151,17 +153,13 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) 
     strays.sort_unstable();
     for stray in &strays {
         if let Some(found) = stray_finding(stray, &stray.key, root, &AnySize) {
-            push(gathered, located(found, &node.place, stray.key.clone()));
+            push(gathered, node.place.holds(found).at_key(stray.key.clone()));
         } else if stray.kind == StrayKind::Link {
             let message = "a link that belongs to no node";
             let found = Diagnostic::new(code::KEY_UNKNOWN, message);
-            push(gathered, located(found, &node.place, stray.key.clone()));
+            push(gathered, node.place.holds(found).at_key(stray.key.clone()));
         }
     }
-}
-
-fn located(found: Diagnostic, place: &Place, key: String) -> Diagnostic {
-    found.in_store(place.store.as_str()).at_node(place.path.as_str()).at_key(key)
 }
 
 /// The finding about a key; `None` for a link that leads to a file inside the store. `key` is relative to the store.
@@ -249,7 +247,7 @@ fn link_finding(key: &str, root: &Node) -> Option<Diagnostic> {
     Some(Diagnostic::new(code, message).with_help("put what it leads to in its place"))
 }
 
-/// Whether a name is one that writers give what they have not finished.
+/// True if a name is one that writers give what they have not finished.
 fn is_temporary(key: &str) -> bool {
     let name = key.rsplit('/').next().unwrap_or(key);
     // zarr-python: NAME.UUID.partial; tensorstore: NAME.__lock; zarrcast: NAME.zarrcast-partial and .zarrcast.

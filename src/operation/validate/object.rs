@@ -1,7 +1,6 @@
 //! Levels `index` and `data`: one stored object, its shard index and its chunks.
 
 use super::findings::Findings;
-use super::window::Window;
 use crate::array::fault::Fault;
 use crate::codec::chain::{OfShape, Workspace};
 use crate::codec::kinds::Role;
@@ -13,17 +12,19 @@ use crate::pipeline::{BytesSize, Representation};
 use crate::store::file_format::FileFormat;
 use crate::store::{Node, ObjectReader};
 
-/// What is checked of each object of an array.
+/// The check of each object of an array.
 pub(super) struct ObjectCheck<'a> {
     pub(super) place: &'a Place,
     pub(super) node: &'a Node,
     pub(super) metadata: &'a ArrayMetadata,
     pub(super) chain: &'a BoundChain,
-    /// Whether chunks are decoded, not only shard indexes.
+    /// Of a sharded array, the chain of an innermost chunk from the array itself.
+    pub(super) subchunk: Option<BoundChain>,
+    /// True if chunks are decoded, not only shard indexes.
     pub(super) decodes: bool,
 }
 
-/// What a thread keeps from object to object.
+/// Buffers that a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub(super) read: Vec<u8>,
@@ -55,7 +56,7 @@ impl Object<'_, '_> {
         let start = check.metadata.grid.start_of(&self.chunk);
         let chain = check.chain_of(&self.chunk)?;
         let Buffers { read, decoded, workspace } = &mut *self.buffers;
-        Window::of(reader).read(0, reader.length(), read)?;
+        reader.read_at(0, reader.length(), read)?;
         if let Err(fault) = decode(&chain, read, decoded, workspace) {
             self.chain_fault(fault, &start, "")?;
         } else if !skips_values(&chain) {
@@ -90,14 +91,8 @@ impl Object<'_, '_> {
 
     /// Adds a finding about the object.
     pub(super) fn push(&mut self, code: Code, message: String, help: &str) {
-        self.findings.push(
-            Diagnostic::new(code, message)
-                .with_help(help)
-                .in_store(self.check.place.store.as_str())
-                .at_node(self.check.place.path.as_str())
-                .at_key(self.key.as_str())
-                .at_chunk(self.chunk.clone()),
-        );
+        let found = Diagnostic::new(code, message).with_help(help).at_key(self.key.as_str());
+        self.findings.push(self.check.place.holds(found).at_chunk(self.chunk.clone()));
     }
 }
 
@@ -115,7 +110,7 @@ fn code_of(fault: &ChainFault) -> Code {
     }
 }
 
-/// Whether the codecs in front of the bytes->bytes codecs take every value: `bytes` of a type all of whose bits are
+/// True if the codecs in front of the bytes->bytes codecs take every value: `bytes` of a type all of whose bits are
 /// values, after nothing but transposes. Then the bytes need not be turned into elements to prove the chunk right.
 pub(super) fn skips_values(chain: &BoundChain) -> bool {
     let (front, rest) = chain.codecs().split_at(chain.num_array_to_array());

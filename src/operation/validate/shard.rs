@@ -3,8 +3,9 @@
 //! Nothing in an index is believed: every range is proved to lie in the shard before it is read. Shards inside of
 //! shards are walked the same way, so that never more than one innermost chunk is decoded at a time.
 
+use std::sync::Arc;
+
 use super::object::{Buffers, Object, decode, skips_values};
-use super::window::Window;
 use crate::array::fault::Fault;
 use crate::codec::kinds::Role;
 use crate::codec::sharding::ABSENT;
@@ -13,15 +14,9 @@ use crate::diagnostic::code;
 use crate::grid::unravel;
 use crate::metadata::extension::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation};
-use crate::store::ObjectReader;
+use crate::store::{MemoryReader, ObjectReader, ReadObject, StoreError};
 
 const WRITE_AGAIN: &str = "write the shard again from its source, or restore it";
-
-/// What is needed to check the shards of an array.
-pub(super) struct ShardCheck {
-    /// The chain of an innermost chunk, from the array itself.
-    subchunk: BoundChain,
-}
 
 /// A shard, or a shard inside of one.
 struct Level<'a> {
@@ -42,98 +37,96 @@ struct Entry {
     length: u64,
 }
 
-impl ShardCheck {
-    /// Binds the chain of an innermost chunk.
-    pub(super) fn bind(pipeline: &Pipeline) -> Result<Self, BindError> {
-        let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
-        let codecs = subchunk_codecs(pipeline);
-        let subchunk = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-        Ok(ShardCheck { subchunk: BoundChain::bind_to_check(&subchunk)? })
-    }
+/// Bytes of an object, from an offset on.
+#[derive(Clone, Copy)]
+struct Window<'a> {
+    reader: &'a dyn ReadObject,
+    offset: u64,
+    length: u64,
+}
 
-    /// The chain of an innermost chunk.
-    pub(super) fn subchunk(&self) -> &BoundChain {
-        &self.subchunk
+impl Window<'_> {
+    /// Reads a range into `bytes` (replaced); it must lie inside.
+    fn read(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.reader.read_at(self.offset.saturating_add(offset), length, bytes)
     }
+}
 
+/// Binds the chain of an innermost chunk.
+pub(super) fn bind_subchunk(pipeline: &Pipeline) -> Result<BoundChain, BindError> {
+    let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
+    let codecs = subchunk_codecs(pipeline);
+    let subchunk = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+    BoundChain::bind_to_check(&subchunk)
+}
+
+impl Object<'_, '_> {
     /// Checks a stored shard.
-    pub(super) fn run(&self, object: &mut Object, reader: &ObjectReader) -> Result<(), Fault> {
-        let check = object.check;
-        let start = check.metadata.grid.start_of(&object.chunk);
-        let chain = check.chain_of(&object.chunk)?;
+    pub(super) fn sharded(&mut self, subchunk: &BoundChain, reader: &ObjectReader) -> Result<(), Fault> {
+        let check = self.check;
+        let start = check.metadata.grid.start_of(&self.chunk);
+        let chain = check.chain_of(&self.chunk)?;
         let order = (0..start.len()).collect();
         let level = Level { chain: &chain, order, start, label: String::new() };
-        self.encoded(object, &level, Window::of(reader))
+        self.encoded(subchunk, &level, Window { reader: &**reader, offset: 0, length: reader.length() })
     }
 
     /// Checks what a chain with a shard in it has encoded.
-    fn encoded(&self, object: &mut Object, level: &Level, window: Window) -> Result<(), Fault> {
+    fn encoded(&mut self, subchunk: &BoundChain, level: &Level, window: Window) -> Result<(), Fault> {
         let place = level.chain.num_array_to_array();
         let Some(Codec::Sharding(sharding)) = level.chain.codecs().get(place).map(|codec| &codec.codec)
         else {
             return Ok(());
         };
         if place + 1 == level.chain.codecs().len() {
-            return self.shard(object, level, sharding, window);
+            return self.shard(subchunk, level, sharding, window);
         }
         // The shard as a whole was compressed, or has a checksum: it has to be decoded to be looked into.
         let mut read = Vec::new();
-        window.read(0, window.length(), &mut read)?;
+        window.read(0, window.length, &mut read)?;
         let mut shard = Vec::new();
-        if let Err(fault) = level.chain.decode_to(place + 1, &read, &mut shard, &mut object.buffers.workspace)
-        {
-            object.chain_fault(fault, &[], &level.label)?;
-            return Ok(());
+        if let Err(fault) = level.chain.decode_to(place + 1, &read, &mut shard, &mut self.buffers.workspace) {
+            return self.chain_fault(fault, &[], &level.label);
         }
         drop(read);
-        self.shard(object, level, sharding, Window::of_decoded(&shard))
+        let shard = MemoryReader { bytes: Arc::new(shard), name: self.key.clone() };
+        self.shard(subchunk, level, sharding, Window { reader: &shard, offset: 0, length: shard.length() })
     }
 
     fn shard(
-        &self,
-        object: &mut Object,
+        &mut self,
+        subchunk: &BoundChain,
         level: &Level,
         sharding: &BoundSharding,
         window: Window,
     ) -> Result<(), Fault> {
-        let Some(entries) = read_index(object, level, sharding, window)? else { return Ok(()) };
+        let Some(entries) = read_index(self, level, sharding, window)? else { return Ok(()) };
         let inner = sharding.inner();
         let nested = inner.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
-        if !nested && !object.check.decodes {
+        if !nested && !self.check.decodes {
             return Ok(());
         }
-        if level.label.is_empty() && object.check.decodes {
-            window.expect(&entries.iter().map(|entry| (entry.offset, entry.length)));
+        if level.label.is_empty() && self.check.decodes {
+            // All of these will be read soon.
+            window.reader.prefetch(&|| entries.iter().map(|entry| (entry.offset, entry.length)).collect());
         }
         let order = level.order_inside();
         for Entry { number, offset, length } in entries {
             let (position, start) = level.place_of(number, sharding, &order);
             let label = format!("{}inner chunk {position:?}: ", level.label);
-            let part = window.part(offset, length);
+            let part = Window { offset: window.offset.saturating_add(offset), length, ..window };
             if nested {
                 let level = Level { chain: inner, order: order.clone(), start, label };
-                self.encoded(object, &level, part)?;
-            } else {
-                self.subchunk_of(object, &start, &label, part)?;
+                self.encoded(subchunk, &level, part)?;
+                continue;
             }
-        }
-        Ok(())
-    }
-
-    /// Decodes an innermost chunk.
-    fn subchunk_of(
-        &self,
-        object: &mut Object,
-        start: &[u64],
-        label: &str,
-        part: Window,
-    ) -> Result<(), Fault> {
-        let Buffers { read, decoded, workspace } = &mut *object.buffers;
-        part.read(0, part.length(), read)?;
-        if let Err(fault) = decode(&self.subchunk, read, decoded, workspace) {
-            object.chain_fault(fault, start, label)?;
-        } else if !skips_values(&self.subchunk) {
-            object.elements(&self.subchunk, start, label)?;
+            let Buffers { read, decoded, workspace } = &mut *self.buffers;
+            part.read(0, length, read)?;
+            if let Err(fault) = decode(subchunk, read, decoded, workspace) {
+                self.chain_fault(fault, &start, &label)?;
+            } else if !skips_values(subchunk) {
+                self.elements(subchunk, &start, &label)?;
+            }
         }
         Ok(())
     }
@@ -182,7 +175,7 @@ fn read_index(
     window: Window,
 ) -> Result<Option<Vec<Entry>>, Fault> {
     let label = &level.label;
-    let (index_offset, index_bytes) = match sharding.index_range(window.length()) {
+    let (index_offset, index_bytes) = match sharding.index_range(window.length) {
         Ok(range) => range,
         Err(ChainFaultKind::Size { expected, found }) => {
             let message =
@@ -211,15 +204,15 @@ fn read_index(
             continue;
         }
         let entry = Entry { number: number as u64, offset, length };
-        if fits(object, level, sharding, (window.length(), index), &entry) {
+        if fits(object, level, sharding, (window.length, index), &entry) {
             entries.push(entry);
         }
     }
-    check_layout(object, level, sharding, &entries, window.length().saturating_sub(index_bytes));
+    check_layout(object, level, sharding, &entries, window.length.saturating_sub(index_bytes));
     Ok(Some(entries))
 }
 
-/// Whether an entry lies in the shard, outside of the index, with a size that its chunk can have.
+/// True if an entry lies in the shard, outside of the index, with a size that its chunk can have.
 fn fits(
     object: &mut Object,
     level: &Level,
