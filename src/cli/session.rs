@@ -33,8 +33,8 @@ impl Session {
     pub(super) fn new(common: Option<&CommonArguments>) -> Self {
         let colour = |output| common.map_or(Colour::Off, |common| common.colour(output));
         let progress: Box<dyn Progress> = match common {
-            Some(common) if common.shows_progress() => Box::new(Bar::new()),
-            Some(common) if common.verbose > 0 => Box::new(Log::new()),
+            Some(common) if common.shows_progress() => Box::new(Bar::default()),
+            Some(common) if common.verbose > 0 => Box::new(Log::default()),
             _ => Box::new(Silent),
         };
         Session {

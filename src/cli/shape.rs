@@ -34,22 +34,33 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
             "expected lengths, such as 16,256,256, or all by name, such as time=1,lat=256; found {part:?}"
         )
     };
-    let mut named: Vec<(String, u64)> = Vec::new();
-    for part in text.split(',') {
-        // A name may hold the sign, a number does not.
-        let (name, length) = part.rsplit_once('=').ok_or_else(|| refusal(part))?;
+    let length = |part: &str, length: &str| {
         let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
-        let length = length.parse().ok().filter(|_| digits).ok_or_else(|| refusal(part))?;
-        let name = name.trim().to_owned();
+        length.parse().ok().filter(|_| digits).ok_or_else(|| refusal(part))
+    };
+    pairs(text, &refusal, length).map(ShapeRequest::Named)
+}
+
+/// `NAME=VALUE,...`, no name twice; `read` is given the whole part and the value.
+fn pairs<T>(
+    text: &str,
+    refusal: impl Fn(&str) -> String,
+    read: impl Fn(&str, &str) -> Result<T, String>,
+) -> Result<Vec<(String, T)>, String> {
+    let mut pairs: Vec<(String, T)> = Vec::new();
+    for part in text.split(',') {
+        // A name may hold the sign, a value does not.
+        let (name, value) = part.rsplit_once('=').ok_or_else(|| refusal(part))?;
+        let (name, value) = (name.trim().to_owned(), read(part, value)?);
         if name.is_empty() {
             return Err(refusal(part));
         }
-        if named.iter().any(|(known, _)| *known == name) {
+        if pairs.iter().any(|(known, _)| *known == name) {
             return Err(format!("the dimension {name:?} is given twice"));
         }
-        named.push((name, length));
+        pairs.push((name, value));
     }
-    Ok(ShapeRequest::Named(named))
+    Ok(pairs)
 }
 
 /// A hint for names and lengths with `:` instead of `=`.
@@ -72,10 +83,7 @@ pub(super) fn slices(text: &str) -> Result<Slices, String> {
     let refusal = |part: &str| {
         format!("expected parts of dimensions, such as time=0:100 or time=0:100,lat=20:; found {part:?}")
     };
-    let mut slices: Vec<Slice> = Vec::new();
-    for part in text.split(',') {
-        // A name may hold the sign, a slice does not.
-        let (name, slice) = part.rsplit_once('=').ok_or_else(|| refusal(part))?;
+    let slice = |part: &str, slice: &str| {
         let (start, stop) = slice.split_once(':').ok_or_else(|| refusal(part))?;
         if stop.contains(':') {
             return Err(format!("no step can be given, only START:STOP; found {slice:?}"));
@@ -87,16 +95,10 @@ pub(super) fn slices(text: &str) -> Result<Slices, String> {
                 _ => Err(refusal(part)),
             },
         };
-        let dimension = name.trim().to_owned();
-        if dimension.is_empty() {
-            return Err(refusal(part));
-        }
-        if slices.iter().any(|known| known.dimension == dimension) {
-            return Err(format!("the dimension {dimension:?} is given twice"));
-        }
-        slices.push(Slice { dimension, start: index(start)?, stop: index(stop)? });
-    }
-    Ok(Slices(slices))
+        Ok((index(start)?, index(stop)?))
+    };
+    let slices = pairs(text, &refusal, slice)?.into_iter();
+    Ok(Slices(slices.map(|(dimension, (start, stop))| Slice { dimension, start, stop }).collect()))
 }
 
 #[cfg(test)]

@@ -25,13 +25,9 @@ enum Event {
     Signal(Signal),
 }
 
-/// A signal that ends the process.
+/// A signal that ends the process: its name, and the exit status.
 #[derive(Clone, Copy)]
-enum Signal {
-    HangUp,
-    Interrupt,
-    Terminate,
-}
+struct Signal(&'static str, ExitStatus);
 
 /// Runs a command in a thread of its own, so that this one can end the process when a signal comes.
 pub(super) fn attend(
@@ -62,6 +58,7 @@ pub(super) fn attend(
 impl Signal {
     /// Asks the command to stop, waits a little where it has something to clear away, and tells what is left.
     fn end(self, session: &Session, events: &Receiver<Event>) -> ExitStatus {
+        let Signal(name, own) = self;
         let unfinished = session.interrupt().raise();
         let deadline = Instant::now() + PATIENCE;
         while unfinished.is_some()
@@ -70,32 +67,16 @@ impl Signal {
             // It has said itself what it leaves; or it was done just then. A signal that comes again, as where a terminal
             // and whoever started the program send one each, takes no time from it.
             if let Event::Ended(status) = event {
-                return if status == ExitStatus::Interrupted { self.status() } else { status };
+                return if status == ExitStatus::Interrupted { own } else { status };
             }
         }
         session.interrupt().clear();
         session.progress().finish();
         let nothing = || "nothing unfinished is left; run the command again".to_owned();
         let help = unfinished.unwrap_or_else(nothing);
-        let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {}", self.name()));
+        let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {name}"));
         session.report_error(&error.with_help(help).into());
-        self.status()
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Signal::HangUp => "SIGHUP",
-            Signal::Interrupt => "SIGINT",
-            Signal::Terminate => "SIGTERM",
-        }
-    }
-
-    fn status(self) -> ExitStatus {
-        match self {
-            Signal::HangUp => ExitStatus::HungUp,
-            Signal::Interrupt => ExitStatus::Interrupted,
-            Signal::Terminate => ExitStatus::Terminated,
-        }
+        own
     }
 }
 
@@ -113,9 +94,9 @@ fn watch(sender: Sender<Event>) {
     let _ = Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             let signal = match signal {
-                SIGHUP => Signal::HangUp,
-                SIGTERM => Signal::Terminate,
-                _ => Signal::Interrupt,
+                SIGHUP => Signal("SIGHUP", ExitStatus::HungUp),
+                SIGTERM => Signal("SIGTERM", ExitStatus::Terminated),
+                _ => Signal("SIGINT", ExitStatus::Interrupted),
             };
             if sender.send(Event::Signal(signal)).is_err() {
                 break;

@@ -193,18 +193,18 @@ pub(super) fn missing_or_none(text: &str) -> Result<MissingOrNone, String> {
 
 /// A finite number of at least 0.
 pub(super) fn max_error(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(error) if error.is_finite() && error >= 0.0 => Ok(error),
-        _ => Err(format!("expected a finite number of at least 0; found {text:?}{}", respelt(text))),
-    }
+    finite(text, "of at least 0", |error| error >= 0.0)
 }
 
 /// A finite number greater than 0.
 pub(super) fn step(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(step) if step.is_finite() && step > 0.0 => Ok(step),
-        _ => Err(format!("expected a finite number greater than 0; found {text:?}{}", respelt(text))),
-    }
+    finite(text, "greater than 0", |step| step > 0.0)
+}
+
+/// A finite number that is as it should be.
+fn finite(text: &str, expected: &str, is_right: fn(f64) -> bool) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && is_right(*number));
+    number.ok_or_else(|| format!("expected a finite number {expected}; found {text:?}{}", respelt(text)))
 }
 
 /// A hint for a number with a decimal comma, or in percent.

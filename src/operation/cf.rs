@@ -3,7 +3,7 @@
 use super::error::OperationError;
 use super::missing;
 use super::open::OpenedArray;
-use super::options::{CfOptions, Missing};
+use super::options::Missing;
 use super::quantize::range::FloatType;
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
@@ -23,31 +23,6 @@ pub(super) const PACKING_ATTRIBUTES: [&str; 8] = [
     "valid_range",
     "_Unsigned",
 ];
-
-/// What the attributes of an array make of its stored numbers.
-#[derive(Debug, Clone, Default)]
-pub(super) struct CfView {
-    /// Bits of the stored values that count as missing.
-    pub missing: Vec<u64>,
-    /// How the others are unpacked; `None` where they are not packed, or are wanted as they are stored.
-    pub unpack: Option<Unpack>,
-}
-
-impl CfView {
-    /// Reads the attributes of an array whose elements are numbers of the type `stored`.
-    ///
-    /// An error of the data where `--missing` names what is no value of the type, or a factor is no number.
-    pub(super) fn of(
-        source: &OpenedArray,
-        stored: NumberType,
-        options: &CfOptions,
-    ) -> Result<Self, OperationError> {
-        let missing = missing::values(source, stored, options.missing.as_ref())?;
-        let floats = NumberType::of(ElementType::Float64);
-        let unpack = if options.unpacks { unpacking(source, stored, floats)? } else { None };
-        Ok(CfView { missing, unpack })
-    }
-}
 
 /// The type of an array of float32 or float64: what is compared with it is unpacked to the same.
 pub(super) fn float_type(array: &OpenedArray) -> Option<NumberType> {
@@ -74,9 +49,7 @@ impl CfDecoding {
     ) -> Result<Option<Self>, OperationError> {
         let Some(stored) = source.data_type.real_number() else { return Ok(None) };
         let missing = missing::values(source, stored, Some(&Missing::Auto))?;
-        let is_narrow = if stored.is_float() { stored.bits() <= 32 } else { stored.bits() <= 16 };
-        let by_width = if is_narrow { ElementType::Float32 } else { ElementType::Float64 };
-        let floats = floats.filter(|_| !stored.is_float()).unwrap_or(NumberType::of(by_width));
+        let floats = floats.filter(|_| !stored.is_float()).unwrap_or(float_for(stored));
         let wide = NumberType::of(ElementType::Float64);
         let unpack = unpacking(source, stored, if stored.is_float() { wide } else { floats })?;
         if missing.is_empty() && unpack.is_none() {
@@ -113,19 +86,33 @@ impl CfDecoding {
 ///
 /// xarray 2026 takes the float type of `scale_factor` and `add_offset`, and JSON has no other than float64; it takes
 /// float64 also where only one of them is given. `_Unsigned` alone changes integers into those of the other signedness.
-fn unpacking(
+pub(super) fn unpacking(
     source: &OpenedArray,
     stored: NumberType,
     floats: NumberType,
 ) -> Result<Option<Unpack>, OperationError> {
     let attributes = &source.metadata.attributes;
-    let (scale_factor, add_offset) = (factor("scale_factor", attributes)?, factor("add_offset", attributes)?);
+    let factors = scale_and_offset(attributes)?;
     let codes = missing::declared_type(stored, attributes);
-    if scale_factor.is_none() && add_offset.is_none() && codes == stored {
+    if factors.is_none() && codes == stored {
         return Ok(None);
     }
-    let (scale_factor, add_offset) = (scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0));
+    let (scale_factor, add_offset) = factors.unwrap_or((1.0, 0.0));
     Ok(Some(Unpack::new(codes, floats, scale_factor, add_offset, Vec::new())))
+}
+
+/// The attributes `scale_factor` and `add_offset`; `None` where there is neither.
+fn scale_and_offset(attributes: &Object) -> Result<Option<(f64, f64)>, OperationError> {
+    Ok(match (factor("scale_factor", attributes)?, factor("add_offset", attributes)?) {
+        (None, None) => None,
+        (scale_factor, add_offset) => Some((scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0))),
+    })
+}
+
+/// The type that values become: float32 for floats of up to 32 bits and codes of up to 16, else float64.
+fn float_for(stored: NumberType) -> NumberType {
+    let is_narrow = stored.bits() <= if stored.is_float() { 32 } else { 16 };
+    NumberType::of(if is_narrow { ElementType::Float32 } else { ElementType::Float64 })
 }
 
 /// How the integers of an array become floats by its attributes, those that they declare missing NaN; `None` where it is not
@@ -135,9 +122,8 @@ pub(super) fn packing(
     floats: Option<&DataType>,
 ) -> Result<Option<Unpack>, OperationError> {
     let attributes = &source.metadata.attributes;
-    let (scale_factor, add_offset) = (factor("scale_factor", attributes)?, factor("add_offset", attributes)?);
     let codes = source.data_type.number().filter(|number_type| !number_type.is_float());
-    let (Some(codes), true) = (codes, scale_factor.is_some() || add_offset.is_some()) else {
+    let (Some((scale_factor, add_offset)), Some(codes)) = (scale_and_offset(attributes)?, codes) else {
         return Ok(None);
     };
     let floats = unpacked_type(codes, floats)?;
@@ -149,7 +135,6 @@ pub(super) fn packing(
         .filter_map(|json| json.as_number()?.as_integral_i128())
         .map(|code| if declared == codes { code } else { wrapped(code, declared) })
         .collect();
-    let (scale_factor, add_offset) = (scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0));
     Ok(Some(Unpack::new(declared, floats, scale_factor, add_offset, missing)))
 }
 
@@ -162,8 +147,7 @@ pub(super) fn unpacked_fill(source: &OpenedArray, unpack: &Unpack) -> u64 {
 
 /// The type of the values: what is asked for, or float32 for codes of up to 16 bits and float64 for wider ones.
 fn unpacked_type(codes: NumberType, asked: Option<&DataType>) -> Result<NumberType, OperationError> {
-    let by_width = if codes.bits() <= 16 { ElementType::Float32 } else { ElementType::Float64 };
-    let Some(asked) = asked else { return Ok(NumberType::of(by_width)) };
+    let Some(asked) = asked else { return Ok(float_for(codes)) };
     let wide = |float: &NumberType| matches!(float.element(), ElementType::Float32 | ElementType::Float64);
     asked.number().filter(wide).ok_or_else(|| {
         OperationError::data(format!("CF attributes unpack to float32 or float64, not to {asked}"))

@@ -103,7 +103,8 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
         let zarr_format = if key == "zarr.json" { 3 } else { 2 };
         let mut diagnostics: Vec<Diagnostic> = not_finite.into_iter().collect();
         diagnostics.extend(beside(node, key));
-        let attributes = if zarr_format == 2 { read_attributes(node, &mut diagnostics)? } else { None };
+        let attributes =
+            if zarr_format == 2 { read_beside(node, ".zattrs", &mut diagnostics)?.0 } else { None };
         let (attributes, attributes_bytes) = attributes.unzip();
         return Ok(Some(Documents {
             key,
@@ -120,7 +121,7 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
 }
 
 /// The finding that a document is not JSON, which says what it is where that is known.
-pub fn not_json(key: &str, error: &JsonError, format: Option<&'static FileFormat>) -> Diagnostic {
+fn not_json(key: &str, error: &JsonError, format: Option<&'static FileFormat>) -> Diagnostic {
     let mut found = error.diagnostic().at_key(key);
     if let Some(format) = format {
         found.message = format!("`{key}` is {}", format.name);
@@ -146,7 +147,7 @@ pub fn parse_document(key: &str, bytes: &[u8]) -> Result<(Json, Option<Diagnosti
     Ok((document, not_finite_finding(&values).map(|found| found.at_key(key))))
 }
 
-/// Whether a bare `NaN` is read at this place of a document.
+/// True if a bare `NaN` is read at this place of a document.
 fn may_be_not_finite(key: &str, pointer: &str) -> bool {
     let is_fill_value = |member: &str| {
         member == "fill_value" || member.strip_prefix("fill_value/").is_some_and(|rest| !rest.is_empty())
@@ -176,7 +177,7 @@ fn may_be_not_finite(key: &str, pointer: &str) -> bool {
     }
 }
 
-/// What is to be said of the bare words of a document, at the first of them.
+/// The finding about the bare words of a document, at the first of them.
 fn not_finite_finding(values: &NotFiniteValues) -> Option<Diagnostic> {
     let (word, pointer) = values.first.as_ref()?;
     let more = match values.count {
@@ -188,7 +189,7 @@ fn not_finite_finding(values: &NotFiniteValues) -> Option<Diagnostic> {
     Some(Diagnostic::new(code::JSON_NOT_FINITE, message).with_help(help).at_pointer(pointer.as_str()))
 }
 
-/// Whether there is a document of a node, be it ever so broken.
+/// True if there is a document of a node, be it ever so broken.
 pub fn has_documents(node: &Node) -> bool {
     NODE_KEYS.iter().any(|key| !matches!(node.open(key, MAX_DOCUMENT_BYTES), Ok(None)))
 }
@@ -201,7 +202,7 @@ fn kind_of(document: &Json) -> NodeKind {
     }
 }
 
-/// What stands beside the document that counts, and should not.
+/// Findings about documents that should not be there beside the one that counts.
 fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
     let exists = |other: &str| node.open(other, MAX_DOCUMENT_BYTES).is_ok_and(|found| found.is_some());
     let finding = |code, key: &'static str, message: String, help| {
@@ -230,29 +231,26 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
     }
 }
 
-/// The `.zattrs`, and its bytes; one that is no JSON is a finding, and counts as absent.
-fn read_attributes(
+/// A document beside the one that counts, and its bytes, and whether there is one; one that is no JSON is a finding.
+pub fn read_beside(
     node: &Node,
+    key: &'static str,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Option<(Json, Vec<u8>)>, StoreError> {
-    let key = ".zattrs";
-    match node.read_document(key) {
-        Ok(None) => Ok(None),
+) -> Result<(Option<(Json, Vec<u8>)>, bool), StoreError> {
+    let found = match node.read_document(key) {
+        Ok(None) => return Ok((None, false)),
         Ok(Some(bytes)) => match parse_document(key, &bytes) {
-            Ok((attributes, not_finite)) => {
+            Ok((document, not_finite)) => {
                 diagnostics.extend(not_finite);
-                Ok(Some((attributes, bytes)))
+                return Ok((Some((document, bytes)), true));
             }
-            Err(error) => {
-                diagnostics.push(not_json(key, &error, FileFormat::of(&bytes)));
-                Ok(None)
-            }
+            Err(error) => not_json(key, &error, FileFormat::of(&bytes)),
         },
         Err(error) if error.is_data_fault() => {
-            let finding = Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string());
-            diagnostics.push(finding.at_key(key));
-            Ok(None)
+            Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string()).at_key(key)
         }
-        Err(error) => Err(error),
-    }
+        Err(error) => return Err(error),
+    };
+    diagnostics.push(found);
+    Ok((None, true))
 }

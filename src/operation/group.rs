@@ -1,16 +1,15 @@
 //! A group's documents, read as far as they go.
 
-use super::document::{CONSOLIDATED_KEY, Documents, not_json, parse_document};
+use super::document::{CONSOLIDATED_KEY, Documents, read_beside};
 use super::place::Place;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::Diagnostic;
 use crate::metadata::consolidated::Consolidated;
 use crate::metadata::group::GroupDocument;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2;
-use crate::store::file_format::FileFormat;
 use crate::store::{Node, StoreError};
 
-/// What could be read of a group, and all that is wrong with its documents.
+/// A group as far as it could be read, and all faults of its documents.
 #[derive(Debug, Clone)]
 pub struct GroupReading {
     /// Where it lies.
@@ -27,7 +26,7 @@ pub struct GroupReading {
     pub attributes: Object,
     /// The copies of the documents below it, where there are any that can be read.
     pub consolidated: Option<Consolidated>,
-    /// Whether there are consolidated metadata, readable or not.
+    /// True if there are consolidated metadata, readable or not.
     pub has_copies: bool,
     /// Every fault of its documents.
     pub diagnostics: Vec<Diagnostic>,
@@ -87,33 +86,13 @@ fn read_consolidated(
     node: &Node,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(Option<Consolidated>, bool), StoreError> {
-    let (mut found, mut is_there) = (Vec::new(), true);
-    let consolidated = match node.read_document(CONSOLIDATED_KEY) {
-        Ok(None) => {
-            is_there = false;
-            None
-        }
+    let mut found = Vec::new();
+    let (document, is_there) = match read_beside(node, CONSOLIDATED_KEY, &mut found) {
         // Some stores refuse what is not there; no node needs it.
-        Err(error) if error.is_refused() => {
-            is_there = false;
-            None
-        }
-        Ok(Some(bytes)) => match parse_document(CONSOLIDATED_KEY, &bytes) {
-            Ok((document, not_finite)) => {
-                found.extend(not_finite);
-                Consolidated::read_v2(&document, &mut found)
-            }
-            Err(error) => {
-                found.push(not_json(CONSOLIDATED_KEY, &error, FileFormat::of(&bytes)));
-                None
-            }
-        },
-        Err(error) if error.is_data_fault() => {
-            found.push(Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string()));
-            None
-        }
-        Err(error) => return Err(error),
+        Err(error) if error.is_refused() => (None, false),
+        read => read?,
     };
+    let consolidated = document.and_then(|(document, _)| Consolidated::read_v2(&document, &mut found));
     diagnostics.extend(found.into_iter().map(|found| found.at_key(CONSOLIDATED_KEY)));
     Ok((consolidated, is_there))
 }

@@ -8,12 +8,13 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::data_type::DataType;
-use crate::element::{ElementType, NumberType};
+use crate::element::NumberType;
 use crate::grid::num_elements;
 use crate::kernel::swap::swap;
 use crate::kernel::transpose::Transpose;
+use crate::metadata::v2;
 
-/// What every file begins with.
+/// The first bytes of every file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// An array in memory.
@@ -58,7 +59,7 @@ pub enum NpyError {
     },
 }
 
-/// Whether bytes begin as a `.npy` file does.
+/// True if bytes begin as a `.npy` file does.
 pub fn is_npy(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
@@ -68,9 +69,10 @@ pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
     let (header, elements) = split(file)?;
     let Header { descr, fortran_order, shape } = Header::read(header)?;
     let layout = Layout::of_descriptor(&descr).ok_or(NpyError::Descriptor(descr))?;
+    let size = layout.data_type.size().unwrap_or(1);
     let found = elements.len() as u64;
     let count = num_elements(&shape);
-    let expected = count.and_then(|count| count.checked_mul(layout.size as u64));
+    let expected = count.and_then(|count| count.checked_mul(size as u64));
     if expected != Some(found) {
         return Err(NpyError::Size { expected: expected.unwrap_or(u64::MAX), found });
     }
@@ -83,7 +85,7 @@ pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
     if fortran_order && shape.len() > 1 && !elements.is_empty() {
         let order: Vec<usize> = (0..shape.len()).rev().collect();
         let mut ordered = vec![0; elements.len()];
-        let transpose = Transpose::new(&shape, &order, layout.size);
+        let transpose = Transpose::new(&shape, &order, size);
         let decoded = transpose.and_then(|transpose| transpose.decode(&elements, &mut ordered));
         decoded.map_err(|error| NpyError::Header(error.to_string()))?;
         elements = Cow::Owned(ordered);
@@ -179,81 +181,38 @@ impl Header {
     }
 }
 
-/// How elements lie in a file.
+/// Elements in a file.
 struct Layout {
     data_type: DataType,
-    /// Bytes of an element.
-    size: usize,
     /// Bytes of what has a byte order.
     component: usize,
     big_endian: bool,
 }
 
 impl Layout {
-    /// From `<f4`, `>i2`, `|u1`, `|b1`, `<c8`, `|V3`.
+    /// From `<f4`, `>i2`, `|u1`, `|b1`, `<c8`, `|V3`; without an order, or with `=`, that of this machine.
     fn of_descriptor(descriptor: &str) -> Option<Self> {
-        let (order, kind, size) = match descriptor.as_bytes() {
-            [order @ (b'<' | b'>' | b'|' | b'='), kind, size @ ..] => (*order, *kind, size),
-            [kind, size @ ..] => (b'=', *kind, size),
-            _ => return None,
-        };
-        if size.is_empty() || !size.iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        let size: usize = std::str::from_utf8(size).ok()?.parse().ok()?;
-        let float = |size| match size {
-            2 => Some(ElementType::Float16),
-            4 => Some(ElementType::Float32),
-            8 => Some(ElementType::Float64),
-            _ => None,
-        };
-        let bits = u32::try_from(size.checked_mul(8)?).ok()?;
-        let integer =
-            |signed| matches!(size, 1 | 2 | 4 | 8).then(|| NumberType::integer(signed, bits)).flatten();
-        let (data_type, component) = match kind {
-            b'b' if size == 1 => (DataType::Bool, 1),
-            b'i' => (DataType::Number(integer(true)?), size),
-            b'u' => (DataType::Number(integer(false)?), size),
-            b'f' => (DataType::Number(NumberType::of(float(size)?)), size),
-            b'c' if size >= 8 => (DataType::Complex(NumberType::of(float(size / 2)?)), size / 2),
-            b'V' if size > 0 => (DataType::Raw(size), 1),
-            _ => return None,
-        };
-        // `c9` halves to a float's size as well.
-        if matches!(data_type, DataType::Complex(_)) && size != component * 2 {
-            return None;
-        }
-        if order == b'|' && component > 1 {
-            return None;
-        }
-        let big_endian = order == b'>' || (order == b'=' && cfg!(target_endian = "big"));
-        Some(Layout { data_type, size, component, big_endian })
+        let native = if cfg!(target_endian = "big") { '>' } else { '<' };
+        let is_ordered = descriptor.starts_with(['<', '>', '|']);
+        let own = || format!("{native}{}", descriptor.strip_prefix('=').unwrap_or(descriptor));
+        let text = if is_ordered { descriptor.to_owned() } else { own() };
+        let (data_type, big_endian) = v2::read_type_string(&text).ok()?;
+        let (_, component) = describe(&data_type)?;
+        Some(Layout { data_type, component, big_endian })
     }
 }
 
-/// The descriptor of a type, little endian, and the bytes of what has a byte order.
+/// The descriptor of a type, little endian, and the bytes of what has a byte order; `None` for types that are not read.
 fn describe(data_type: &DataType) -> Option<(String, usize)> {
-    let order = |size: usize| if size == 1 { '|' } else { '<' };
-    Some(match data_type {
+    let stored = match data_type {
         _ if data_type.is_small_float() => return None,
-        DataType::Bool => ("|b1".to_owned(), 1),
-        DataType::Number(number) => {
-            let kind = if number.is_float() {
-                'f'
-            } else if number.element().is_signed_integer() {
-                'i'
-            } else {
-                'u'
-            };
-            (format!("{}{kind}{}", order(number.size()), number.size()), number.size())
-        }
-        // numpy has no complex number of two float16.
-        DataType::Complex(component) if component.size() > 2 => {
-            (format!("<c{}", component.size() * 2), component.size())
-        }
-        DataType::Raw(size) => (format!("|V{size}"), 1),
+        // Values of fewer bits are stored in the next larger type.
+        DataType::Number(number) => DataType::Number(NumberType::of(number.element())),
+        DataType::Bool | DataType::Complex(_) | DataType::Raw(_) => data_type.clone(),
         _ => return None,
-    })
+    };
+    let descriptor = v2::write_dtype(&stored, false).ok()?;
+    Some((descriptor.as_str()?.to_owned(), stored.components().map_or(1, |(number, _)| number.size())))
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use crate::element::{ElementType, NumberType};
 use crate::kernel::Rounding;
 use crate::kernel::missing::{MissingCount, MissingFilter};
 use crate::kernel::unpack::Unpack;
-use crate::operation::cf::CfView;
+use crate::operation::cf::unpacking;
 use crate::operation::error::OperationError;
+use crate::operation::missing;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::CfOptions;
 use crate::operation::quantize::range::FloatType;
@@ -24,7 +25,7 @@ pub(super) struct CfNumbers {
     unpack: Option<Unpack>,
     /// The fill value as a number; it means nothing where it counts as missing.
     pub fill_bits: u64,
-    /// Whether the fill value counts as missing. Then it is the first value of the filter.
+    /// True if the fill value counts as missing. Then it is the first value of the filter.
     pub fill_is_missing: bool,
 }
 
@@ -33,9 +34,14 @@ impl CfNumbers {
     pub(super) fn of(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>, OperationError> {
         let Some(stored) = Numbers::of(&source.data_type) else { return Ok(None) };
         let number_type = stored.number_type();
-        let CfView { mut missing, unpack } = match source.data_type {
-            DataType::Bool => CfView::default(),
-            _ => CfView::of(source, number_type, options)?,
+        let (mut missing, unpack) = match source.data_type {
+            DataType::Bool => (Vec::new(), None),
+            _ => {
+                let missing = missing::values(source, number_type, options.missing.as_ref())?;
+                let float64 = NumberType::of(ElementType::Float64);
+                let unpack = options.unpacks.then(|| unpacking(source, number_type, float64));
+                (missing, unpack.transpose()?.flatten())
+            }
         };
         let fill = source.fill_value.as_ref().map_or(0, |fill| stored.bits(fill.as_bytes()));
         let fill_is_missing = MissingFilter::new(number_type, &missing).contains(fill);
@@ -101,7 +107,7 @@ fn unpacked(unpack: &Unpack, numbers: &[u8], visit: &mut impl FnMut(&[u8])) {
     }
 }
 
-/// How stored elements are read.
+/// The way in which stored elements become numbers.
 #[derive(Debug, Clone)]
 pub(super) enum Numbers {
     /// As they are.
@@ -133,7 +139,7 @@ impl Numbers {
         }
     }
 
-    /// What they are read as.
+    /// The type of the numbers.
     pub(super) fn number_type(&self) -> NumberType {
         match self {
             Numbers::Own(number_type) => *number_type,

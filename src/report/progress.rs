@@ -26,11 +26,6 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// No work yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     fn replace(&self, bar: Option<ProgressBar>) {
         // A poisoned lock means that a worker panicked: the bar is still only a bar.
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,13 +75,6 @@ struct Work {
     name: String,
     begin: Instant,
     bytes: u64,
-}
-
-impl Log {
-    /// No work yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
 }
 
 impl Progress for Log {

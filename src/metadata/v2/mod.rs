@@ -22,6 +22,11 @@ use super::member::{read_format, read_repeated};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
 
+/// The data type of a type string such as `<f4`, and whether it is big endian; else what was expected and found.
+pub fn read_type_string(text: &str) -> Result<(DataType, bool), String> {
+    type_string::read(text).map(|(data_type, _, is_big)| (data_type, is_big == Some(true)))
+}
+
 /// The members of a `.zgroup`.
 const GROUP_MEMBERS: [&str; 1] = ["zarr_format"];
 

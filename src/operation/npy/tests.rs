@@ -1,6 +1,7 @@
 //! Files that are read, files that are refused.
 
 use super::*;
+use crate::element::ElementType;
 
 const FLOAT32: DataType = DataType::Number(NumberType::of(ElementType::Float32));
 const INT16: DataType = DataType::Number(NumberType::of(ElementType::Int16));
