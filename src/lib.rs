@@ -61,8 +61,8 @@ pub mod inspect {
     pub use crate::operation::inspect::inspect;
     pub use crate::operation::inspect_result::{
         ArrayResult, ChunkResult, ChunkStage, Decoded, GroupResult, GroupTotals, HistogramResult,
-        InspectResult, NodeResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow, StageRow,
-        StatsResult, StorageResult, SuggestionResult, WayResult, WaysResult,
+        InspectResult, NodeMembers, NodeResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow,
+        StageRow, StatsResult, StorageResult, SuggestionResult, WayResult, WaysResult,
     };
     pub use crate::operation::options::{
         CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions, Suggest,

@@ -44,7 +44,7 @@ fn array_is_inspected_quantised_and_validated() {
     else {
         panic!("no array");
     };
-    assert!(array.warnings.is_empty() && array.shape.is_some());
+    assert!(array.warnings.is_empty() && array.members.shape.is_some());
 
     let mut options = TranscodeOptions::new(fixture(), destination.clone());
     options.change.quantize = Some(QuantizeOptions::to(NumberType::of(ElementType::UInt8)));

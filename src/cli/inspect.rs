@@ -234,9 +234,8 @@ fn inspect_all(
     session: &Session,
 ) -> anyhow::Result<ExitStatus> {
     let mut status = ExitStatus::Done;
-    let (mut results, mut failures) = (Vec::new(), Vec::new());
-    // Of each STORE, its place among the results or among the failures.
-    let mut places = Vec::new();
+    // What became of each STORE, as far as JSON or a page shows it.
+    let mut outcomes: Vec<Result<InspectResult, Failure>> = Vec::new();
     // Where nobody reads the text any more, the page is written all the same.
     let (mut is_first, mut printed) = (true, Ok(()));
     for options in options {
@@ -247,8 +246,7 @@ fn inspect_all(
             Err(error) => {
                 let message = error.in_one_line();
                 let node = options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
-                places.push((store.clone(), Err(failures.len())));
-                failures.push(Failure { store: Some(store), node, key: None, message });
+                outcomes.push(Err(Failure { store: Some(store), node, key: None, message }));
                 let error = error.into();
                 session.report_error(&error);
                 status = status.max(of_error(&error));
@@ -270,21 +268,22 @@ fn inspect_all(
             break;
         }
         if as_json || report.is_some() {
-            places.push((store, Ok(results.len())));
-            results.push(result);
+            outcomes.push(Ok(result));
         }
     }
     if let Some(report) = report {
-        let reports = places.into_iter().map(|(store, place)| match place {
-            Ok(place) => report::inspect::report(&results[place]),
-            Err(place) => report::inspect::unread(store, &failures[place].message),
+        let reports = outcomes.iter().map(|outcome| match outcome {
+            Ok(result) => report::inspect::report(result),
+            Err(failure) => report::inspect::unread(failure),
         });
         report.write(&html::page("inspect", &reports.collect::<Vec<_>>()))?;
     }
     printed?;
     if as_json {
-        let stores = results.iter().map(|result| json::Document::new("inspect", result)).collect();
-        let warnings = results.iter().flat_map(InspectResult::warnings).cloned().collect();
+        let results = || outcomes.iter().filter_map(|outcome| outcome.as_ref().ok());
+        let stores = results().map(|result| json::Document::new("inspect", result)).collect();
+        let failures = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).cloned().collect();
+        let warnings = results().flat_map(InspectResult::warnings).cloned().collect();
         let all = InspectedStores { stores, failures, warnings };
         session.print(|output| json::write("inspect", &all, output))?;
     }

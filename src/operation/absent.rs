@@ -187,7 +187,7 @@ fn node_above(node: &Node) -> Option<Node> {
     Some(above)
 }
 
-/// Whether a file of a node has the key of a chunk: `c/0/1`, `0.1`.
+/// True if a file of a node has the key of a chunk: `c/0/1`, `0.1`.
 fn is_chunk(file: &Node, owner: &Node) -> bool {
     let is_array = matches!(read_documents(owner), Ok(Some(found)) if found.kind == NodeKind::Array);
     let name = file.name();

@@ -44,7 +44,7 @@ impl Coordinates {
         Coordinates(found)
     }
 
-    /// Whether an array is one of them.
+    /// True if an array is one of them.
     pub(super) fn contains(&self, path: &str) -> bool {
         self.0.contains(path)
     }

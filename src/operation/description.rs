@@ -1,9 +1,9 @@
 //! An array as its documents have it: what `inspect` shows of it, and what `validate --expect` holds it to.
 
-use super::inspect_result::{ArrayResult, Decoded, StageRow};
+use super::inspect_result::{ArrayResult, Decoded, NodeMembers, StageRow};
 use super::open::ArrayReading;
 use crate::data_type::DataType;
-use crate::metadata::array::ChunkGrid;
+use crate::metadata::array::{ArrayDocument, ChunkGrid};
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
@@ -15,11 +15,23 @@ use crate::store::Location;
 /// The members move into the result: a document may be large, and nothing else asks for them.
 pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayResult {
     let members = std::mem::take(&mut reading.members);
-    let ArrayReading { place, document, pipeline, data_type, diagnostics, .. } = &*reading;
-    let chunks = Chunks::of(members.chunk_grid.as_ref(), document, pipeline.as_ref());
     let is_rectilinear = matches!(members.chunk_grid, Some(ChunkGrid::Rectilinear { .. }));
+    let pipeline = reading.pipeline.as_ref();
     ArrayResult {
         store: store.display().to_string(),
+        members: describe_members(reading, members),
+        decoded: pipeline.map(|pipeline| decoded(&pipeline.input, is_rectilinear)),
+        pipeline: pipeline.map(|pipeline| rows(pipeline, is_rectilinear)),
+        warnings: reading.diagnostics.clone(),
+        ..ArrayResult::default()
+    }
+}
+
+/// The members of an array as results have them.
+pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -> NodeMembers {
+    let ArrayReading { place, document, pipeline, data_type, .. } = reading;
+    let chunks = Chunks::of(members.chunk_grid.as_ref(), document, pipeline.as_ref());
+    NodeMembers {
         node_type: "array",
         path: place.path.clone(),
         zarr_format: document.get("zarr_format").and_then(Json::as_u64),
@@ -34,25 +46,21 @@ pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayRes
         dimension_names: members.dimension_names,
         codecs: members.codecs.as_ref().map(|codecs| codecs.iter().map(CodecMetadata::to_json).collect()),
         attributes: Some(members.attributes.unwrap_or_default().into()),
-        decoded: pipeline.as_ref().map(|pipeline| decoded(&pipeline.input, is_rectilinear)),
-        pipeline: pipeline.as_ref().map(|pipeline| rows(pipeline, is_rectilinear)),
-        warnings: diagnostics.clone(),
-        ..ArrayResult::default()
     }
 }
 
-/// How an array is cut, as documents say it.
-pub(super) struct Chunks {
+/// The chunks of an array, as documents say it.
+struct Chunks {
     /// Of what can be decoded alone.
-    pub(super) shape: Option<Vec<u64>>,
-    pub(super) shard_shape: Option<Vec<u64>>,
+    shape: Option<Vec<u64>>,
+    shard_shape: Option<Vec<u64>>,
     /// v3 form.
-    pub(super) grid: Option<Json>,
+    grid: Option<Json>,
 }
 
 impl Chunks {
     /// From the grid of a document, and the way of its largest chunk.
-    pub(super) fn of(grid: Option<&ChunkGrid>, document: &Json, pipeline: Option<&Pipeline>) -> Self {
+    fn of(grid: Option<&ChunkGrid>, document: &Json, pipeline: Option<&Pipeline>) -> Self {
         let stored = match grid {
             Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape),
             _ => None,

@@ -26,7 +26,7 @@ pub(super) struct Draft {
     pub data_type: DataType,
     /// The fill value; `None` for a type that is not decoded.
     pub fill_value: Option<FillValue>,
-    /// Whether the chain was made new, so that it is held to the rules for writing.
+    /// True if the chain was made new, so that it is held to the rules for writing.
     pub new_chain: bool,
 }
 
@@ -52,7 +52,7 @@ impl Draft {
         }
     }
 
-    /// Whether nothing was changed.
+    /// True if nothing was changed.
     pub(super) fn is_as_read(&self, source: &OpenedArray) -> bool {
         !self.new_chain
             && self.zarr_format == source.zarr_format

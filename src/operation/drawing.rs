@@ -14,9 +14,13 @@ pub struct LevelResult {
     pub lines: Vec<Vec<u64>>,
     /// Their values, row by row; NaN also where they are missing.
     pub values: Vec<f64>,
+    /// The attribute `units` of the array.
+    pub units: Option<String>,
+    /// True if the first row belongs at the bottom of a picture: the rows are latitudes from south to north.
+    pub is_upside_down: bool,
 }
 
-/// What a report draws of an array's values.
+/// The pictures of an array's values in a report.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ArrayDrawing {
@@ -24,13 +28,20 @@ pub struct ArrayDrawing {
     pub level: Option<LevelResult>,
     /// The values by size.
     pub histogram: Option<HistogramResult>,
-    /// Whether the histogram is over all values of the array; else over those of `level`.
+    /// True if the histogram is over all values of the array; else over those of `level`.
     pub is_of_all: bool,
     /// Why there is less than there could be.
     pub note: Option<String>,
 }
 
-/// What became of the values of one array.
+impl ArrayDrawing {
+    /// Nothing, and why.
+    pub(super) fn noted(note: impl Into<String>) -> Self {
+        ArrayDrawing { note: Some(note.into()), ..ArrayDrawing::default() }
+    }
+}
+
+/// The values of one array before and after.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ComparedArray {
@@ -61,12 +72,12 @@ impl LevelResult {
         (self.values.len() / columns.max(1), columns)
     }
 
-    /// Whether elements between those that are drawn are left out.
+    /// True if elements between those that are drawn are left out.
     pub fn is_thinned(&self) -> bool {
         self.lines.iter().any(|line| line.windows(2).any(|pair| pair[1] - pair[0] > 1))
     }
 
-    /// Whether the level goes on beyond what is drawn.
+    /// True if the level goes on beyond what is drawn.
     pub fn is_window(&self) -> bool {
         let goes_on = |(axis, line): (&PreviewAxis, &Vec<u64>)| match (line.first(), line.last()) {
             (Some(first), Some(last)) => {
@@ -105,6 +116,8 @@ mod tests {
             at: Vec::new(),
             values: vec![0.0; line.len()],
             lines: vec![line],
+            units: None,
+            is_upside_down: false,
         };
         assert!(!level(3, vec![0, 1, 2]).is_thinned() && !level(3, vec![0, 1, 2]).is_window());
         assert!(level(9, vec![1, 4, 7]).is_thinned() && !level(9, vec![1, 4, 7]).is_window());

@@ -153,7 +153,7 @@ impl From<Interrupted> for OperationError {
     }
 }
 
-/// Whether a cause says more than what was said before it: a transparent wrapper repeats what it wraps, and `cannot read x` says
+/// True if a cause says more than what was said before it: a transparent wrapper repeats what it wraps, and `cannot read x` says
 /// no more than `x cannot be read`.
 pub fn says_more(said: &str, cause: &str) -> bool {
     let object =

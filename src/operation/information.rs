@@ -38,7 +38,7 @@ pub(super) struct BitSurvey<'a> {
     pub patterns: &'a BitPatterns,
     /// The bits of the number that absent elements are.
     pub fill_bits: u64,
-    /// Whether nothing is known of the chunks that are not there: then pairs inside chunks count alone.
+    /// True if nothing is known of the chunks that are not there: then pairs inside chunks count alone.
     pub is_sample: bool,
 }
 

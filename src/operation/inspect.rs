@@ -83,7 +83,7 @@ fn inspect_reading(
     Ok(result)
 }
 
-/// What is asked of the chunks, as far as the metadata allow it.
+/// Answers what is asked of the chunks, as far as the metadata allow it.
 fn contents(
     reading: ArrayReading,
     options: &InspectOptions,
@@ -122,8 +122,7 @@ fn contents(
         Ok(side) => side,
         Err(error) => {
             if !options.asks_for_values_by_name() {
-                let note = error.in_one_line();
-                result.drawing = Some(ArrayDrawing { note: Some(note), ..ArrayDrawing::default() });
+                result.drawing = Some(ArrayDrawing::noted(error.in_one_line()));
                 return Ok(());
             }
             // Text has no statistics, whoever decodes it.
@@ -144,8 +143,7 @@ fn contents(
     });
     let threads = match threads {
         Err(error) if !options.asks_for_values_by_name() => {
-            result.drawing =
-                Some(ArrayDrawing { note: Some(error.in_one_line()), ..ArrayDrawing::default() });
+            result.drawing = Some(ArrayDrawing::noted(error.in_one_line()));
             return Ok(());
         }
         threads => threads?,
@@ -156,7 +154,7 @@ fn contents(
     Contents { source: &source, side: &side, driver: &driver, progress, listing }.all(options, result)
 }
 
-/// What is stored, where that is asked for.
+/// The listing of what is stored, if an option needs it.
 fn listing(
     reading: &ArrayReading,
     metadata: &ArrayMetadata,
@@ -191,7 +189,7 @@ fn needed_bytes(side: &StoredArray, listing: Option<&Listing>, options: &Inspect
 }
 
 impl InspectOptions {
-    /// Whether every value is read.
+    /// True if every value is read.
     fn reads_all_values(&self) -> bool {
         self.stats || self.histogram.is_some() || self.suggested_type().is_some() || self.information
     }
@@ -204,7 +202,7 @@ impl InspectOptions {
         }
     }
 
-    /// Whether that is asked for which only one array can answer.
+    /// True if that is asked for which only one array can answer.
     fn asks_for_more_than_figures(&self) -> bool {
         self.histogram.is_some()
             || self.suggested_type().is_some()
@@ -213,12 +211,12 @@ impl InspectOptions {
             || self.preview.is_some()
     }
 
-    /// Whether an option is given whose answer is in the chunks.
+    /// True if an option is given whose answer is in the chunks.
     fn asks_for_values_by_name(&self) -> bool {
         self.stats || self.suggest.is_some() || self.asks_for_more_than_figures()
     }
 
-    /// Whether chunks are decoded.
+    /// True if chunks are decoded.
     fn asks_for_values(&self) -> bool {
         self.draws || self.asks_for_values_by_name()
     }

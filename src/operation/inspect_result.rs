@@ -63,7 +63,7 @@ pub struct GroupResult {
     pub zarr_format: Option<u64>,
     /// As in the metadata.
     pub attributes: Json,
-    /// Whether the copies of the documents below it are with its own.
+    /// True if the copies of the documents below it are with its own.
     pub consolidated: bool,
     /// Sums over the arrays below it; those of unknown size are left out.
     pub totals: GroupTotals,
@@ -85,18 +85,16 @@ pub struct GroupTotals {
     pub bytes_stored: Option<u64>,
 }
 
-/// A member of a group. For a group all but the first four are `None`.
+/// The metadata of a node. For a group all but the first three and its attributes are `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
-pub struct NodeResult {
+pub struct NodeMembers {
     /// `array`, `group`, or `unknown` where its document cannot be read.
     pub node_type: &'static str,
-    /// From the root of STORE: `/a/b`.
+    /// From the root of STORE: `/a/b`; `/` for STORE itself.
     pub path: String,
     /// 2 or 3; `None` for a folder without a document that has nodes below it.
     pub zarr_format: Option<u64>,
-    /// As in the metadata.
-    pub attributes: Option<Json>,
     /// In elements.
     pub shape: Option<Vec<u64>>,
     /// v3 metadata form: a name or an object.
@@ -117,6 +115,17 @@ pub struct NodeResult {
     pub dimension_names: Option<Vec<Option<String>>>,
     /// v3 form.
     pub codecs: Option<Vec<Json>>,
+    /// As in the metadata.
+    pub attributes: Option<Json>,
+}
+
+/// A member of a group.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct NodeResult {
+    /// Members of their own in JSON.
+    #[serde(flatten)]
+    pub members: NodeMembers,
     /// Bytes of all elements.
     pub bytes_logical: Option<u64>,
     /// Bytes of the stored chunks; `None` where they were not counted.
@@ -127,47 +136,15 @@ pub struct NodeResult {
     pub ways: Option<WaysResult>,
 }
 
-impl NodeResult {
-    /// A node of which nothing else is known.
-    pub fn new(node_type: &'static str, path: String) -> Self {
-        NodeResult { node_type, path, ..NodeResult::default() }
-    }
-}
-
 /// One array.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ArrayResult {
     /// STORE, as the user named it.
     pub store: String,
-    /// `array` or `group`.
-    pub node_type: &'static str,
-    /// `/` for STORE itself, else `/a/b`.
-    pub path: String,
-    /// 2 or 3.
-    pub zarr_format: Option<u64>,
-    /// In elements.
-    pub shape: Option<Vec<u64>>,
-    /// v3 metadata form: a name or an object.
-    pub data_type: Option<Json>,
-    /// The v2 spelling, for a v2 array.
-    pub data_type_v2: Option<Json>,
-    /// As in the metadata.
-    pub fill_value: Option<Json>,
-    /// The smallest unit that can be decoded alone, in elements; `None` where such units are of several shapes.
-    pub chunk_shape: Option<Vec<u64>>,
-    /// The stored object of a sharded array, in elements; `None` also where shards are of several shapes.
-    pub shard_shape: Option<Vec<u64>>,
-    /// v3 form.
-    pub chunk_grid: Option<Json>,
-    /// v3 form.
-    pub chunk_key_encoding: Option<Json>,
-    /// One for each dimension, where they are given.
-    pub dimension_names: Option<Vec<Option<String>>>,
-    /// v3 form.
-    pub codecs: Option<Vec<Json>>,
-    /// As in the metadata.
-    pub attributes: Option<Json>,
+    /// Members of their own in JSON.
+    #[serde(flatten)]
+    pub members: NodeMembers,
     /// The chunk before the first codec; shown in text alone.
     #[serde(skip)]
     pub decoded: Option<Decoded>,
@@ -238,7 +215,7 @@ pub struct Decoded {
     pub bytes: Option<u64>,
 }
 
-/// What is stored of an array.
+/// Counts of what is stored of an array.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StorageResult {

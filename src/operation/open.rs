@@ -145,7 +145,7 @@ impl OpenedArray {
     }
 }
 
-/// Whether a finding about the v3 form of a v2 array is none about the array: only v3 has registries of names. An id
+/// True if a finding about the v3 form of a v2 array is none about the array: only v3 has registries of names. An id
 /// that numcodecs does not have was reported when it was read.
 fn is_v3_alone(found: &Diagnostic, is_decoded: bool) -> bool {
     found.is(code::CODEC_UNREGISTERED)
@@ -154,7 +154,7 @@ fn is_v3_alone(found: &Diagnostic, is_decoded: bool) -> bool {
         || (is_about_unknown_type(found) && is_decoded)
 }
 
-/// Whether a finding is about the name of a data type that no registry has.
+/// True if a finding is about the name of a data type that no registry has.
 fn is_about_unknown_type(found: &Diagnostic) -> bool {
     found.is(code::DATA_TYPE_UNREGISTERED) || found.is(code::DATA_TYPE_MISNAMED)
 }
@@ -313,7 +313,7 @@ fn read_fill_value(
     }
 }
 
-/// Whether elements are stored big endian, also inside shards.
+/// True if elements are stored big endian, also inside shards.
 fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
     codecs.iter().any(|codec| match codec.name.as_str() {
         "bytes" => codec.member("endian").and_then(Json::as_str) == Some("big"),

@@ -25,7 +25,7 @@ pub struct InitResult {
     pub objects: u64,
     /// What `--compress auto` chose, array by array.
     pub compressors: Vec<ChosenCompressor>,
-    /// Whether the same plan was there already.
+    /// True if the same plan was there already.
     pub was_there: bool,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
@@ -59,7 +59,7 @@ pub struct PartResult {
     pub source: String,
     /// DEST, as the user named it.
     pub destination: String,
-    /// Whether the whole job is complete already: then nothing was done.
+    /// True if the whole job is complete already: then nothing was done.
     pub complete: bool,
     /// The pass; `None` where the whole job is complete.
     pub pass: Option<&'static str>,
@@ -67,7 +67,7 @@ pub struct PartResult {
     pub partition: u64,
     /// How many parts the pass has.
     pub partitions: u64,
-    /// Whether it was done already: then nothing was done.
+    /// True if it was done already: then nothing was done.
     pub was_done: bool,
     /// Stored objects written.
     pub chunks_written: u64,
@@ -90,7 +90,7 @@ pub struct StatusResult {
     pub source: String,
     /// DEST, as the user named it.
     pub destination: String,
-    /// Whether DEST is published: then nothing is left to do.
+    /// True if DEST is published: then nothing is left to do.
     pub complete: bool,
     /// The passes, in their order.
     pub passes: Vec<PassStatus>,
@@ -99,7 +99,7 @@ pub struct StatusResult {
 }
 
 impl StatusResult {
-    /// Whether parts are missing.
+    /// True if parts are missing.
     pub fn is_missing_any(&self) -> bool {
         self.passes.iter().any(|pass| !pass.missing.is_empty())
     }

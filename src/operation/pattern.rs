@@ -36,12 +36,12 @@ impl PathPattern {
         Ok(PathPattern { text, matcher: glob.compile_matcher() })
     }
 
-    /// Whether it takes a node by its path; a leading slash is not looked at.
+    /// True if it takes a node by its path; a leading slash is not looked at.
     pub fn matches(&self, path: &str) -> bool {
         self.matcher.is_match(path.trim_start_matches('/'))
     }
 
-    /// Whether it ends with a name, not with a wildcard.
+    /// True if it ends with a name, not with a wildcard.
     pub fn ends_with_a_name(&self) -> bool {
         let last = self.text.rsplit('/').next().unwrap_or_default();
         !last.contains(['*', '?', '['])

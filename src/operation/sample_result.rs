@@ -33,7 +33,7 @@ impl SampleResult {
 pub struct EstimateResult {
     /// Bytes of the stored chunks, with the indexes of shards.
     pub bytes_stored: u64,
-    /// Whether these are the very bytes; for text alone.
+    /// True if these are the very bytes; for text alone.
     #[serde(skip)]
     pub is_exact: bool,
     /// Wall time on this machine, in seconds.

@@ -15,6 +15,7 @@ use crate::codec::region::as_index;
 use crate::engine::fold::{Accumulator, Chunk};
 use crate::grid::{Region, ravel};
 use crate::metadata::array::ArrayMetadata;
+use crate::metadata::json::Json;
 
 /// Chunks (inner ones of shards) that are read of a slice in the middle of an array, at most.
 const MOST_CHUNKS: u64 = 1 << 11;
@@ -32,7 +33,7 @@ pub(super) struct Side {
     pub length: u64,
     /// Pixels, no more than elements.
     pub pixels: u64,
-    /// Whether a pixel is the mean of its elements; else the one in the middle of them.
+    /// True if a pixel is the mean of its elements; else the one in the middle of them.
     pub is_mean: bool,
 }
 
@@ -58,7 +59,7 @@ impl Side {
         self.first + u64::try_from(product.div_ceil(u128::from(self.pixels.max(1)))).unwrap_or(u64::MAX)
     }
 
-    /// How many elements a pixel is made of.
+    /// The number of elements of a pixel.
     fn weight_of(&self, pixel: u64) -> u64 {
         if self.is_mean { self.first_of(pixel + 1) - self.first_of(pixel) } else { 1 }
     }
@@ -245,8 +246,14 @@ impl Slice {
     pub(super) fn level(&self, metadata: &ArrayMetadata, values: Vec<f64>) -> LevelResult {
         let (axes, at) = self.axes(metadata);
         let sides = self.sides.iter().filter(|side| side.dimension.is_some());
-        LevelResult { axes, at, lines: sides.map(Side::middles).collect(), values }
+        let lines = sides.map(Side::middles).collect();
+        LevelResult { axes, at, lines, values, units: units(metadata), is_upside_down: false }
     }
+}
+
+/// The attribute `units` of an array.
+pub(super) fn units(metadata: &ArrayMetadata) -> Option<String> {
+    metadata.attributes.get("units").and_then(Json::as_str).map(ToOwned::to_owned)
 }
 
 /// Reads a slice of an array.

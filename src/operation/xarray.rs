@@ -97,12 +97,12 @@ pub(super) fn decode(data_type: &DataType, json: &Json) -> Option<FillValue> {
     }
 }
 
-/// Whether two values mask the same: each NaN is one.
+/// True if two values mask the same: each NaN is one.
 pub(super) fn is_same_mask(data_type: &DataType, a: &FillValue, b: &FillValue) -> bool {
     a == b || (is_nan(data_type, a) && is_nan(data_type, b))
 }
 
-/// Whether a value is NaN, which masks nothing that is not missing already.
+/// True if a value is NaN, which masks nothing that is not missing already.
 pub(super) fn is_nan(data_type: &DataType, value: &FillValue) -> bool {
     let number = data_type.number().filter(|number| number.is_float());
     number.zip(value.to_bits(data_type)).is_some_and(|(number, bits)| FloatType(number).value(bits).is_nan())

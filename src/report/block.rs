@@ -7,7 +7,6 @@ use crate::metadata::json::Json;
 use crate::operation::drawing::{ArrayDrawing, ComparedArray};
 use crate::operation::inspect_result::{HistogramResult, InformationResult, PreviewResult};
 use crate::operation::transcode_result::QuantizationResult;
-use crate::operation::validate_result::AgainstResult;
 
 /// Labels with their values.
 pub(super) type Members<'a> = Vec<(&'a str, String)>;
@@ -19,9 +18,9 @@ pub struct Report<'a> {
     pub(super) title: String,
     /// Its kind, or what became of it.
     pub(super) state: String,
-    /// How that looks.
+    /// The look of the state.
     pub(super) role: Option<Role>,
-    /// Whether text has the state in its last line, and no title.
+    /// True if text has the state in its last line, and no title.
     pub(super) ends_with_state: bool,
     /// The few figures that say most, each with what stands beside it; on pages alone.
     pub(super) figures: Vec<(&'static str, String, String)>,
@@ -30,13 +29,13 @@ pub struct Report<'a> {
 
 #[derive(Debug)]
 pub(super) enum Block<'a> {
-    /// Of a level from 2 to 4, with the name of a node where it is about one of several.
+    /// A heading of level 2 to 4, with the name of a node where it is about one of several.
     Heading(u8, Option<String>, String),
     Members(Members<'a>),
     Attributes(&'a Json),
     /// With the words that stand above it on a page.
     Table(&'a str, Table),
-    /// What is copied, under a label: commands as they are, JSON broken where it may be.
+    /// Lines to copy, under a label: commands as they are, JSON broken where it may be.
     Code(&'a str, Vec<String>),
     Json(&'a str, Json),
     /// Sentences.
@@ -46,14 +45,13 @@ pub(super) enum Block<'a> {
     Verified(String, (Role, String), String),
     /// Findings, and whether there are more than these.
     Findings(&'a [Diagnostic], bool),
-    Against(&'a AgainstResult),
     /// A line each: a label, how it looks, and what it says.
     Remarks(Vec<(Option<Role>, &'static str, String)>),
     Histogram(&'a HistogramResult),
     /// The bits of an array; in text alone.
     Bits(&'a InformationResult),
     Preview(&'a PreviewResult),
-    /// What a report draws of an array; on pages alone, as is the next.
+    /// The pictures of an array; on pages alone, as is the next.
     Drawing(&'a ArrayDrawing),
     Comparison(&'a ComparedArray, &'a QuantizationResult),
     /// In text alone, and on pages alone.

@@ -13,7 +13,27 @@ const VIRIDIS: [[f64; 3]; 9] = [
     [253.0, 231.0, 37.0],
 ];
 
-/// Where a value lies in a range, from 0 to 1: in the middle where the range is one value. `None` where it is NaN.
+/// A PNG image of 8-bit pixels, row by row: indices of the palette, or red, green, blue and alpha without one.
+pub(super) fn png(
+    (width, height): (usize, usize),
+    palette: Option<Vec<u8>>,
+    pixels: &[u8],
+) -> Result<Vec<u8>, png::EncodingError> {
+    let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, side(width), side(height));
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_color(if palette.is_some() { png::ColorType::Indexed } else { png::ColorType::Rgba });
+    if let Some(palette) = palette {
+        encoder.set_palette(palette);
+    }
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()?;
+    Ok(bytes)
+}
+
+/// The position of a value in a range, from 0 to 1; 0.5 if the range is one value. `None` where it is NaN.
 pub(super) fn share(value: f64, min: f64, max: f64) -> Option<f64> {
     if value.is_nan() {
         return None;

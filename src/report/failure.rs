@@ -66,7 +66,7 @@ fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> 
     [first].into_iter().chain(rest).collect()
 }
 
-/// What the parser of arguments says, each line of it broken where the terminal ends.
+/// Writes the message of the argument parser, each line broken where the terminal ends.
 pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io::Result<()> {
     const LABELS: [(&str, Role); 3] =
         [("error:", Role::Error), ("tip:", Role::Good), ("Usage:", Role::Heading)];
@@ -90,14 +90,14 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
     Ok(())
 }
 
-/// How findings look on stderr.
+/// The look of findings on stderr.
 #[derive(Debug, Clone, Copy)]
 pub struct FindingsLook {
     /// Colours, or none.
     pub style: Style,
-    /// Whether somebody watches: place and help have lines of their own; else a finding is one line.
+    /// True if somebody watches: place and help have lines of their own; else a finding is one line.
     pub is_terminal: bool,
-    /// Whether all nodes of a finding are named.
+    /// True if all nodes of a finding are named.
     pub is_verbose: bool,
 }
 
@@ -114,7 +114,7 @@ pub fn write_findings(findings: &[Diagnostic], look: FindingsLook, output: &mut 
         let head = format!("{word}[{}]:", finding.code);
         let mut clauses = Vec::new();
         if group.is_of_many() {
-            clauses.push((Role::Faint, "in", group.nodes(look.is_verbose).join(", ")));
+            clauses.push((Role::Faint, "in", group.nodes(look.is_verbose)));
         } else if let Some(place) = place(&finding.location) {
             clauses.push((Role::Faint, "at", place));
         }
@@ -211,6 +211,6 @@ mod tests {
         };
         assert_eq!(text(&[of("/a")], false), "warning[ZC104]: x; at /a; help: mend\n");
         assert_eq!(text(&[of("/a")], true), "warning[ZC104]: x\n  at /a\n  help: mend\n");
-        assert_eq!(text(&[of("/a"), of("/b")], false), "warning[ZC104]: x; in s/a, s/b; help: mend\n");
+        assert_eq!(text(&[of("/a"), of("/b")], false), "warning[ZC104]: x; in s: /a, /b; help: mend\n");
     }
 }

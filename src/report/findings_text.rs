@@ -1,7 +1,6 @@
-//! Findings and a comparison as text. On a terminal findings stand under their store, node and document, chunk or key;
+//! Findings as text. On a terminal findings stand under their store, node and document, chunk or key;
 //! elsewhere each is one line.
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::defused::one_line;
@@ -11,7 +10,6 @@ use super::table::wrap_prose;
 use super::terminal::{Role, Style};
 use super::uri::path_of;
 use crate::diagnostic::{Diagnostic, Location, Severity};
-use crate::operation::validate_result::AgainstResult;
 
 /// Writes findings, and whether there are more.
 pub(super) fn write(
@@ -21,10 +19,7 @@ pub(super) fn write(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let mut page = Page { style, output, before: None };
-    let mut groups = grouped(findings);
-    // What is wrong comes first, each kind in the order of the findings.
-    groups.sort_by_key(|group| Reverse(group.first().severity));
-    for group in groups {
+    for group in grouped(findings) {
         match style.width() {
             Some(_) => page.paragraphs(&group)?,
             None => page.line(&group)?,
@@ -38,12 +33,7 @@ pub(super) fn write(
     if !findings.is_empty() && style.width().is_some() { writeln!(page.output) } else { Ok(()) }
 }
 
-/// Writes what a comparison found of each array.
-pub(super) fn write_against(against: &AgainstResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    Page { style, output, before: None }.against(against)
-}
-
-/// Where text goes, and under which headings.
+/// The output, and the headings of the last finding.
 struct Page<'a> {
     style: Style,
     output: &'a mut dyn Write,
@@ -65,7 +55,7 @@ impl<'a> Page<'a> {
         let mut line = format!("{}: {severity} {} {}", one_line(&place), finding.code, finding.name);
         line.push_str(&one_line(&format!("{}: {}", pointer(location), finding.message)));
         if group.is_of_many() {
-            line.push_str(&one_line(&format!("; in {}", group.nodes(self.style.is_verbose()).join(", "))));
+            line.push_str(&one_line(&format!("; in {}", group.nodes(self.style.is_verbose()))));
         }
         if let Some(help) = &finding.help {
             line.push_str(&one_line(&format!("; help: {help}")));
@@ -93,7 +83,7 @@ impl<'a> Page<'a> {
             self.paragraph("help: ", help)?;
         }
         if group.is_of_many() {
-            self.paragraph("in ", &group.nodes(self.style.is_verbose()).join(", "))?;
+            self.paragraph("in ", &group.nodes(self.style.is_verbose()))?;
             self.before = Some(&finding.location);
         }
         Ok(())
@@ -152,25 +142,6 @@ impl<'a> Page<'a> {
             writeln!(self.output, "{:INDENT$}{label}{line}", "")?;
         }
         Ok(())
-    }
-
-    fn against(&mut self, against: &AgainstResult) -> io::Result<()> {
-        let word = if against.equal { "equal to" } else { "differs from" };
-        let role = if against.equal { Role::Good } else { Role::Error };
-        let heading = format!("{word} {}", one_line(&against.other));
-        writeln!(self.output, "{}", self.style.paint(role, &heading))?;
-        for node in &against.nodes {
-            if self.style.width().is_none() {
-                let clauses = node.comparison().join("; ");
-                writeln!(self.output, "  {}: {}", one_line(&node.path), one_line(&clauses))?;
-                continue;
-            }
-            writeln!(self.output, "  {}", self.style.paint(Role::Label, &one_line(&node.path)))?;
-            for clause in node.comparison() {
-                self.paragraph("", &clause)?;
-            }
-        }
-        if self.style.width().is_some() { writeln!(self.output) } else { Ok(()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Findings that hold for many nodes, each said once.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::{Diagnostic, Location, Severity};
 
@@ -14,7 +15,7 @@ pub(super) struct Group<'a> {
     findings: Vec<&'a Diagnostic>,
 }
 
-/// What findings have in common that say the same: numbers may differ.
+/// The members that two findings have in common if they say the same; numbers may differ.
 #[derive(PartialEq, Eq, Hash)]
 struct Kind {
     code: &'static str,
@@ -39,8 +40,12 @@ impl Kind {
 /// The text, each run of digits as one `0`: two arrays that lack chunks seldom lack equally many.
 fn without_numbers(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if !letter.is_ascii_digit() {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // A comma between digits sets thousands apart.
+        let is_comma = letter == ',' && letters.peek().is_some_and(char::is_ascii_digit);
+        let is_of_number = letter.is_ascii_digit() || (is_comma && kept.ends_with('0'));
+        if !is_of_number {
             kept.push(letter);
         } else if !kept.ends_with('0') {
             kept.push('0');
@@ -49,7 +54,7 @@ fn without_numbers(text: &str) -> String {
     kept
 }
 
-/// The groups, each where its first finding is. A finding about a chunk stands alone, and so does what only one node
+/// The groups: those of errors first, each kind in the order of the first findings. A finding about a chunk stands alone, and so does what only one node
 /// has, however often.
 pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
     let mut places: HashMap<Kind, Vec<usize>> = HashMap::new();
@@ -67,12 +72,15 @@ pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
             heads.insert(places[0], places);
         }
     }
-    let members: std::collections::HashSet<usize> = heads.values().flatten().copied().collect();
+    let members: HashSet<usize> = heads.values().flatten().copied().collect();
     let group = |place: usize| match heads.get(&place) {
         Some(places) => Some(places.iter().map(|place| &findings[*place]).collect()),
         None => (!members.contains(&place)).then(|| vec![&findings[place]]),
     };
-    (0..findings.len()).filter_map(group).map(|findings| Group { findings }).collect()
+    let groups = (0..findings.len()).filter_map(group);
+    let mut groups: Vec<Group<'_>> = groups.map(|findings| Group { findings }).collect();
+    groups.sort_by_key(|group| Reverse(group.first().severity));
+    groups
 }
 
 impl<'a> Group<'a> {
@@ -81,35 +89,46 @@ impl<'a> Group<'a> {
         self.findings[0]
     }
 
-    /// Whether it is about several nodes.
+    /// True if it is about several nodes.
     pub(super) fn is_of_many(&self) -> bool {
         self.findings.len() > 1
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(super) fn num_nodes(&self) -> usize {
-        let mut nodes: Vec<_> = self.findings.iter().map(|found| named(&found.location)).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes.len()
+        self.of_nodes().len()
+    }
+
+    /// The first finding of each node.
+    fn of_nodes(&self) -> Vec<&Diagnostic> {
+        let (mut seen, mut first) = (HashSet::new(), self.findings.clone());
+        first.retain(|&found| seen.insert((&found.location.store, &found.location.node)));
+        first
     }
 
     /// The nodes, each once; all of them, or the first three and how many more there are. Where what is said of them
-    /// differs in its numbers, each with what is said of it.
-    pub(super) fn nodes(&self, all: bool) -> Vec<String> {
-        let is_same = self.findings.iter().all(|found| found.message == self.first().message);
-        let mut nodes: Vec<String> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
-        for found in self.findings.iter().filter(|found| seen.insert(named(&found.location))) {
-            let node = named(&found.location);
-            nodes.push(if is_same { node } else { format!("{node} ({})", found.message) });
+    /// differs in its numbers, each with what is said of it. A store that they share is named once.
+    pub(super) fn nodes(&self, all: bool) -> String {
+        let first = self.first();
+        let is_same = self.findings.iter().all(|found| found.message == first.message);
+        let store = first.location.store.as_deref();
+        let store =
+            store.filter(|_| self.findings.iter().all(|found| found.location.store == first.location.store));
+        let of_nodes = self.of_nodes();
+        let shown = if all { of_nodes.len() } else { SHOWN };
+        let node = |found: &&Diagnostic| {
+            let node = match (store, found.location.node.as_deref()) {
+                (Some(_), Some(node)) => node.to_owned(),
+                _ => named(&found.location),
+            };
+            if is_same { node } else { format!("{node} ({})", found.message) }
+        };
+        let mut nodes: Vec<String> = of_nodes.iter().take(shown).map(node).collect();
+        if of_nodes.len() > shown {
+            nodes.push(format!("{} more (-v names all)", of_nodes.len() - shown));
         }
-        if !all && nodes.len() > SHOWN {
-            let more = nodes.len() - SHOWN;
-            nodes.truncate(SHOWN);
-            nodes.push(format!("{more} more (-v names all)"));
-        }
-        nodes
+        let nodes = nodes.join(", ");
+        store.map_or_else(|| nodes.clone(), |store| format!("{store}: {nodes}"))
     }
 }
 
@@ -136,10 +155,11 @@ mod tests {
         let mut findings = vec![absent("s", "/a", 1), other];
         findings.extend(["/b", "/c", "/d", "/e"].map(|node| absent("s", node, 1)));
         let groups = grouped(&findings);
-        assert_eq!(groups.iter().map(|group| group.findings.len()).collect::<Vec<_>>(), [5, 1]);
-        assert_eq!(groups[0].num_nodes(), 5);
-        assert_eq!(groups[0].nodes(false), ["s/a", "s/b", "s/c", "2 more (-v names all)"]);
-        assert_eq!(groups[0].nodes(true), ["s/a", "s/b", "s/c", "s/d", "s/e"]);
+        // A warning comes before an info.
+        assert_eq!(groups.iter().map(|group| group.findings.len()).collect::<Vec<_>>(), [1, 5]);
+        assert_eq!(groups[1].num_nodes(), 5);
+        assert_eq!(groups[1].nodes(false), "s: /a, /b, /c, 2 more (-v names all)");
+        assert_eq!(groups[1].nodes(true), "s: /a, /b, /c, /d, /e");
     }
 
     #[test]
@@ -147,10 +167,16 @@ mod tests {
         let findings = [absent("s", "/", 1), absent("t", "/", 12)];
         let groups = grouped(&findings);
         assert_eq!(groups.len(), 1);
-        assert_eq!(
-            groups[0].nodes(false),
-            ["s (1 of 10 chunks are absent)", "t (12 of 10 chunks are absent)"]
-        );
+        assert_eq!(groups[0].nodes(false), "s (1 of 10 chunks are absent), t (12 of 10 chunks are absent)");
+        assert_eq!(without_numbers("12 of 1,234,567 in [3, 4]"), "0 of 0 in [0, 0]");
+    }
+
+    #[test]
+    fn errors_come_before_warnings() {
+        let error = Diagnostic::new(code::CHUNK_CORRUPT, "x").in_store("s").at_node("/b");
+        let findings = [absent("s", "/a", 1), error];
+        let groups = grouped(&findings);
+        assert_eq!(groups.iter().map(|group| group.first().code).collect::<Vec<_>>(), ["ZX101", "ZK221"]);
     }
 
     #[test]

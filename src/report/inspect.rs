@@ -8,11 +8,12 @@ use super::terminal::Role;
 use super::{inspect_values, quantity};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{ArrayResult, Decoded, InspectResult, StageRow};
+use crate::operation::validate_result::Failure;
 
 /// The most characters of a dimension's name that text shows.
 const MAX_NAME: usize = 200;
 
-/// What was found.
+/// The report of a result.
 pub fn report(result: &InspectResult) -> Report<'_> {
     let (mut report, warnings) = match result {
         InspectResult::Array(array) => (self::array(array), &array.warnings),
@@ -26,10 +27,10 @@ pub fn report(result: &InspectResult) -> Report<'_> {
 }
 
 /// A STORE that cannot be read.
-pub fn unread(store: String, message: &str) -> Report<'static> {
+pub fn unread(failure: &Failure) -> Report<'static> {
     Report {
-        title: store,
-        state: format!("not read: {message}"),
+        title: failure.store.clone().unwrap_or_default(),
+        state: format!("not read: {}", failure.message),
         role: Some(Role::Error),
         ..Report::default()
     }
@@ -56,7 +57,7 @@ fn array(array: &ArrayResult) -> Report<'_> {
     {
         blocks.push(Block::Page(vec![Block::Note(format!("also: {}", others.join(", ")))]));
     }
-    blocks.extend(array.attributes.as_ref().map(Block::Attributes));
+    blocks.extend(array.members.attributes.as_ref().map(Block::Attributes));
     if let Some(stages) = &array.pipeline {
         let is_sharded = stages.iter().any(|stage| stage.pipeline.is_some());
         let unit = if is_sharded { "shard" } else { "chunk" };
@@ -79,15 +80,15 @@ fn array(array: &ArrayResult) -> Report<'_> {
     blocks.extend(array.chunk.iter().flat_map(inspect_values::chunk));
     blocks.extend(array.preview.iter().map(|preview| Block::Text(vec![Block::Preview(preview)])));
     Report {
-        title: title(&array.store, &array.path),
-        state: kind(array.node_type, array.zarr_format),
+        title: title(&array.store, &array.members.path),
+        state: kind(array.members.node_type, array.members.zarr_format),
         figures: figures(array),
         blocks,
         ..Report::default()
     }
 }
 
-/// What is in the chunks, as a page begins with it: figures and pictures.
+/// The figures and pictures of the chunks, with which a page begins.
 fn drawn(array: &ArrayResult) -> Vec<Block<'_>> {
     let drawing = array.drawing.as_ref();
     let preview = array.preview.as_ref().or(array.image.as_ref());
@@ -103,12 +104,12 @@ fn drawn(array: &ArrayResult) -> Vec<Block<'_>> {
 /// The few figures that say most.
 fn figures(array: &ArrayResult) -> Vec<(&'static str, String, String)> {
     let mut figures = Vec::new();
-    if let Some(shape) = &array.shape {
+    if let Some(shape) = &array.members.shape {
         let elements = shape.iter().try_fold(1_u64, |product, length| product.checked_mul(*length));
         let elements = elements.map_or_else(String::new, |elements| quantity::counted(elements, "element"));
         figures.push(("Shape", quantity::shape(shape).replace(", ", " \u{d7} "), elements));
     }
-    if let Some(data_type) = &array.data_type {
+    if let Some(data_type) = &array.members.data_type {
         let name = quantity::json(data_type.get("name").unwrap_or(data_type));
         figures.push(("Data type", quantity::shortened(name, 60), String::new()));
     }
@@ -124,25 +125,26 @@ fn figures(array: &ArrayResult) -> Vec<(&'static str, String, String)> {
     figures
 }
 
-/// What the metadata and the storage say, label by label.
+/// Metadata and storage, label by label.
 fn members(result: &ArrayResult) -> Members<'_> {
+    let of_node = &result.members;
     let mut members = Vec::new();
     let mut push = |label, value: Option<String>| {
         if let Some(value) = value {
             members.push((label, value));
         }
     };
-    push("shape", result.shape.as_deref().map(|shape| named(shape, result.dimension_names.as_deref())));
+    push("shape", of_node.shape.as_deref().map(|shape| named(shape, of_node.dimension_names.as_deref())));
     let v2 =
-        result.data_type_v2.as_ref().map_or_else(String::new, |v2| format!(" (v2: {})", quantity::json(v2)));
-    push("data type", result.data_type.as_ref().map(|name| quantity::json(name) + &v2));
-    push("fill value", result.fill_value.as_ref().map(quantity::json));
-    push("chunk shape", result.chunk_shape.as_deref().map(quantity::shape));
-    push("shard shape", result.shard_shape.as_deref().map(quantity::shape));
+        of_node.data_type_v2.as_ref().map_or_else(String::new, |v2| format!(" (v2: {})", quantity::json(v2)));
+    push("data type", of_node.data_type.as_ref().map(|name| quantity::json(name) + &v2));
+    push("fill value", of_node.fill_value.as_ref().map(quantity::json));
+    push("chunk shape", of_node.chunk_shape.as_deref().map(quantity::shape));
+    push("shard shape", of_node.shard_shape.as_deref().map(quantity::shape));
     let is_regular = |grid: &&Json| grid.get("name").and_then(Json::as_str) == Some("regular");
-    let grid = result.chunk_grid.as_ref().filter(|grid| !is_regular(grid));
+    let grid = of_node.chunk_grid.as_ref().filter(|grid| !is_regular(grid));
     push("chunk grid", grid.map(extension));
-    push("key encoding", result.chunk_key_encoding.as_ref().map(extension));
+    push("key encoding", of_node.chunk_key_encoding.as_ref().map(extension));
     if let Some(storage) = &result.storage {
         let of = |present: Option<u64>, possible: Option<u64>| {
             let text = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), quantity::count);

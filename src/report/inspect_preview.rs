@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::colour_map::{colour, share};
+use super::colour_map::{colour, png, share};
 use super::quantity::{count, figure};
 use super::terminal::{Role, Style};
-use crate::operation::inspect_result::{PreviewAxis, PreviewResult};
+use crate::operation::inspect_result::{PreviewAxis, PreviewIndex, PreviewResult};
 
 /// From the least to the greatest; a space is NaN.
 const RAMP: &[u8] = b".:-=+*#%@";
@@ -14,7 +14,7 @@ const RAMP: &[u8] = b".:-=+*#%@";
 pub fn write(preview: &PreviewResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output)?;
     writeln!(output, "{}", style.paint(Role::Heading, &heading(preview)))?;
-    let rows: Vec<&[f64]> = preview.values.iter().map(|row| row.0.as_slice()).collect();
+    let rows = rows(preview);
     let (min, max) = range(preview);
     let colour_of = |value: f64| share(value, min, max).map(colour);
     if style.is_coloured() {
@@ -34,18 +34,30 @@ pub fn write(preview: &PreviewResult, style: Style, output: &mut dyn Write) -> i
     writeln!(output, "{}", legend(preview, style))
 }
 
-/// What is drawn: `preview: lat (180) down, lon (360) to the right, at time=3`.
+/// The heading of a preview: `preview: lat (180) down, lon (360) to the right, at time=3`.
 pub(super) fn heading(preview: &PreviewResult) -> String {
-    let axes: Vec<String> = preview.axes.iter().map(axis).collect();
-    let at: Vec<String> = preview
-        .at
+    format!("preview: {}", place(&preview.axes, &preview.at, preview.is_upside_down))
+}
+
+/// The dimensions and indices that are drawn: `lat (180) down, lon (360) to the right, at time=3`.
+pub(super) fn place(axes: &[PreviewAxis], at: &[PreviewIndex], is_upside_down: bool) -> String {
+    let down = if is_upside_down { " up, " } else { " down, " };
+    let axes: Vec<String> = axes.iter().map(axis).collect();
+    let slice = if axes.is_empty() { "one value".to_owned() } else { axes.join(down) + " to the right" };
+    let at = at
         .iter()
-        .map(|at| at.name.clone().unwrap_or_else(|| at.axis.to_string()) + "=" + &at.index.to_string())
-        .collect();
-    let slice = if axes.is_empty() { "one value".to_owned() } else { axes.join(" down, ") };
-    let direction = if axes.is_empty() { "" } else { " to the right" };
-    let at = if at.is_empty() { String::new() } else { format!(", at {}", at.join(", ")) };
-    format!("preview: {slice}{direction}{at}")
+        .map(|at| format!("{}={}", at.name.clone().unwrap_or_else(|| format!("axis {}", at.axis)), at.index));
+    let at: Vec<String> = at.collect();
+    if at.is_empty() { slice } else { format!("{slice}, at {}", at.join(", ")) }
+}
+
+/// The rows from top to bottom.
+fn rows(preview: &PreviewResult) -> Vec<&[f64]> {
+    let mut rows: Vec<&[f64]> = preview.values.iter().map(|row| row.0.as_slice()).collect();
+    if preview.is_upside_down {
+        rows.reverse();
+    }
+    rows
 }
 
 /// A dimension with its length.
@@ -54,7 +66,7 @@ pub(super) fn axis(axis: &PreviewAxis) -> String {
     format!("{name} ({})", count(axis.length))
 }
 
-/// What the colours or characters stand for.
+/// The values that the colours or characters stand for.
 fn legend(preview: &PreviewResult, style: Style) -> String {
     let (Some(min), Some(max)) = (preview.min, preview.max) else { return "no finite values".to_owned() };
     let ramp: String = if style.is_coloured() {
@@ -86,25 +98,16 @@ fn letter(share: Option<f64>) -> char {
 /// The picture as a PNG image with 8 bits of red, green, blue and alpha; NaN is transparent.
 pub fn image(preview: &PreviewResult) -> Result<Vec<u8>, png::EncodingError> {
     let (min, max) = range(preview);
-    let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     let width = preview.values.first().map_or(0, |row| row.0.len());
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, side(width), side(preview.values.len()));
-    encoder.set_color(png::ColorType::Rgba);
-    encoder.set_depth(png::BitDepth::Eight);
-    let pixels: Vec<u8> = preview
-        .values
-        .iter()
-        .flat_map(|row| &row.0)
+    let pixels: Vec<u8> = rows(preview)
+        .into_iter()
+        .flatten()
         .flat_map(|value| match share(*value, min, max).map(colour) {
             Some([red, green, blue]) => [red, green, blue, 255],
             None => [0; 4],
         })
         .collect();
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(&pixels)?;
-    writer.finish()?;
-    Ok(bytes)
+    png((width, preview.values.len()), None, &pixels)
 }
 
 #[cfg(test)]
@@ -123,6 +126,8 @@ mod tests {
             min: Some(0.0),
             max: Some(8.0),
             values: [[0.0, 8.0], [4.0, f64::NAN], [f64::NAN, 2.0]].map(|row| PreviewRow(row.to_vec())).into(),
+            units: None,
+            is_upside_down: false,
         }
     }
 

@@ -22,8 +22,8 @@ pub(super) fn stats(stats: &StatsResult) -> Members<'static> {
     ];
     members.extend(parts.into_iter().filter(|(_, part)| *part > 0).map(|(label, part)| (label, share(part))));
     let figures = [
-        ("least", stats.min.as_ref().map(quantity::json)),
-        ("greatest", stats.max.as_ref().map(quantity::json)),
+        ("min", stats.min.as_ref().map(quantity::json)),
+        ("max", stats.max.as_ref().map(quantity::json)),
         ("mean", stats.mean.map(|mean| mean.to_string())),
         ("standard deviation", stats.standard_deviation.map(|deviation| deviation.to_string())),
     ];
@@ -31,7 +31,7 @@ pub(super) fn stats(stats: &StatsResult) -> Members<'static> {
     members
 }
 
-/// What the suggested codecs do to the values, and what is copied to have it.
+/// The effect of the suggested codecs on the values, and the command and codecs to copy.
 pub(super) fn suggestion(suggestion: &SuggestionResult) -> Vec<Block<'_>> {
     let range = suggestion.range.as_ref().map_or_else(
         || "no finite value".to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn suggestion(suggestion: &SuggestionResult) -> Vec<Block<'_>> {
         Block::Members(vec![
             ("range", range),
             ("step", figure(suggestion.step)),
-            ("greatest error", figure(suggestion.max_abs_error)),
+            ("max error", figure(suggestion.max_abs_error)),
             ("fill value", quantity::json(&suggestion.fill_value)),
         ]),
         Block::Code("the command", vec![suggestion.command.clone()]),
@@ -55,13 +55,16 @@ pub(super) fn suggestion(suggestion: &SuggestionResult) -> Vec<Block<'_>> {
 pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
     let mut members = vec![("sample", sample::sample(&ways.sample)), ("values", values(&ways.values))];
     if let Some(codecs) = ways.compress {
-        members.push(("compressed", format!("by {codecs} in every way; as it is, it is not")));
+        members.push(("compressed", format!("by {codecs} in every option; now it is not")));
     }
     let mut blocks = vec![
-        Block::Heading(2, name, "ways to store it, tried on a sample".to_owned()),
+        Block::Heading(2, name, "options, tried on a sample".to_owned()),
         Block::Members(members),
-        Block::Table("What each way comes to", ways_table(ways)),
+        Block::Table("Each option with its error and size", ways_table(ways)),
     ];
+    if ways.ways.iter().any(|way| is_best(way, ways)) {
+        blocks.push(Block::Note("* no option is smaller without a larger error".to_owned()));
+    }
     if ways.sample.chunks < ways.sample.of && !ways.ways.is_empty() {
         let note = "Errors, ranges and kept bits are those of the sample. The commands look at all values: the \
                     range of uint8 and uint16 may be wider, and keep-bits may keep a bit more or less.";
@@ -97,16 +100,26 @@ fn json_figure(json: &Json) -> String {
 
 /// A row for the array as it is, and one for each way.
 fn ways_table(ways: &WaysResult) -> Table {
-    let mut table = Table::new(&["way", "as", ">greatest error", ">stored", ">ratio"]);
+    let mut table = Table::new(&["option", "as", ">max error", ">stored", ">ratio"]);
     let as_it_is = ["as it is", "", "0", &bytes(ways.bytes_stored), "1"];
     table.push(as_it_is.map(str::to_owned).to_vec(), None);
     for way in &ways.ways {
         let stored = way.bytes_stored.map(|stored| sample::approximately(stored, way.is_exact));
         let ratio = way.ratio.map(|ratio| figure((ratio * 100.0).round() / 100.0));
         let cells = [kind(way), way.max_abs_error.map(figure), stored, ratio].map(Option::unwrap_or_default);
-        table.push([way.name.clone()].into_iter().chain(cells).collect(), way.reason.clone());
+        let mark = if is_best(way, ways) { " *" } else { "" };
+        table.push([way.name.clone() + mark].into_iter().chain(cells).collect(), way.reason.clone());
     }
     table
+}
+
+/// True if no other option, nor the array as it is, is better in error or size and worse in neither.
+fn is_best(way: &WayResult, ways: &WaysResult) -> bool {
+    let Some(own) = way.max_abs_error.zip(way.bytes_stored) else { return false };
+    let others = ways.ways.iter().filter_map(|other| other.max_abs_error.zip(other.bytes_stored));
+    !others
+        .chain([(0.0, ways.bytes_stored)])
+        .any(|other| other.0 <= own.0 && other.1 <= own.1 && other != own)
 }
 
 /// The type of the codes, or the bits that are kept.

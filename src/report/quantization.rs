@@ -4,7 +4,7 @@ use super::block::{Members, known};
 use super::quantity::{self, count, counted, figure};
 use crate::operation::transcode_result::{NO_KS_TEST, QualityResult, QuantizationResult};
 
-/// What a quantisation makes of an array: `quantised to uint8`.
+/// The result of a quantisation: `quantised to uint8`.
 pub(super) fn quantized_to(result: &QuantizationResult) -> String {
     if result.form == "bitround" {
         let data_type = result.data_type.as_deref().unwrap_or("floats");
@@ -35,7 +35,7 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
     }
 }
 
-/// What it did to the values, label by label.
+/// The effect on the values, label by label.
 pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'static> {
     let share = |number: u64| {
         format!("{} of {} ({})", count(number), count(result.count), quantity::percent(number, result.count))
@@ -60,7 +60,7 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
         ),
         ("codes", result.codes.map(|[first, last]| format!("{first} to {last}{nan_code}"))),
         ("step", result.step.map(figure)),
-        ("greatest error", result.max_abs_error.map(|error| figure(error) + &bound)),
+        ("max error", result.max_abs_error.map(|error| figure(error) + &bound)),
         ("rms error", result.rms_error.map(figure)),
         ("clamped", result.clamped.map(|clamped| share_or_none(clamped) + &by_up_to)),
         ("NaN", result.nan.map(share_or_none)),
@@ -84,7 +84,7 @@ fn describe_quality(quality: &QualityResult) -> Members<'static> {
     let decibels =
         |psnr: f64| if psnr.is_infinite() { "no error".to_owned() } else { format!("{psnr:.2} dB") };
     let level = quality.dssim_level.as_ref().filter(|level| !level.is_empty());
-    let level = level.map_or_else(String::new, |level| format!(", the least of all levels, of {level:?}"));
+    let level = level.map_or_else(String::new, |level| format!(", the minimum of all levels, of {level:?}"));
     let no_dssim = || format!("not defined: {}", quality.no_dssim.unwrap_or("there are no levels"));
     let kept = |share: f64| if share >= 1.0 { "all".to_owned() } else { percent(share) };
     let above = |share: f64| format!("{} of the points above 1e-4", percent(share));

@@ -18,19 +18,11 @@ const LEAST_COLUMN: usize = 5;
 /// Letters of a cell that tell enough where the whole of it has no room.
 const READABLE: usize = 24;
 
-/// On which side a column's text stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    /// Text.
-    Left,
-    /// Numbers.
-    Right,
-}
-
 /// Rows under a heading; a row may have a note on lines of its own.
 #[derive(Debug)]
 pub struct Table {
-    sides: Vec<Align>,
+    /// True if each column is of numbers, which stand on the right.
+    numbers: Vec<bool>,
     rows: Vec<Row>,
     /// Columns that a narrow terminal does without, the first of these first.
     spare: &'static [&'static str],
@@ -41,17 +33,16 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
     /// On lines of its own below the row.
     pub(super) note: Option<String>,
-    /// Drawn as bars on pages.
-    pub(super) sizes: Vec<u64>,
+    /// Drawn as bars on pages; `None` where a size is not known.
+    pub(super) sizes: Vec<Option<u64>>,
 }
 
 impl Table {
     /// A table with these columns. A `>` in front of a name says that the column is of numbers, which stand on the right.
     pub fn new(columns: &[&str]) -> Self {
-        let side = |name: &&str| if name.starts_with('>') { Align::Right } else { Align::Left };
         let cells = columns.iter().map(|name| name.trim_start_matches('>').to_owned()).collect();
         Table {
-            sides: columns.iter().map(side).collect(),
+            numbers: columns.iter().map(|name| name.starts_with('>')).collect(),
             rows: vec![Row { cells, note: None, sizes: Vec::new() }],
             spare: &[],
         }
@@ -71,22 +62,17 @@ impl Table {
     }
 
     /// Adds a row with sizes, which pages draw as bars.
-    pub fn push_sizes(&mut self, cells: Vec<String>, sizes: Vec<u64>) {
+    pub fn push_sizes(&mut self, cells: Vec<String>, sizes: Vec<Option<u64>>) {
         self.push(cells, None);
         if let Some(row) = self.rows.last_mut() {
             row.sizes = sizes;
         }
     }
 
-    /// The names of the columns, each with the side on which its text stands.
-    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, Align)> {
+    /// The names of the columns, and whether each is of numbers.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, bool)> {
         let names = self.rows.first().map_or(&[][..], |heading| &heading.cells);
-        names.iter().map(String::as_str).zip(self.sides.iter().copied())
-    }
-
-    /// The side of each column.
-    pub(super) fn sides(&self) -> &[Align] {
-        &self.sides
+        names.iter().map(String::as_str).zip(self.numbers.iter().copied())
     }
 
     /// The rows below the heading.
@@ -103,10 +89,8 @@ impl Table {
                 let cell = row.cells.get(*column).map_or("", String::as_str);
                 let cell = if style.width().is_some() { cut(cell, *columns) } else { cell.to_owned() };
                 line.push_str("  ");
-                line.push_str(&match self.sides[*column] {
-                    Align::Left => pad(&cell, *columns),
-                    Align::Right => pad_left(&cell, *columns),
-                });
+                let pad = if self.numbers[*column] { pad_left } else { pad };
+                line.push_str(&pad(&cell, *columns));
             }
             // Where the columns of numbers alone are wider than the terminal, the line ends there.
             let line = style.width().map_or_else(|| line.clone(), |columns| cut(line.trim_end(), columns));
@@ -135,7 +119,7 @@ impl Table {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
             (column, cells.map(|cell| width(cell)).max().unwrap_or(0).min(MAX_ALIGNED))
         };
-        let mut widths: Vec<(usize, usize)> = (0..self.sides.len()).map(needed).collect();
+        let mut widths: Vec<(usize, usize)> = (0..self.numbers.len()).map(needed).collect();
         let Some(room) = room else { return widths };
         for name in self.spare {
             if widths.iter().map(|(_, needed)| (*needed).min(READABLE) + 2).sum::<usize>() <= room {
@@ -145,7 +129,7 @@ impl Table {
         }
         let room = room.saturating_sub(2 * widths.len());
         while widths.iter().map(|(_, width)| width).sum::<usize>() > room {
-            let of_text = widths.iter_mut().filter(|(column, _)| self.sides[*column] == Align::Left);
+            let of_text = widths.iter_mut().filter(|(column, _)| !self.numbers[*column]);
             let by_need = |(column, width): &&mut (usize, usize)| width / (1 + usize::from(*column == 0));
             match of_text.max_by_key(by_need) {
                 Some((_, widest)) if *widest > LEAST_COLUMN => *widest -= 1,

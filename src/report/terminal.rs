@@ -19,7 +19,7 @@ pub enum Output {
 }
 
 impl Output {
-    /// Whether somebody watches.
+    /// True if somebody watches.
     pub fn is_terminal(self) -> bool {
         match self {
             Output::Result => stdout().is_terminal(),
@@ -42,7 +42,7 @@ pub fn columns(output: Output) -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0)
 }
 
-/// Whether text is coloured.
+/// True if text is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
     /// By ANSI escapes.
@@ -109,7 +109,7 @@ impl Style {
         Style { is_verbose, ..self }
     }
 
-    /// Whether all of what is mostly summed up is said.
+    /// True if all of what is mostly summed up is said.
     pub fn is_verbose(self) -> bool {
         self.is_verbose
     }
@@ -119,7 +119,7 @@ impl Style {
         self.width
     }
 
-    /// Whether escapes are written.
+    /// True if escapes are written.
     pub fn is_coloured(self) -> bool {
         self.colour == Colour::On
     }

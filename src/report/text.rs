@@ -61,7 +61,6 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
         Block::Preview(preview) => inspect_preview::write(preview, style, output),
         Block::Text(blocks) => write_blocks(blocks, style, output),
         Block::Findings(found, is_truncated) => findings_text::write(found, *is_truncated, style, output),
-        Block::Against(against) => findings_text::write_against(against, style, output),
         Block::Remarks(remarks) => remarks.iter().try_for_each(|(role, label, text)| {
             let label = role.map_or_else(|| (*label).to_owned(), |role| style.paint(role, label));
             writeln!(output, "{label} {}", one_line(text))

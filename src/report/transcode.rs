@@ -10,7 +10,7 @@ use super::table::Table;
 use super::terminal::Role;
 use crate::metadata::json::Json;
 use crate::operation::drawing::ComparedArray;
-use crate::operation::sample_result::EstimateResult;
+use crate::operation::sample_result::{CompressionResult, EstimateResult};
 use crate::operation::transcode_result::{
     ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, TranscodeResult,
     VerifyResult,
@@ -19,7 +19,7 @@ use crate::operation::transcode_result::{
 /// Arrays that have a section of their own on a page.
 const MOST_SECTIONS: usize = 100;
 
-/// What a run did, or a plan would do. `compared` are the pictures of quantised arrays; `is_verbose` says what `--verify`
+/// The report of a run or a plan. `compared` are the pictures of quantised arrays; `is_verbose` says what `--verify`
 /// found of each array where all are as they should be.
 pub fn report<'a>(
     result: &'a TranscodeResult,
@@ -42,7 +42,8 @@ pub fn report<'a>(
         [node] => {
             let name = (node.path != "/").then(|| heading(3, node.path.clone()));
             blocks.push(Block::Text(name.into_iter().collect()));
-            blocks.push(Block::Page(vec![heading(2, "what was done")]));
+            let done = if result.dry_run { "the plan" } else { "what was done" };
+            blocks.push(Block::Page(vec![heading(2, done)]));
             blocks.push(Block::Members(node_members(node, result.dry_run)));
             blocks.extend(quantization(node, (3, None), compared));
             blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify)));
@@ -54,7 +55,10 @@ pub fn report<'a>(
         blocks.push(Block::Members(vec![("time", time(result))]));
     }
     if result.nodes.len() == 1 && !arrays.is_empty() {
-        blocks.push(Block::Page(vec![heading(2, "sizes"), Block::Table(SIZES, rows(&arrays))]));
+        blocks.push(Block::Page(vec![
+            heading(2, "sizes"),
+            Block::Table(sizes_of(result), rows(&arrays, false)),
+        ]));
     }
     Report {
         title: format!("{} -> {}", result.source, result.destination),
@@ -66,7 +70,14 @@ pub fn report<'a>(
     }
 }
 
-const SIZES: &str = "Stored chunks: the upper bar is before, the lower after";
+/// The words above the sizes of a job that is done, or of a plan.
+fn sizes_of(result: &TranscodeResult) -> &'static str {
+    if result.dry_run {
+        "Stored chunks: the upper bar is SOURCE, the lower an estimate of DEST where there is one"
+    } else {
+        "Stored chunks: the upper bar is before, the lower after"
+    }
+}
 
 /// A hierarchy: a row for each array, what a quantisation did below them, and the sums.
 fn tree<'a>(
@@ -76,29 +87,20 @@ fn tree<'a>(
     blocks: &mut Vec<Block<'a>>,
 ) {
     let arrays = arrays(result);
+    let table = |is_page| Block::Table(sizes_of(result), rows(&arrays, is_page));
     if !arrays.is_empty() {
-        blocks.push(Block::Page(vec![heading(2, "sizes")]));
+        blocks.push(Block::Page(vec![heading(2, "arrays"), table(true)]));
     }
-    blocks.push(Block::Table(SIZES, rows(&arrays)));
-    blocks.push(Block::Page(vec![heading(2, "arrays")]));
+    blocks.push(Block::Text(vec![table(false)]));
     for (number, node) in arrays.iter().enumerate() {
-        let quantised = quantization(node, (4, Some(name(node))), compared);
-        if number >= MOST_SECTIONS {
+        let quantised = quantization(node, (3, Some(name(node))), compared);
+        if number < MOST_SECTIONS {
+            blocks.extend(quantised);
+        } else {
             blocks.push(Block::Text(quantised));
-            continue;
         }
-        let members = Block::Members(node_members(node, result.dry_run));
-        let verify = node.verify.as_ref().map(|verify| verified(String::new(), verify));
-        let about = [heading(3, node.path.clone()), members];
-        blocks.push(Block::Page(about.into_iter().chain(verify).collect()));
-        blocks.extend(quantised);
     }
-    if arrays.len() > MOST_SECTIONS {
-        let more = counted((arrays.len() - MOST_SECTIONS) as u64, "array");
-        let note = format!("... and {more} more, which the table above and `--json` have");
-        blocks.push(Block::Page(vec![Block::Note(note)]));
-    }
-    blocks.push(Block::Text(all_verified(&arrays, is_verbose)));
+    blocks.extend(all_verified(&arrays, is_verbose));
     blocks.push(Block::Page(vec![heading(2, "in all")]));
     blocks.push(Block::Members(sums(result)));
 }
@@ -108,33 +110,50 @@ fn name(node: &NodeResult) -> String {
     if node.path == "/" { "the array".to_owned() } else { node.path.trim_start_matches('/').to_owned() }
 }
 
-/// A row for each array. Bars are of stored bytes before and after.
-fn rows(arrays: &[&NodeResult]) -> Table {
-    let mut table = Table::new(&["array", "route", "type", ">stored", ""]);
+/// A row for each array, on a page with its chunks and codecs. Bars are of stored bytes before and after.
+fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
+    let columns = ["array", "route", "type", ">stored", "", "chunks", "codecs"];
+    let shown = if is_page { columns.len() } else { 5 };
+    let mut table = Table::new(&columns[..shown]);
     for node in arrays {
-        let types = [&node.source, &node.destination].map(|side| side.as_ref().map(type_text));
-        let change = match types {
-            [Some(before), Some(after)] if before != after => format!("{before} -> {after}"),
-            [_, after] => after.unwrap_or_default(),
+        let change = |text: fn(&ArrayDescription) -> String| {
+            let [before, after] = [&node.source, &node.destination].map(|side| side.as_ref().map(text));
+            match (before, after) {
+                (Some(before), Some(after)) => changed(before, after),
+                (before, after) => after.or(before).unwrap_or_default(),
+            }
         };
+        let estimate = node.estimate.as_ref();
         let sizes = [node.counts.bytes_source, node.counts.bytes_written];
         let [before, after] = sizes.map(|size| size.map(bytes));
         let before = before.unwrap_or_default();
         let after = match after {
             Some(after) if after == before => String::new(),
             after => {
-                let estimated = node.estimate.as_ref().map(sample::about);
-                format!("-> {}", estimated.or(after).unwrap_or_else(|| "?".to_owned()))
+                format!("-> {}", estimate.map(sample::about).or(after).unwrap_or_else(|| "?".to_owned()))
             }
         };
-        let cells = vec![name(node), node.route.name().to_owned(), change, before, after];
-        // Where the first is not known, the second would have its colour.
-        table.push_sizes(cells, sizes.map(Option::unwrap_or_default).to_vec());
+        let cells = [name(node), node.route.name().to_owned(), change(type_text), before, after];
+        let texts: [fn(&ArrayDescription) -> String; 2] = [chunks, |array| chain(&array.codecs)];
+        let about = texts.map(change);
+        let sizes = [sizes[0], estimate.map(|estimate| estimate.bytes_stored).or(sizes[1])];
+        table.push_sizes(cells.into_iter().chain(about).take(shown).collect(), sizes.to_vec());
     }
     table
 }
 
-/// What a quantisation did: figures of all values, pictures of some.
+/// The shape of chunks, and of the shards that they are in.
+fn chunks(array: &ArrayDescription) -> String {
+    let shard = array.shard_shape.as_deref();
+    chunk_shape(array) + &shard.map_or_else(String::new, |shard| format!(" in {}", quantity::shape(shard)))
+}
+
+/// One text if both are equal, else both with an arrow.
+fn changed(before: String, after: String) -> String {
+    if before == after { before } else { format!("{before} -> {after}") }
+}
+
+/// The effect of a quantisation: figures of all values, pictures of some.
 fn quantization<'a>(
     node: &'a NodeResult,
     (level, name): (u8, Option<String>),
@@ -156,7 +175,7 @@ fn quantization<'a>(
     ]
 }
 
-/// What `--verify` found: a line for all arrays that are as they should be, unless each is asked for, and one for each other.
+/// The outcome of `--verify`: one line for all arrays that are right (with `--verbose` one each), and one for each other.
 fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> {
     let of_arrays = || arrays.iter().filter_map(|node| Some((node, node.verify.as_ref()?)));
     let (mut sum, mut right) = (VerifyResult { equal: true, ..VerifyResult::default() }, 0);
@@ -172,7 +191,7 @@ fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> 
     alone.chain(is_summed.then(|| verified(counted(right, "array"), &sum))).collect()
 }
 
-/// What `--verify` found: the outcome, and what was compared.
+/// The outcome of `--verify`, and the number of elements compared.
 fn verified<'a>(name: String, verify: &VerifyResult) -> Block<'a> {
     let outcome = match (verify.equal, verify.bound) {
         (true, Some(_)) => (Role::Good, "within the bound".to_owned()),
@@ -184,7 +203,7 @@ fn verified<'a>(name: String, verify: &VerifyResult) -> Block<'a> {
     };
     let compared = format!(", {} compared", counted(verify.elements, "element"));
     let error = verify.max_abs_error.filter(|error| *error > 0.0);
-    let error = error.map_or_else(String::new, |error| format!(", greatest difference {}", figure(error)));
+    let error = error.map_or_else(String::new, |error| format!(", max difference {}", figure(error)));
     Block::Verified(name, outcome, compared + &error)
 }
 
@@ -207,10 +226,11 @@ fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static st
             number.map_or_else(String::new, |number| format!("{word} {}", figure(number)))
         };
         let QuantizationResult { step, bound, max_abs_error, rms_error, .. } = *quantization;
+        let kind = if quantization.form == "bitround" { "Data type" } else { "Codes" };
         let data_type = quantization.data_type.clone();
-        figures.extend(data_type.map(|data_type| ("Codes", data_type, beside("in steps of", step))));
-        figures.extend(max_abs_error.map(|error| ("Greatest error", figure(error), beside("bound", bound))));
-        figures.extend(rms_error.map(|error| ("Root-mean-square error", figure(error), String::new())));
+        figures.extend(data_type.map(|data_type| (kind, data_type, beside("in steps of", step))));
+        figures.extend(max_abs_error.map(|error| ("Max error", figure(error), beside("bound", bound))));
+        figures.extend(rms_error.map(|error| ("RMS error", figure(error), String::new())));
     } else {
         figures.push(("Arrays", count(arrays.len() as u64), String::new()));
     }
@@ -222,9 +242,21 @@ fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static st
     figures
 }
 
-/// The arrays among the nodes.
+/// The arrays among the nodes, in the order of their paths: `level 2` before `level 10`.
 fn arrays(result: &TranscodeResult) -> Vec<&NodeResult> {
-    result.nodes.iter().filter(|node| node.node_type == "array").collect()
+    let mut arrays: Vec<_> = result.nodes.iter().filter(|node| node.node_type == "array").collect();
+    arrays.sort_by_cached_key(|node| node.path.split('/').map(with_long_numbers).collect::<Vec<_>>());
+    arrays
+}
+
+/// A name whose numbers have 20 digits, so that names are in the order of their numbers.
+fn with_long_numbers(name: &str) -> String {
+    let is_same = |a: &u8, b: &u8| a.is_ascii_digit() == b.is_ascii_digit();
+    let run = |run: &[u8]| match std::str::from_utf8(run) {
+        Ok(run) if run.starts_with(|first: char| first.is_ascii_digit()) => format!("{run:0>20}"),
+        _ => String::from_utf8_lossy(run).into_owned(),
+    };
+    name.as_bytes().chunk_by(is_same).map(run).collect()
 }
 
 /// The sums of a hierarchy, label by label.
@@ -278,7 +310,7 @@ fn time(result: &TranscodeResult) -> String {
     }
 }
 
-/// What became of a node, label by label, but for its values.
+/// The changes of a node, label by label, without its values.
 fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
     let mut members = Vec::new();
     if let (Some(source), Some(destination)) = (&node.source, &node.destination) {
@@ -309,15 +341,12 @@ fn chunk_shape(array: &ArrayDescription) -> String {
     array.chunk_shape.as_deref().map_or_else(|| "rectilinear".to_owned(), quantity::shape)
 }
 
-/// What is the same is told once, what changes with an arrow.
+/// The members that SOURCE and DEST both have.
 fn describe_change(
     source: &ArrayDescription,
     destination: &ArrayDescription,
     members: &mut Members<'static>,
 ) {
-    let changed = |before: String, after: String| {
-        if before == after { before } else { format!("{before} -> {after}") }
-    };
     members.push(("data type", changed(data_type(&source.data_type), data_type(&destination.data_type))));
     members.push((
         "fill value",
@@ -360,30 +389,29 @@ fn names(codecs: &[Json]) -> Vec<String> {
     names
 }
 
-/// What is dropped of the arrays of a hierarchy: each name with the number of arrays.
+/// The codecs that the arrays of a hierarchy lose, each with the number of arrays.
 fn dropped_of_all(arrays: &[&NodeResult]) -> Option<String> {
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for array in arrays {
-        if let (Some(source), Some(destination)) = (&array.source, &array.destination) {
-            for name in dropped(source, destination) {
-                *counts.entry(name).or_default() += 1;
-            }
-        }
-    }
-    let texts: Vec<String> =
-        counts.into_iter().map(|(name, number)| format!("{name} of {}", counted(number, "array"))).collect();
-    (!texts.is_empty()).then(|| texts.join(", "))
+    let both = arrays.iter().filter_map(|node| node.source.as_ref().zip(node.destination.as_ref()));
+    by_count(both.flat_map(|(source, destination)| dropped(source, destination)), "of")
 }
 
-/// What `--compress auto` chose for the arrays of a hierarchy: each with the number of arrays.
+/// The compressors that `--compress auto` chose, each with the number of arrays.
 fn compressors_of_all(arrays: &[&NodeResult]) -> Option<String> {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for compression in arrays.iter().filter_map(|node| node.compression.as_ref()) {
-        let Some(chosen) = &compression.chosen else { return Some(sample::chosen(compression)) };
-        *counts.entry(chosen).or_default() += 1;
-    }
-    let texts: Vec<String> =
-        counts.into_iter().map(|(name, number)| format!("{name} for {}", counted(number, "array"))).collect();
+    let compressed = arrays.iter().filter_map(|node| node.compression.as_ref());
+    let is_open = |compression: &&CompressionResult| compression.chosen.is_none();
+    compressed
+        .clone()
+        .find(is_open)
+        .map(sample::chosen)
+        .or_else(|| by_count(compressed.filter_map(|compression| compression.chosen.clone()), "for"))
+}
+
+/// Names with the number of arrays that each is of: `zstd of 2 arrays`.
+fn by_count(names: impl Iterator<Item = String>, of: &str) -> Option<String> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    names.for_each(|name| *counts.entry(name).or_default() += 1);
+    let text = |(name, number)| format!("{name} {of} {}", counted(number, "array"));
+    let texts: Vec<String> = counts.into_iter().map(text).collect();
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
@@ -397,7 +425,7 @@ fn chain(codecs: &[Json]) -> String {
     codecs.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether chunks are read more than once: then what is read is not what is stored.
+/// True if chunks are read more than once: then what is read is not what is stored.
 fn is_read_again(node: &NodeResult) -> bool {
     node.read_amplification.is_some_and(|amplification| amplification > 1.0)
         && node.counts.chunks_read != Some(0)
@@ -409,7 +437,7 @@ fn source_bytes(result: &TranscodeResult) -> Option<u64> {
     result.totals.counts.bytes_source.filter(|_| is_known)
 }
 
-/// The same as DEST stores them.
+/// Bytes of all arrays as DEST stores them.
 fn written_bytes(result: &TranscodeResult) -> Option<u64> {
     let is_known = arrays(result).iter().all(|node| node.counts.bytes_written.is_some());
     result.totals.counts.bytes_written.filter(|_| is_known)
@@ -417,7 +445,7 @@ fn written_bytes(result: &TranscodeResult) -> Option<u64> {
 
 /// Bytes before, where they are known, and after, and how many times fewer there are.
 fn stored(before: Option<u64>, written: Option<u64>) -> String {
-    let after = written.map_or_else(|| "not known before".to_owned(), bytes);
+    let after = written.map_or_else(|| "unknown until written".to_owned(), bytes);
     let Some(before) = before else { return after };
     let ratio = written.and_then(|written| quantity::ratio(before, written));
     let ratio = ratio.map_or_else(String::new, |ratio| format!(", {ratio}"));

@@ -9,9 +9,9 @@ use super::terminal::Role;
 use super::uri::path_of;
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::grid::unravel;
-use crate::operation::validate_result::{AbsentChunks, AgainstResult, ValidateResult};
+use crate::operation::validate_result::{AbsentChunks, AgainstNode, AgainstResult, ValidateResult};
 
-/// What was found. `is_verbose` has the absent chunks named in text; a page names them always.
+/// The report of a result. `is_verbose` has the absent chunks named in text; a page names them always.
 pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
     let title = match result.checked.as_slice() {
         [store] => store.store.clone(),
@@ -48,9 +48,7 @@ pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
     let absent = Block::Remarks(absent);
     blocks.push(if is_verbose { absent } else { Block::Page(vec![absent]) });
     blocks.push(Block::Remarks(unread));
-    if let Some(against) = &result.against {
-        blocks.extend([Block::Page(vec![heading(2, "comparison")]), Block::Against(against)]);
-    }
+    blocks.extend(result.against.iter().flat_map(comparison));
     if !result.checked.is_empty() {
         let table = Block::Table("Stores and how deep they were looked into", looked_at(result));
         blocks.push(Block::Page(vec![heading(2, "what was looked at"), table]));
@@ -65,7 +63,29 @@ pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
     }
 }
 
-/// How often each code was found, and how many findings each node has.
+/// The comparison of `--against`: a line for each array, on a page a row.
+fn comparison(against: &AgainstResult) -> Vec<Block<'_>> {
+    let (role, word) = if against.equal { (Role::Good, "equal to") } else { (Role::Error, "differs from") };
+    let found = |node: &AgainstNode| node.comparison().join("; ");
+    let lines = against.nodes.iter().map(|node| (node.path.as_str(), found(node))).collect();
+    let mut table = Table::new(&["array", "equal", "what was found", ">elements", ">differing"]);
+    for node in &against.nodes {
+        let equal = if node.equal { "yes" } else { "no" };
+        // Of arrays that could not be compared nothing was counted.
+        let is_counted = node.equal || node.elements > 0;
+        let number = |number| if is_counted { count(number) } else { String::new() };
+        let cells = [node.path.clone(), equal.to_owned(), found(node)];
+        table.push(cells.into_iter().chain([node.elements, node.differing].map(number)).collect(), None);
+    }
+    vec![
+        Block::Page(vec![heading(2, "comparison")]),
+        Block::Remarks(vec![(Some(role), word, against.other.clone())]),
+        Block::Text(vec![Block::Members(lines)]),
+        Block::Page(vec![Block::Table("Arrays paired by path", table)]),
+    ]
+}
+
+/// The number of findings of each code, and of each node.
 fn overview(findings: &[Diagnostic]) -> Vec<Block<'_>> {
     if findings.is_empty() {
         return vec![heading(2, "findings"), Block::Note("There are none.".to_owned())];
@@ -89,7 +109,7 @@ fn by_code(found: &[Diagnostic]) -> Table {
     let mut table = Table::new(&["code", "name", "severity", ">findings"]);
     for (code, (finding, number)) in codes {
         let cells = [code, finding.name, finding.severity.name(), &count(number)];
-        table.push_sizes(cells.map(str::to_owned).to_vec(), vec![number]);
+        table.push_sizes(cells.map(str::to_owned).to_vec(), vec![Some(number)]);
     }
     table
 }
@@ -106,7 +126,10 @@ fn by_node(found: &[Diagnostic]) -> Table {
     }
     let mut table = Table::new(&["node", ">errors", ">warnings", ">infos"]);
     for (node, counts) in nodes {
-        table.push_sizes(std::iter::once(node).chain(counts.map(count)).collect(), vec![counts.iter().sum()]);
+        table.push_sizes(
+            std::iter::once(node).chain(counts.map(count)).collect(),
+            vec![Some(counts.iter().sum())],
+        );
     }
     table
 }
@@ -142,23 +165,22 @@ fn node_of(store: Option<&str>, node: Option<&str>, key: Option<&str>) -> String
     path_of(&location).map_or_else(String::new, |path| format!("{path}: "))
 }
 
-/// `not valid: 2 errors, 1 warning in 3 nodes (level keys)`.
+/// `not valid: 2 errors, 1 warning (3 nodes, level keys)`.
 fn summary(result: &ValidateResult) -> String {
     let count = |count: u64, word: &str| (count > 0).then(|| counted(count, word));
-    let nodes: usize = result.checked.iter().map(|store| store.nodes.len()).sum();
+    let join = |texts: [Option<String>; 3]| texts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let counts =
-        [count(result.errors, "error"), count(result.warnings, "warning"), count(result.infos, "info")];
-    let counts: Vec<String> = counts.into_iter().flatten().collect();
-    let nodes = count(nodes as u64, "node").map_or_else(String::new, |nodes| format!(" in {nodes}"));
+        join([count(result.errors, "error"), count(result.warnings, "warning"), count(result.infos, "info")]);
+    let nodes: usize = result.checked.iter().map(|store| store.nodes.len()).sum();
+    let objects = result.checked.iter().map(|store| store.objects).sum();
     let mut levels: Vec<&str> = result.checked.iter().map(|store| store.level).collect();
     levels.sort_unstable();
     levels.dedup();
-    let objects = count(result.checked.iter().map(|store| store.objects).sum(), "object");
-    let looked = objects.map_or_else(String::new, |objects| format!(", {objects}"));
-    let level =
-        if levels.is_empty() { String::new() } else { format!(" (level {}{looked})", levels.join(", ")) };
+    let level = (!levels.is_empty()).then(|| format!("level {}", levels.join(", ")));
+    let scope = join([count(nodes as u64, "node"), level, count(objects, "object")]);
+    let scope = if scope.is_empty() { scope } else { format!(" ({scope})") };
     let colon = if counts.is_empty() { "" } else { ": " };
-    format!("{}{colon}{}{nodes}{level}", result.verdict, counts.join(", "))
+    format!("{}{colon}{counts}{scope}", result.verdict)
 }
 
 #[cfg(test)]
@@ -232,7 +254,7 @@ s.zarr
     warning ZM109 dimension-names-null at /dimension_names
       null
 
-the verdict: 2 errors, 1 warning in 2 nodes (level keys, 12 objects)
+the verdict: 2 errors, 1 warning (2 nodes, level keys, 12 objects)
 ";
         assert_eq!(text(&found), expected);
     }
@@ -274,11 +296,9 @@ the verdict: 2 errors, 1 warning in 2 nodes (level keys, 12 objects)
         let found = result(["/a", "/b", "/c", "/d"].map(of).into());
         assert_eq!(
             text_as(&found, None, false).lines().next().unwrap(),
-            "4 nodes: warning ZC104 codec-unregistered at /p: x; in s.zarr/a, s.zarr/b, s.zarr/c, 1 more \
-             (-v names all)"
+            "4 nodes: warning ZC104 codec-unregistered at /p: x; in s.zarr: /a, /b, /c, 1 more (-v names all)"
         );
-        let expected = "4 nodes\n    warning ZC104 codec-unregistered at /p\n      x\n      in s.zarr/a, s.zarr/b, \
-                        s.zarr/c, s.zarr/d\n\nthe";
+        let expected = "4 nodes\n    warning ZC104 codec-unregistered at /p\n      x\n      in s.zarr: /a, /b, /c, /d\n\nthe";
         assert!(text_as(&found, Some(80), true).starts_with(expected), "{}", text_as(&found, Some(80), true));
     }
 
@@ -308,9 +328,9 @@ the verdict: 2 errors, 1 warning in 2 nodes (level keys, 12 objects)
 
     #[test]
     fn store_without_findings_is_a_verdict_in_one_line() {
-        assert_eq!(text(&result(Vec::new())), "the verdict in 2 nodes (level keys, 12 objects)\n");
+        assert_eq!(text(&result(Vec::new())), "the verdict (2 nodes, level keys, 12 objects)\n");
         let narrow = text_as(&result(Vec::new()), Some(40), false);
-        assert_eq!(narrow, "the verdict in 2 nodes (level keys, 12\nobjects)\n", "but as wide as a terminal");
+        assert_eq!(narrow, "the verdict (2 nodes, level keys, 12\nobjects)\n", "but as wide as a terminal");
         let nothing = ValidateResult { checked: Vec::new(), ..result(Vec::new()) };
         assert_eq!(text(&nothing), "the verdict\n");
     }
@@ -329,7 +349,7 @@ the verdict: 2 errors, 1 warning in 2 nodes (level keys, 12 objects)
         };
         compared.against = Some(AgainstResult { other: "o".to_owned(), equal: false, nodes: vec![node] });
         let text = text(&compared);
-        assert!(text.starts_with("differs from o\n  /a\n      2 of 10 elements differ\n"), "{text}");
-        assert!(text.contains("      at [3] 1, there 2\n"), "{text}");
+        let expected = "differs from o\n  /a  2 of 10 elements differ; at [3] 1, there 2\nthe verdict";
+        assert!(text.starts_with(expected), "{text}");
     }
 }

@@ -36,11 +36,13 @@ fn page_of_an_array_has_what_the_text_has_and_pictures() {
     let page = page(&test, "r.html");
     // All numbers and names of the text stand in the page.
     for word in plain.text().split_whitespace().filter(|word| *word != "a:") {
-        let word = word.trim_end_matches([',', ':']).to_lowercase();
+        let word = word.trim_end_matches([',', ':']).to_lowercase().replace("->", "\u{2192}");
         assert!(page.text.to_lowercase().contains(&word), "{word:?} is not in:\n{}", page.text);
     }
     assert!(page.source.contains("data:image/png;base64,") && page.source.contains("<svg "));
     assert!(page.text.contains("hatched grey") && page.text.contains("of all values"), "{}", page.text);
+    // The colours and the axis of the histogram have the unit.
+    assert!(page.source.matches("values (K)").count() >= 2, "{}", page.text);
     let as_json = test.run(["inspect", "--json", "--stats", "--report", "s.html", "a"]).succeeds();
     assert_eq!(as_json.output, test.run(["inspect", "--json", "--stats", "a"]).succeeds().output);
     assert_eq!(test.read("r.html"), test.read("s.html"));
@@ -134,15 +136,20 @@ fn page_of_a_validation_counts_and_is_written_whatever_is_found() {
     assert_ne!(status, 0);
     let found = page(&test, "r.html");
     assert!(found.text.contains(result["verdict"].as_str().unwrap()), "{}", found.text);
+    // Words in backticks are code.
+    let plain = |text: &str| text.replace(['`', ' '], "");
+    assert!(!found.text.contains('`') && found.source.contains("<code>"), "{}", found.text);
     for finding in result["findings"].as_array().unwrap() {
         for part in ["code", "name", "message"] {
-            assert!(
-                found.text.contains(finding[part].as_str().unwrap()),
-                "{finding} is not in:\n{}",
-                found.text
-            );
+            let part = finding[part].as_str().unwrap();
+            assert!(plain(&found.text).contains(&plain(part)), "{part} is not in:\n{}", found.text);
         }
     }
+    // What was not counted is not 0.
+    let run = test.run(["validate", "--against", "g/a", "--json", "--report", "s.html", "g/b"]);
+    let elements = &run.json()["against"]["nodes"][0]["elements"];
+    let is_empty = page(&test, "s.html").source.contains(r#"<td class="number"><bdi></bdi></td>"#);
+    assert!(elements == 0 && is_empty, "{elements}");
     for format in ["github", "junit", "sarif"] {
         test.run(["validate", "--format", format, "--report", "s.html", "g/a"]).succeeds();
         assert!(page(&test, "s.html").text.contains("no errors in metadata and keys"));
@@ -222,5 +229,57 @@ fn tree_of_many_arrays_is_summed_up() {
     assert_eq!(result["totals"]["arrays"], 2050);
     let page = page(&test, "r.html");
     assert!(page.text.contains("... and 50 nodes more") && page.text.contains("2,050"), "{}", page.text);
+    // A table that is wider than the screen has shadows at its sides.
+    assert!(page.source.contains("class=\"scroll\"") && page.source.contains("no-repeat local"));
     assert!(page.source.len() < 2 << 20, "{}", page.source.len());
+}
+
+#[test]
+fn page_of_a_plan_speaks_of_a_plan_and_has_no_bar_of_an_unknown_size() {
+    let test = CliTest::new();
+    write_plane(&test, "a");
+    let plan = ["transcode", "--dry-run", "--quantize", "uint8", "--compress", "zstd:3"];
+    test.run([&plan[..], &["--report", "r.html", "a", "b"]].concat()).succeeds();
+    let page = page(&test, "r.html");
+    assert!(page.text.contains("The plan") && !page.text.contains("What was done"), "{}", page.text);
+    assert_eq!(
+        (page.source.matches("stripe\"").count(), page.source.matches("stripe after").count()),
+        (1, 0)
+    );
+}
+
+#[test]
+fn page_of_a_job_over_a_tree_has_one_table_in_the_order_of_the_numbers() {
+    let test = CliTest::new();
+    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    for level in ["g/level 2", "g/level 10"] {
+        write_plane(&test, level);
+    }
+    test.run(["transcode", "--compress", "zstd:3", "--verify", "--report", "r.html", "g", "h"]).succeeds();
+    let page = page(&test, "r.html");
+    let place =
+        |text: &str| page.text.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{}", page.text));
+    assert!(place("level 2") < place("level 10"), "{}", page.text);
+    assert_eq!(page.source.matches("level 10").count(), 1, "{}", page.text);
+    assert!(page.text.contains("bytes \u{2192} bytes, zstd"), "{}", page.text);
+    assert!(page.text.contains("verified: equal"), "{}", page.text);
+}
+
+#[test]
+fn rounded_floats_are_no_codes_and_one_value_is_no_histogram() {
+    let test = CliTest::new();
+    write_plane(&test, "a");
+    test.run(["transcode", "--keep-bits", "3", "--report", "r.html", "a", "b"]).succeeds();
+    let rounded = page(&test, "r.html");
+    assert!(rounded.text.contains("Data type float32") && !rounded.text.contains("Codes float32"));
+    let scalar = String::from_utf8(test.read("a/zarr.json")).unwrap();
+    let scalar = scalar.replace("[6,8]", "[]").replace("[3,4]", "[]").replace(r#"["lat","lon"]"#, "[]");
+    test.write("s/zarr.json", scalar).write("s/c", float32(&[2.5]));
+    test.run(["inspect", "--report", "r.html", "s"]).succeeds();
+    let scalar = page(&test, "r.html");
+    assert!(
+        scalar.text.contains("The one value is 2.5") && !scalar.source.contains("<svg "),
+        "{}",
+        scalar.text
+    );
 }

@@ -302,9 +302,27 @@ fn table_fits_80_columns_and_commands_are_whole() {
     let test = CliTest::new();
     write(&test, "a", 12, rain, &["--compress", "zstd:3"]);
     let text = done(test.run(["inspect", "--suggest", "a"])).text().to_owned();
-    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("ways to store it")).collect();
+    let lines: Vec<&str> =
+        text.lines().skip_while(|line| !line.starts_with("options, tried on a sample")).collect();
     assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
     let commands = lines.iter().filter(|line| line.starts_with("    zarrcast transcode ")).count();
     assert_eq!(commands, 7);
     assert!(lines[4].starts_with("  as it is "), "{text}");
+    // The options that no other one beats in error and in size are marked.
+    let ways = inspect(&test, &["a"])["ways"]["ways"].clone();
+    let ways = ways.as_array().unwrap();
+    let is_best = |way: &Value| {
+        let (own, mut all) = (size_and_error(way), ways.iter().map(size_and_error));
+        !all.any(|other| other.0 <= own.0 && other.1 <= own.1 && other != own)
+    };
+    for way in ways {
+        let name = way["name"].as_str().unwrap();
+        let row = lines.iter().find(|line| line.starts_with(&format!("  {name} "))).unwrap();
+        assert_eq!(row.contains(" * "), is_best(way), "{row}");
+    }
+    assert!(text.contains("  * no option is smaller"), "{text}");
+}
+
+fn size_and_error(way: &Value) -> (f64, f64) {
+    (way["bytes_stored"].as_f64().unwrap(), way["max_abs_error"].as_f64().unwrap())
 }

@@ -25,7 +25,7 @@ struct Place {
     region: Region,
 }
 
-/// What is stored of it.
+/// The listing of what is stored.
 struct Stored {
     bytes: Vec<u8>,
     offset: Option<u64>,
@@ -203,7 +203,7 @@ fn decode(
     chain.check_values(&bytes, &chain.decoded().shape, valid).err()
 }
 
-/// Whether what the codec is given to decode holds a checksum, which is then verified.
+/// True if what the codec is given to decode holds a checksum, which is then verified.
 fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
     match &codec.codec {
         Codec::Sharding(sharding) => sharding.index_holds_checksum(),

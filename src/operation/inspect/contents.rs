@@ -24,7 +24,7 @@ pub(super) struct Contents<'a> {
     pub side: &'a StoredArray,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,
-    /// What is stored, where that was looked for.
+    /// The listing of what is stored, if an option needs it.
     pub listing: Option<&'a Listing>,
 }
 
@@ -102,13 +102,7 @@ pub(super) fn finding(error: OperationError, code: Code) -> Result<Diagnostic, O
     if error.class() != FaultClass::Data {
         return Err(error);
     }
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(found) = cause {
-        message = format!("{message}: {found}");
-        cause = found.source();
-    }
-    let found = Diagnostic::new(code, message);
+    let found = Diagnostic::new(code, error.in_one_line());
     Ok(match error.help() {
         Some(help) => found.with_help(help),
         None => found,

@@ -7,11 +7,12 @@ use crate::array::stored::StoredArray;
 use crate::engine::fold::Fold;
 use crate::metadata::array::num_elements;
 use crate::metadata::json::Json;
-use crate::operation::drawing::{ArrayDrawing, finite_range};
+use crate::operation::drawing::{ArrayDrawing, LevelResult, finite_range};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
 use crate::operation::histogram::{Binning, Histogram};
 use crate::operation::inspect_result::{ArrayResult, StatsResult};
+use crate::operation::latitude::is_upside_down;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::slice::{Slice, SliceReader};
 
@@ -36,14 +37,14 @@ impl Contents<'_> {
         numbers: Option<&CfNumbers>,
         result: &ArrayResult,
     ) -> Result<ArrayDrawing, OperationError> {
-        let noted = |note| ArrayDrawing { note: Some(note), ..ArrayDrawing::default() };
         let Some(numbers) = numbers else {
             let data_type = &self.source.data_type;
-            return Ok(noted(format!("values of type {data_type} are not real numbers: they are not drawn")));
+            let note = format!("values of type {data_type} are not real numbers: they are not drawn");
+            return Ok(ArrayDrawing::noted(note));
         };
         let metadata = &self.source.metadata;
         let Some(slice) = Slice::in_middle(&metadata.shape, &[array], PIXELS) else {
-            return Ok(noted("the array has no elements to draw".to_owned()));
+            return Ok(ArrayDrawing::noted("the array has no elements to draw"));
         };
         let fold = Fold { array, driver: self.driver, progress: self.progress };
         let histogram = result.histogram.clone();
@@ -75,7 +76,10 @@ impl Contents<'_> {
             found.map(|found| reader.values(&found.part))
         };
         match picture {
-            Ok(values) => drawing.level = Some(slice.level(metadata, values)),
+            Ok(values) => {
+                let is_upside_down = is_upside_down(self.source, &slice, self.driver);
+                drawing.level = Some(LevelResult { is_upside_down, ..slice.level(metadata, values) });
+            }
             Err(fault) => drawing.note = Some(self.note(fault)?),
         }
         if let (None, false, Some(level)) = (&drawing.histogram, counts_all, &drawing.level) {
@@ -99,7 +103,7 @@ fn range_of(stats: &StatsResult) -> Option<(f64, f64)> {
     Some((number(&stats.min)?, number(&stats.max)?))
 }
 
-/// Whether all of it is counted.
+/// True if all of it is counted.
 fn is_small(side: &StoredArray) -> bool {
     num_elements(&side.metadata.shape).is_some_and(|elements| elements <= MOST_ELEMENTS)
         && side.metadata.num_chunks() <= MOST_OBJECTS

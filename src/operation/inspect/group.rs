@@ -9,15 +9,13 @@ use crate::engine::driver::Driver;
 use crate::engine::listing::list_with_sizes;
 use crate::engine::progress::{Progress, Share};
 use crate::metadata::array::num_elements;
-use crate::metadata::chunk_key::ChunkKeyEncoding;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::Object;
 use crate::operation::coordinates::{Coordinates, Member};
-use crate::operation::description::Chunks;
+use crate::operation::description::describe_members;
 use crate::operation::document::Documents;
 use crate::operation::error::OperationError;
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy_by_copies};
-use crate::operation::inspect_result::{ArrayResult, GroupResult, GroupTotals, NodeResult};
+use crate::operation::inspect_result::{ArrayResult, GroupResult, GroupTotals, NodeMembers, NodeResult};
 use crate::operation::open::ArrayReading;
 use crate::operation::options::InspectOptions;
 use crate::operation::place::Place;
@@ -61,17 +59,16 @@ pub(super) fn inspect_group(
         // Whether a chunk is absent, which alone makes a null fill value matter, is not known here.
         let found = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
         result.warnings.extend(found.cloned());
-        result
-            .warnings
-            .extend(not_keys(&node.rest.unnamed).map(|found| found.at_node(node.place.path.as_str())));
+        let unnamed = not_keys(&node.rest.unnamed).map(|found| found.at_node(node.place.path.as_str()));
+        result.warnings.extend(unnamed);
         let mut described = describe(&node);
         if let (NodeContent::Array(array), true) = (&node.content, options.storage) {
             described.bytes_stored = stored_bytes(array, driver)?;
         }
         if depth == 0 {
             result.consolidated = node.group().is_some_and(|group| group.consolidated.is_some());
-            result.zarr_format = described.zarr_format;
-            result.attributes = described.attributes.unwrap_or_else(|| Object::new().into());
+            result.zarr_format = described.members.zarr_format;
+            result.attributes = described.members.attributes.unwrap_or_else(|| Object::new().into());
         } else {
             if let (NodeContent::Array(array), true) = (node.content, options.asks_for_values_by_name()) {
                 arrays.push((result.nodes.len(), array));
@@ -141,7 +138,7 @@ fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
     Coordinates::of(&members.collect::<Vec<_>>())
 }
 
-/// Whether an array holds floats that are no coordinates and not quantised.
+/// True if an array holds floats that are no coordinates and not quantised.
 fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
     let number = array.data_type.as_ref().and_then(DataType::number);
     let is_float = number.is_some_and(NumberType::is_float);
@@ -149,7 +146,7 @@ fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
     is_float && !is_packed && !coordinates.contains(&array.place.path)
 }
 
-/// What was found in the chunks of one array, and the findings about its chunks.
+/// The values of one array, and the findings about its chunks.
 fn array_figures(
     array: ArrayReading,
     options: &InspectOptions,
@@ -181,7 +178,7 @@ fn stored_bytes(array: &ArrayReading, driver: &Driver) -> Result<Option<u64>, Op
 }
 
 fn totals(nodes: &[NodeResult]) -> GroupTotals {
-    let arrays = || nodes.iter().filter(|node| node.node_type == "array");
+    let arrays = || nodes.iter().filter(|node| node.members.node_type == "array");
     let sum = |bytes: fn(&NodeResult) -> Option<u64>| arrays().filter_map(bytes).reduce(u64::saturating_add);
     GroupTotals {
         arrays: arrays().count() as u64,
@@ -190,54 +187,35 @@ fn totals(nodes: &[NodeResult]) -> GroupTotals {
     }
 }
 
-/// What only `validate` is asked for is left out: findings of no consequence.
+/// True for all findings but those of no consequence, which `validate` alone shows.
 fn is_of_interest(finding: &Diagnostic) -> bool {
     finding.severity > Severity::Info
 }
 
-/// How far a node lies below the root.
+/// The number of levels from the root to a node.
 fn depth(root: &Place, node: &Place) -> u64 {
     let below = node.path.strip_prefix(root.path.trim_end_matches('/')).unwrap_or(&node.path);
     below.split('/').filter(|name| !name.is_empty()).count() as u64
 }
 
 fn describe(node: &HierarchyNode) -> NodeResult {
-    let path = node.place.path.clone();
-    match &node.content {
-        NodeContent::Array(array) => describe_array(array, path),
-        NodeContent::Group(group) => NodeResult {
+    let alone =
+        |node_type| NodeMembers { node_type, path: node.place.path.clone(), ..NodeMembers::default() };
+    let members = match &node.content {
+        NodeContent::Array(array) => {
+            let zarr_format = Some(array.zarr_format);
+            NodeMembers { zarr_format, ..describe_members(array, array.members.clone()) }
+        }
+        NodeContent::Group(group) => NodeMembers {
             zarr_format: Some(group.zarr_format),
             attributes: Some(group.attributes.clone().into()),
-            ..NodeResult::new("group", path)
+            ..alone("group")
         },
-        NodeContent::Implicit => NodeResult::new("group", path),
-        NodeContent::Broken => NodeResult::new("unknown", path),
-    }
-}
-
-fn describe_array(array: &ArrayReading, path: String) -> NodeResult {
-    let ArrayReading { members, pipeline, data_type, .. } = array;
-    let chunks = Chunks::of(members.chunk_grid.as_ref(), &array.document, pipeline.as_ref());
-    let element = data_type.as_ref().and_then(DataType::size);
+        NodeContent::Implicit => alone("group"),
+        NodeContent::Broken => alone("unknown"),
+    };
+    let element = node.array().and_then(|array| array.data_type.as_ref()?.size());
     let elements = members.shape.as_deref().and_then(num_elements);
-    NodeResult {
-        zarr_format: Some(array.zarr_format),
-        attributes: Some(members.attributes.clone().unwrap_or_default().into()),
-        shape: members.shape.clone(),
-        data_type: data_type.as_ref().map(DataType::to_metadata).or_else(|| members.data_type.clone()),
-        data_type_v2: array.data_type_v2().cloned(),
-        fill_value: members.fill_value.clone(),
-        chunk_shape: chunks.shape,
-        shard_shape: chunks.shard_shape,
-        chunk_grid: chunks.grid,
-        chunk_key_encoding: members.chunk_key_encoding.as_ref().map(ChunkKeyEncoding::to_json),
-        dimension_names: members.dimension_names.clone(),
-        codecs: codecs(members.codecs.as_deref()),
-        bytes_logical: elements.zip(element).and_then(|(n, size)| n.checked_mul(size as u64)),
-        ..NodeResult::new("array", path)
-    }
-}
-
-fn codecs(codecs: Option<&[CodecMetadata]>) -> Option<Vec<Json>> {
-    codecs.map(|codecs| codecs.iter().map(CodecMetadata::to_json).collect())
+    let bytes_logical = elements.zip(element).and_then(|(n, size)| n.checked_mul(size as u64));
+    NodeResult { members, bytes_logical, ..NodeResult::default() }
 }

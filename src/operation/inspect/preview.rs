@@ -10,9 +10,10 @@ use crate::metadata::array::ArrayMetadata;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::inspect_result::{ArrayResult, PreviewResult, PreviewRow};
+use crate::operation::latitude::is_upside_down;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::options::{PictureSize, PreviewOptions};
-use crate::operation::slice::{Side, Slice, SliceReader};
+use crate::operation::slice::{Side, Slice, SliceReader, units};
 
 /// Slices of more elements than this are not read whole.
 const MOST_ELEMENTS: u64 = 1 << 26;
@@ -59,9 +60,8 @@ impl Contents<'_> {
         let store = &self.source.store;
         let mut objects = slice.objects(array);
         if objects.len() > MOST_PROBED {
-            let listing = listing::list(&array.node, &array.metadata, self.driver).map_err(|error| {
-                OperationError::environment(format!("`{store}` cannot be listed")).because(error)
-            })?;
+            let listing = listing::list(&array.node, &array.metadata, self.driver)
+                .map_err(|error| OperationError::cannot_list(store, error))?;
             objects = objects.common(&listing.present);
         }
         let reader = SliceReader::new(slice, self.source, numbers);
@@ -83,6 +83,8 @@ impl Contents<'_> {
                 .chunks(as_index(slice.sides[1].pixels))
                 .map(|row| PreviewRow(row.to_vec()))
                 .collect(),
+            units: units(&self.source.metadata),
+            is_upside_down: is_upside_down(self.source, slice, self.driver),
         })
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn suggestion(
     })
 }
 
-/// Whether an option for missing values makes a difference to an array.
+/// True if an option for missing values makes a difference to an array.
 pub(super) fn has_missing(source: &OpenedArray, missing: &Missing) -> bool {
     match (missing, source.data_type.number()) {
         (Missing::Auto, Some(number_type)) => !missing::declared(source, number_type).is_empty(),

@@ -33,18 +33,18 @@ const ERRORS: [f64; 3] = [1e-2, 1e-3, 1e-4];
 /// Shares of the bitwise real information that rounded bits keep.
 const INFORMATION: [f64; 2] = [0.99, 0.999];
 
-/// What an array that is not compressed gets: what has no noise left is as large as before without it.
+/// The compressor for arrays that have none: without one, values without noise are as large as before.
 const COMPRESSOR: &str = "zstd:3";
 
-/// What ways are tried with.
+/// Inputs shared by all options.
 pub(super) struct Trying<'a> {
     /// The array.
     pub source: &'a OpenedArray,
-    /// What is stored of it.
+    /// The listing of what is stored.
     pub listing: &'a Listing,
     /// Who reads.
     pub driver: &'a Driver,
-    /// What may be used.
+    /// Threads and memory.
     pub budget: Budget,
     /// Values that count as missing.
     pub missing: Option<&'a Missing>,
@@ -79,33 +79,27 @@ impl Trying<'_> {
         };
         for way in self.ways(&result.values, compress)? {
             self.driver.interrupt().check()?;
-            let tried = way.change.map_err(str::to_owned).map(|(change, options)| {
+            let tried = way.change.map_err(OperationError::data).and_then(|(change, options)| {
                 let trial = match sampler.try_way(&sample, &change, None)? {
                     // Only the values have told that absent chunks are written.
                     trial if trial.fills => sampler.try_way(&draw(true)?, &change, None)?,
                     trial => trial,
                 };
-                Ok::<_, OperationError>((trial, options))
+                Ok((trial, options))
             });
-            let tried = match tried {
-                Ok(Ok(tried)) => Ok(tried),
-                Ok(Err(error)) if error.class() == FaultClass::Data => Err(error.in_one_line()),
-                Ok(Err(error)) => return Err(error),
-                Err(reason) => Err(reason),
-            };
-            let (trial, options) = match tried {
-                Ok(tried) => tried,
-                Err(reason) => {
-                    result.ways.push(WayResult { reason: Some(reason), ..WayResult::named(way.name) });
-                    continue;
+            let name = way.name;
+            result.ways.push(match tried {
+                Ok((trial, options)) => self.result(name, options, &trial),
+                Err(error) if error.class() == FaultClass::Data => {
+                    WayResult { name, reason: Some(error.in_one_line()), ..WayResult::default() }
                 }
-            };
-            result.ways.push(self.result(way.name, options, &trial));
+                Err(error) => return Err(error),
+            });
         }
         Ok(result)
     }
 
-    /// What each way changes, of an array with these values.
+    /// The change of each option, for an array with these values.
     fn ways(&self, values: &StatsResult, compress: Option<&'static str>) -> Result<Vec<Way>, OperationError> {
         let missing = self.missing.filter(|missing| suggestion::has_missing(self.source, missing));
         let compression = compress.map(codec_words::compression).transpose();
@@ -160,6 +154,7 @@ impl Trying<'_> {
         });
         let codes = trial.quantization.as_ref().map(|quantization| quantization.target.to_string());
         WayResult {
+            name,
             data_type: Some(codes.unwrap_or_else(|| self.source.data_type.to_string())),
             keep_bits,
             max_abs_error: Some(trial.figures.max_abs_error),
@@ -170,11 +165,11 @@ impl Trying<'_> {
             seconds: Some(estimate.seconds),
             command: Some(suggestion::command(self.source, &options)),
             options: Some(options),
-            ..WayResult::named(name)
+            ..WayResult::default()
         }
     }
 
-    /// Whether the innermost chunks, or shards as a whole, go through a codec that makes them smaller.
+    /// True if the innermost chunks, or shards as a whole, go through a codec that makes them smaller.
     fn is_compressed(&self) -> bool {
         let outer = &self.source.pipeline;
         let (inner, is_last) = match outer.sharding() {
@@ -206,12 +201,6 @@ impl Trying<'_> {
     fn driver_for(&self, array: &StoredArray) -> Result<Driver, OperationError> {
         let purpose = || format!("for the chunks of `{}`", self.source.store);
         new_driver(self.budget.threads_of(array.reading_bytes_in_pieces(), purpose)?, self.driver.interrupt())
-    }
-}
-
-impl WayResult {
-    fn named(name: String) -> Self {
-        WayResult { name, ..WayResult::default() }
     }
 }
 

@@ -140,11 +140,11 @@ pub struct KeptBits {
 pub struct ChunkResult {
     /// Its place in the grid: of stored objects, or with `--inner-chunk` of inner chunks.
     pub indices: Vec<u64>,
-    /// Whether they count inner chunks.
+    /// True if they count inner chunks.
     pub inner: bool,
     /// The key of the stored object.
     pub key: String,
-    /// Whether it is stored.
+    /// True if it is stored.
     pub present: bool,
     /// Where an inner chunk begins in its shard, in bytes.
     pub offset: Option<u64>,
@@ -200,6 +200,12 @@ pub struct PreviewResult {
     pub max: Option<f64>,
     /// The pixels, row by row.
     pub values: Vec<PreviewRow>,
+    /// The attribute `units` of the array; for pictures alone, as is the next.
+    #[serde(skip)]
+    pub units: Option<String>,
+    /// True if the first row belongs at the bottom of a picture: the rows are latitudes from south to north.
+    #[serde(skip)]
+    pub is_upside_down: bool,
 }
 
 /// A row of pixels.

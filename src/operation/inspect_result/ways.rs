@@ -42,7 +42,7 @@ pub struct WayResult {
     pub rms_error: Option<f64>,
     /// Bytes of the whole array, estimated, with the indexes of shards.
     pub bytes_stored: Option<u64>,
-    /// Whether these are the very bytes; for text alone.
+    /// True if these are the very bytes; for text alone.
     #[serde(skip)]
     pub is_exact: bool,
     /// How many times smaller than as it is.

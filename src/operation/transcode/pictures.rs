@@ -7,10 +7,11 @@ use crate::engine::fold::Fold;
 use crate::engine::progress::Progress;
 use crate::grid::Region;
 use crate::operation::budget::Budget;
-use crate::operation::drawing::{ComparedArray, Comparison, finite_range};
+use crate::operation::drawing::{ComparedArray, Comparison, LevelResult, finite_range};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
 use crate::operation::histogram::Histogram;
+use crate::operation::latitude::is_upside_down;
 use crate::operation::new_driver;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::{OpenedArray, open_array};
@@ -130,7 +131,10 @@ impl Comparing<'_> {
         Ok(Comparison {
             values: Histogram::of(&before, BINS, finite_range(&before).unwrap_or((0.0, 1.0))),
             errors: Histogram::of(&errors, BINS, (-most, most)),
-            before: slice.level(metadata, before),
+            before: LevelResult {
+                is_upside_down: is_upside_down(&source.opened, &slice, &driver),
+                ..slice.level(metadata, before)
+            },
             after,
         })
     }

@@ -5,17 +5,15 @@ use maud::{Markup, html};
 use super::chart;
 use super::comparison;
 use super::findings::findings;
-use super::level::{self, Drawn};
+use super::level::{self, with_units};
 use super::parts::{self, Ids, capital, code, members};
 use super::picture::{Pixels, colour_bar, picture};
 use super::scale::Scale;
-use super::{class, text};
+use super::{class, marked, text};
 use crate::metadata::json::Json;
 use crate::operation::drawing::{ArrayDrawing, finite_range};
 use crate::operation::inspect_result::PreviewResult;
-use crate::operation::validate_result::AgainstResult;
 use crate::report::block::Block;
-use crate::report::table::Table;
 use crate::report::{histogram, inspect_preview, quantity};
 
 /// Attributes that are written, and letters of one.
@@ -43,9 +41,9 @@ fn write_block(block: &Block<'_>, deeper: u8, ids: &mut Ids) -> Markup {
             @for line in lines { (code(line)) }
         },
         Block::Json(label, json) => html! { p { (capital(label)) ", as JSON:" } (code(&json.to_string())) },
-        Block::Note(note) => html! { p { bdi { (text(&capital(note))) @if !note.ends_with('.') { "." } } } },
-        Block::Verified(_, (role, outcome), rest) => html! {
-            p { "Verified: " strong class=(class(*role)) { (outcome) } (rest) "." }
+        Block::Note(note) => html! { p { (marked(&capital(note))) @if !note.ends_with('.') { "." } } },
+        Block::Verified(name, (role, outcome), rest) => html! {
+            p { @if name.is_empty() { "Verified: " } @else { bdi { (text(name)) } " verified: " } strong class=(class(*role)) { (outcome) } (rest) "." }
         },
         Block::Findings(found, is_truncated) => html! {
             (findings(found))
@@ -53,10 +51,9 @@ fn write_block(block: &Block<'_>, deeper: u8, ids: &mut Ids) -> Markup {
                 p { "Only the first " (quantity::counted(found.len() as u64, "finding")) " are shown and counted by code and by node; --max-findings 0 gives all." }
             }
         },
-        Block::Against(against) => write_against(against, ids),
         Block::Remarks(remarks) => html! {
             @for (role, label, words) in remarks.iter().take(MOST_REMARKS) {
-                p { strong class=[role.map(class)] { (label) } " " bdi { (text(words)) } }
+                p { strong class=[role.map(class)] { (label) } " " (marked(words)) }
             }
             @if remarks.len() > MOST_REMARKS { p { "... and " (remarks.len() - MOST_REMARKS) " more." } }
         },
@@ -77,21 +74,6 @@ fn write_block(block: &Block<'_>, deeper: u8, ids: &mut Ids) -> Markup {
     }
 }
 
-fn write_against(against: &AgainstResult, ids: &mut Ids) -> Markup {
-    let (class, word) = if against.equal { ("good", "Equal to") } else { ("error", "Differs from") };
-    let mut table = Table::new(&["array", "equal", "what was found", ">elements", ">differing"]);
-    for node in &against.nodes {
-        let equal = if node.equal { "yes" } else { "no" };
-        let numbers = [node.elements, node.differing].map(quantity::count);
-        let cells = [node.path.clone(), equal.to_owned(), node.comparison().join("; ")];
-        table.push(cells.into_iter().chain(numbers).collect(), None);
-    }
-    html! {
-        p { strong class=(class) { (word) } " " bdi { (text(&against.other)) } }
-        (parts::table("Arrays paired by path", &table, ids))
-    }
-}
-
 fn write_attributes(attributes: &Json, deeper: u8) -> Markup {
     let Some(attributes) = attributes.as_object().filter(|attributes| !attributes.is_empty()) else {
         return html! {};
@@ -109,12 +91,14 @@ fn write_attributes(attributes: &Json, deeper: u8) -> Markup {
 
 /// A level of an array, and a histogram of its values or of all.
 fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
+    let units = drawing.level.as_ref().and_then(|level| level.units.as_deref());
+    let is_one = drawing.level.as_ref().is_some_and(|level| level.values.len() == 1);
     html! {
         div.charts {
-            @if let Some(level) = &drawing.level { (level::drawn(Drawn { level, name: "values" }, ids)) }
-            @if let Some(histogram) = &drawing.histogram {
+            @if let Some(level) = &drawing.level { (level::drawn(level, ids)) }
+            @if let Some(histogram) = drawing.histogram.as_ref().filter(|_| !is_one) {
                 figure {
-                    (chart::histogram(histogram, &[], "Histogram of the values", ids))
+                    (chart::histogram(histogram, (&[], &[]), ("Histogram of the values", with_units("values", units)), ids))
                     figcaption {
                         strong { "Histogram" } " of "
                         @if drawing.is_of_all { "all values" } @else { "the values of the level beside it" }
@@ -134,11 +118,12 @@ fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
 fn slice(preview: &PreviewResult) -> Markup {
     let values: Vec<f64> = preview.values.iter().flat_map(|row| row.0.iter().copied()).collect();
     let columns = preview.values.first().map_or(1, |row| row.0.len());
+    let pixels = Pixels { values: &values, columns, is_upside_down: preview.is_upside_down };
     let scale = Scale::of(finite_range(&values));
     let reduced = if preview.reduction == "mean" { "means of finite values" } else { "nearest values" };
     let words = format!("{}; {reduced}", inspect_preview::heading(preview));
     html! {
-        (picture(Pixels { values: &values, columns }, scale, &text(&words), &html! { bdi { (text(&words)) } "." }))
-        (colour_bar(scale, "value", values.iter().any(|value| value.is_nan())))
+        (picture(pixels, scale, &text(&words), &html! { bdi { (text(&words)) } "." }))
+        (colour_bar(scale, &with_units("values", preview.units.as_deref()), values.iter().any(|value| value.is_nan())))
     }
 }

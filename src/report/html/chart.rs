@@ -16,9 +16,9 @@ use crate::report::quantity::{count, figure};
 const INK: RGBColor = RGBColor(1, 1, 1);
 const FAINT: RGBColor = RGBColor(2, 2, 2);
 const GRID: RGBColor = RGBColor(3, 3, 3);
-/// Of what is shown first.
+/// The colour of the first series.
 pub(super) const BAR: RGBColor = RGBColor(4, 4, 4);
-/// Of what is shown over it.
+/// The colour of the second series.
 pub(super) const SECOND: RGBColor = RGBColor(5, 5, 5);
 
 /// Width and height, in letters' units: a phone shows it at three quarters.
@@ -34,11 +34,12 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64
 type Fault = DrawingAreaErrorKind<std::io::Error>;
 type Drawn = Result<(), Fault>;
 
-/// What a chart says to those who do not see it.
+/// The words of a chart for those who do not see it, and the titles of its axes: across, and up.
 #[derive(Debug)]
 pub(super) struct Words {
     pub title: String,
     pub description: String,
+    pub axes: [String; 2],
 }
 
 /// A value that a line across a histogram marks.
@@ -48,30 +49,25 @@ pub(super) struct Mark {
     pub label: String,
 }
 
-/// Bars as high as their counts, and marks across them.
-pub(super) fn histogram(data: &HistogramResult, marks: &[Mark], title: &str, ids: &mut Ids) -> Markup {
-    let words = Words { title: title.to_owned(), description: description(data, marks) };
-    svg(&words, ids, |area| draw_histogram(area, data, marks, &[]))
-}
-
-/// The same, with ticks at the top where codes are.
-pub(super) fn histogram_with_codes(
+/// Bars as high as their counts, marks across them, and ticks at the top where codes are. `across` is the title of the axis
+/// of values.
+pub(super) fn histogram(
     data: &HistogramResult,
-    codes: &[f64],
-    title: &str,
+    (marks, codes): (&[Mark], &[f64]),
+    (title, across): (&str, String),
     ids: &mut Ids,
 ) -> Markup {
-    let mut words = description(data, &[]);
+    let mut description = description(data, marks);
     if !codes.is_empty() {
-        let _ = write!(words, " {} codes are marked at the top.", codes.len());
+        let _ = write!(description, " {} codes are marked at the top.", codes.len());
     }
-    let words = Words { title: title.to_owned(), description: words };
-    svg(&words, ids, |area| draw_histogram(area, data, &[], codes))
+    let words = Words { title: title.to_owned(), description, axes: [across, "elements".to_owned()] };
+    svg(&words, ids, |area| draw_histogram(area, &words, data, (marks, codes)))
 }
 
 /// Lines of values at places; a gap where a value is not finite.
 pub(super) fn lines(places: &[u64], series: &[(&[f64], RGBColor)], words: &Words, ids: &mut Ids) -> Markup {
-    svg(words, ids, |area| draw_lines(area, places, series))
+    svg(words, ids, |area| draw_lines(area, words, places, series))
 }
 
 /// Runs a drawing. Nothing but a bug keeps it from succeeding; then the words stand alone.
@@ -96,16 +92,17 @@ fn svg(words: &Words, ids: &mut Ids, draw: impl FnOnce(&Area<'_>) -> Drawn) -> M
     }
 }
 
-/// What is around a chart: both axes with their labels, and lines across.
+/// The frame of a chart: both axes with their labels, and lines across.
 struct Frame<'f> {
     /// The first and the last value to the right and upwards.
     ends: [Range<f64>; 2],
     /// The room above, and that of the labels beside.
     above: i32,
     beside: i32,
-    /// How many labels there are along each axis, and what they say.
+    /// The number of labels along each axis, and their texts.
     labels: [usize; 2],
     label: [&'f dyn Fn(&f64) -> String; 2],
+    titles: &'f [String; 2],
 }
 
 impl Frame<'_> {
@@ -116,7 +113,7 @@ impl Frame<'_> {
             .margin(6)
             .margin_right(24)
             .margin_top(self.above)
-            .x_label_area_size(26)
+            .x_label_area_size(42)
             .y_label_area_size(self.beside)
             .build_cartesian_2d(across, up)?;
         chart
@@ -130,13 +127,21 @@ impl Frame<'_> {
             .y_labels(self.labels[1])
             .x_label_formatter(self.label[0])
             .y_label_formatter(self.label[1])
+            .axis_desc_style(("sans-serif", LETTERS).into_font().color(&FAINT))
+            .x_desc(&self.titles[0])
+            .y_desc(&self.titles[1])
             .draw()?;
         Ok(chart)
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and bins are drawn to a pixel")]
-fn draw_histogram(area: &Area<'_>, data: &HistogramResult, marks: &[Mark], codes: &[f64]) -> Drawn {
+fn draw_histogram(
+    area: &Area<'_>,
+    words: &Words,
+    data: &HistogramResult,
+    (marks, codes): (&[Mark], &[f64]),
+) -> Drawn {
     let axis = Axis::new(data.min, data.max);
     // Neighbours that no eye could tell apart are drawn as one, so that the page does not grow with the bins.
     let together = data.counts.len().div_ceil(MOST_BARS).max(1);
@@ -147,9 +152,10 @@ fn draw_histogram(area: &Area<'_>, data: &HistogramResult, marks: &[Mark], codes
     let frame = Frame {
         ends: [axis.start..axis.end, 0.0..top],
         above: if marks.is_empty() { 8 } else { 22 },
-        beside: 46,
+        beside: 62,
         labels: [axis.labels, 4],
         label: [&|place| axis.label(*place), &|number| short(*number)],
+        titles: &words.axes,
     };
     let mut chart = frame.draw(area)?;
     let edge = |bin: usize| {
@@ -174,7 +180,7 @@ fn draw_histogram(area: &Area<'_>, data: &HistogramResult, marks: &[Mark], codes
 }
 
 #[expect(clippy::cast_precision_loss, reason = "places are drawn to a pixel")]
-fn draw_lines(area: &Area<'_>, places: &[u64], series: &[(&[f64], RGBColor)]) -> Drawn {
+fn draw_lines(area: &Area<'_>, words: &Words, places: &[u64], series: &[(&[f64], RGBColor)]) -> Drawn {
     let all = series.iter().flat_map(|(values, _)| values.iter());
     let (low, high) = crate::operation::drawing::finite_range(all).unwrap_or((0.0, 1.0));
     let axis = Axis::new(low, high);
@@ -184,9 +190,10 @@ fn draw_lines(area: &Area<'_>, places: &[u64], series: &[(&[f64], RGBColor)]) ->
     let frame = Frame {
         ends: [ends.0..ends.1, axis.start - room..axis.end + room],
         above: 6,
-        beside: 62,
+        beside: 78,
         labels: [5, 5],
         label: [&|place| short(*place), &|value| axis.label(*value)],
+        titles: &words.axes,
     };
     let mut chart = frame.draw(area)?;
     for (values, colour) in series {
@@ -233,7 +240,7 @@ impl Axis {
         Axis { start: 0.0, end: 1.0, labels: 2, range: Some((min, max)) }
     }
 
-    /// Where a value stands; `None` outside.
+    /// The position of a value; `None` outside.
     fn place(self, value: f64) -> Option<f64> {
         let place = match self.range {
             None => value,
@@ -262,7 +269,7 @@ fn short(number: f64) -> String {
     )
 }
 
-/// What a histogram shows, in words.
+/// A histogram in words.
 fn description(data: &HistogramResult, marks: &[Mark]) -> String {
     let bins = data.counts.len();
     let all: u64 = data.counts.iter().sum();
@@ -295,7 +302,8 @@ mod tests {
     fn drawn(min: f64, max: f64) -> String {
         let data = HistogramResult { min, max, counts: vec![1, 0, 5], below: 0, above: 2 };
         let mark = Mark { value: max, label: "bound <b>".to_owned() };
-        histogram(&data, &[mark], "values <x>", &mut Ids::default()).into_string()
+        let words = ("values <x>", "values (K)".to_owned());
+        histogram(&data, (&[mark], &[]), words, &mut Ids::default()).into_string()
     }
 
     #[test]
@@ -306,6 +314,7 @@ mod tests {
         assert!(
             svg.contains("values &lt;x&gt;") && !svg.contains("<b>") && svg.contains("6 values in 3 bins")
         );
+        assert!(svg.contains("values (K)") && svg.contains("elements"), "titles of the axes: {svg}");
         assert!(!svg.contains("http"));
     }
 

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::chart::{self, BAR, Mark, SECOND, Words, lines};
-use super::level::{place, places};
+use super::chart::{self, BAR, Mark, SECOND, lines};
+use super::level::{of_line, place, places, with_units};
 use super::parts::Ids;
 use super::picture::{Pixels, colour_bar, picture};
 use super::scale::Scale;
@@ -33,10 +33,10 @@ pub(super) fn pictures(comparison: &Comparison, quantization: &QuantizationResul
 }
 
 fn as_pictures(before: &LevelResult, after: &[f64], difference: &[f64], (low, high): (f64, f64)) -> Markup {
-    let columns = before.size().1;
+    let units = before.units.as_deref();
     let scale = Scale::of(Some((low, high)));
     let of_differences = Scale::of_differences(finite_range(difference));
-    let pixels = |values| Pixels { values, columns };
+    let pixels = |values| Pixels::of(before, values);
     let most = figure(of_differences.max);
     let has_nan = after.iter().any(|value| value.is_nan());
     let alt = |name: &str| format!("The level {name}, values from {} to {}", figure(low), figure(high));
@@ -48,8 +48,8 @@ fn as_pictures(before: &LevelResult, after: &[f64], difference: &[f64], (low, hi
                 &html! { strong { "Difference" } ", after \u{2212} before" }))
         }
         div.charts {
-            (colour_bar(scale, "Before and after", has_nan))
-            (colour_bar(of_differences, "Difference", false))
+            (colour_bar(scale, &with_units("Before and after", units), has_nan))
+            (colour_bar(of_differences, &with_units("Difference", units), false))
         }
     }
 }
@@ -61,7 +61,7 @@ fn as_lines(before: &LevelResult, after: &[f64], difference: &[f64], ids: &mut I
             p { "The one value was " (value(&before.values)) " and is " (value(after)) ", a difference of " (value(difference)) "." }
         };
     }
-    let words = |title: &str| Words { title: title.to_owned(), description: place(before) };
+    let words = |title: &str| of_line(title, place(before), before);
     html! {
         div.charts {
             figure {
@@ -77,7 +77,9 @@ fn as_lines(before: &LevelResult, after: &[f64], difference: &[f64], ids: &mut I
 }
 
 fn histograms(comparison: &Comparison, quantization: &QuantizationResult, ids: &mut Ids) -> Markup {
-    let Comparison { values, errors, .. } = comparison;
+    let Comparison { before, values, errors, .. } = comparison;
+    let across = |name: &str| with_units(name, before.units.as_deref());
+    let codes = codes(values.min, values.max, quantization);
     let marks: Vec<Mark> = quantization
         .bound
         .filter(|bound| *bound > 0.0)
@@ -90,13 +92,13 @@ fn histograms(comparison: &Comparison, quantization: &QuantizationResult, ids: &
     html! {
         div.charts {
             figure {
-                (chart::histogram_with_codes(values, &codes(values.min, values.max, quantization), "Histogram of the values before", ids))
+                (chart::histogram(values, (&[], &codes), ("Histogram of the values before", across("values")), ids))
                 figcaption { strong { "Values" } " before" (code_words(values.min, values.max, values.counts.len(), quantization)) }
             }
             @if errors.max > 0.0 {
                 figure {
-                    (chart::histogram(errors, &marks, "Histogram of the errors", ids))
-                    figcaption { strong { "Errors" } ", after \u{2212} before; the greatest of all is " (greatest)
+                    (chart::histogram(errors, (&marks, &[]), ("Histogram of the errors", across("errors")), ids))
+                    figcaption { strong { "Errors" } ", after \u{2212} before; the maximum of all is " (greatest)
                         @if let Some(bound) = quantization.bound { ", the bound " (figure(bound)) } "." }
                 }
             } @else {
@@ -133,7 +135,7 @@ fn codes(min: f64, max: f64, quantization: &QuantizationResult) -> Vec<f64> {
     codes
 }
 
-/// How wide codes are against the bins.
+/// The width of codes compared with that of bins.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::text;
+use super::{marked, text};
 use crate::diagnostic::Diagnostic;
 use crate::report::grouped::grouped;
 use crate::report::quantity;
@@ -25,9 +25,9 @@ pub(super) fn findings(findings: &[Diagnostic]) -> Markup {
                         code { (finding.code) } " " (finding.name)
                         " " span.faint { bdi { (text(&place(group.is_of_many().then(|| group.num_nodes()), finding))) } }
                     }
-                    p { bdi { (text(&finding.message)) } }
-                    @if let Some(help) = &finding.help { p.faint { "help: " bdi { (text(help)) } } }
-                    @if group.is_of_many() { p.faint { "in " bdi { (text(&group.nodes(group.num_nodes() <= 50).join(", "))) } } }
+                    p { (marked(&finding.message)) }
+                    @if let Some(help) = &finding.help { p.faint { "help: " (marked(help)) } }
+                    @if group.is_of_many() { p.faint { "in " bdi { (text(&group.nodes(group.num_nodes() <= 50))) } } }
                 }
             }
         }
@@ -35,7 +35,7 @@ pub(super) fn findings(findings: &[Diagnostic]) -> Markup {
     }
 }
 
-/// Where a finding is: the store, node and key, the chunk, the member of the document.
+/// The location of a finding: the store, node and key, the chunk, the member of the document.
 fn place(nodes: Option<usize>, finding: &Diagnostic) -> String {
     let location = &finding.location;
     let place = match nodes {

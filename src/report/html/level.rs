@@ -11,17 +11,8 @@ use crate::operation::drawing::{LevelResult, finite_range};
 use crate::report::inspect_preview;
 use crate::report::quantity::{counted, figure};
 
-/// A level and what its values are called.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Drawn<'a> {
-    pub level: &'a LevelResult,
-    pub name: &'a str,
-}
-
 /// The level with its scale.
-pub(super) fn drawn(drawn: Drawn<'_>, ids: &mut Ids) -> Markup {
-    let Drawn { level, name } = drawn;
-    let (rows, columns) = level.size();
+pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
     let range = finite_range(&level.values);
     let place = place(level);
     let Some((low, high)) = range else {
@@ -30,13 +21,13 @@ pub(super) fn drawn(drawn: Drawn<'_>, ids: &mut Ids) -> Markup {
     if level.values.len() == 1 {
         return html! { p { "The one value is " (figure(level.values[0])) "." } };
     }
+    let name = with_units("values", level.units.as_deref());
     let words = format!("{name} from {} to {}: {place}", figure(low), figure(high));
-    let caption = html! { strong { (capital(name)) } ": " bdi { (place) } "." };
-    if rows == 1 {
-        let words = Words { title: capital(name), description: words };
+    let caption = html! { strong { (capital(&name)) } ": " bdi { (place) } "." };
+    if level.size().0 == 1 {
         return html! {
             figure {
-                (lines(places(level), &[(&level.values, BAR)], &words, ids))
+                (lines(places(level), &[(&level.values, BAR)], &of_line(&capital(&name), words, level), ids))
                 figcaption { (caption) }
             }
         };
@@ -44,10 +35,22 @@ pub(super) fn drawn(drawn: Drawn<'_>, ids: &mut Ids) -> Markup {
     let scale = Scale::of(range);
     html! {
         div {
-            (picture(Pixels { values: &level.values, columns }, scale, &words, &caption))
-            (colour_bar(scale, name, level.values.iter().any(|value| value.is_nan())))
+            (picture(Pixels::of(level, &level.values), scale, &words, &caption))
+            (colour_bar(scale, &name, level.values.iter().any(|value| value.is_nan())))
         }
     }
+}
+
+/// A name with its units where they are known: `values (K)`.
+pub(super) fn with_units(name: &str, units: Option<&str>) -> String {
+    units.map_or_else(|| name.to_owned(), |units| text(&format!("{name} ({units})")))
+}
+
+/// The words of a line along the one dimension of a level.
+pub(super) fn of_line(title: &str, description: String, level: &LevelResult) -> Words {
+    let across = level.axes.last().map_or_else(String::new, |axis| text(&inspect_preview::axis(axis)));
+    let axes = [across, with_units("values", level.units.as_deref())];
+    Words { title: title.to_owned(), description, axes }
 }
 
 /// The elements along the dimension of a level of one row.
@@ -55,23 +58,9 @@ pub(super) fn places(level: &LevelResult) -> &[u64] {
     level.lines.last().map_or(&[], Vec::as_slice)
 }
 
-/// What of the array is drawn, in words.
+/// The part of the array that is drawn, in words.
 pub(super) fn place(level: &LevelResult) -> String {
-    let axes: Vec<String> = level.axes.iter().map(inspect_preview::axis).collect();
-    let axes = match axes.as_slice() {
-        [] => "one value".to_owned(),
-        [right] => right.clone(),
-        _ => format!("{} to the right", axes.join(" down, ")),
-    };
-    let at = level
-        .at
-        .iter()
-        .map(|at| format!("{}={}", at.name.clone().unwrap_or_else(|| format!("axis {}", at.axis)), at.index));
-    let at: Vec<String> = at.collect();
-    let mut place = vec![axes];
-    if !at.is_empty() {
-        place.push(format!(", at {}", at.join(", ")));
-    }
+    let mut place = vec![inspect_preview::place(&level.axes, &level.at, level.is_upside_down)];
     if level.is_window() {
         let part = |line: &Vec<u64>| match (line.first(), line.last()) {
             (Some(first), Some(last)) => format!("{first} to {last}"),

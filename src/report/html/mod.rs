@@ -87,6 +87,14 @@ fn around(command: &str, title: &str, summary: &Markup, main: &Markup) -> String
     page.into_string()
 }
 
+/// Words in which what stands in backticks is code, and no line is broken in an arrow.
+fn marked(words: &str) -> Markup {
+    let words = text(words).replace("->", "\u{2192}");
+    html! { bdi { @for (place, part) in words.split('`').enumerate() {
+        @if place % 2 == 1 { code { (part) } } @else { (part) }
+    } } }
+}
+
 /// Text from a store: control characters, and those that turn the direction of writing, as escapes.
 fn text(text: &str) -> String {
     one_line(text).into_owned()

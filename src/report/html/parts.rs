@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::text;
+use super::{marked, text};
 use crate::report::quantity::counted;
-use crate::report::table::{Align, Table};
+use crate::report::table::Table;
 
 /// Rows of a table that are written: a tree of 2,000 nodes, with its sums.
 const MOST_ROWS: usize = 2002;
@@ -38,7 +38,7 @@ pub(super) fn members<S: AsRef<str>>(members: &[(S, String)]) -> Markup {
             dl.members {
                 @for (label, value) in members {
                     dt { bdi { (text(label.as_ref())) } }
-                    dd { bdi { (text(value)) } }
+                    dd { (marked(value)) }
                 }
             }
         }
@@ -61,42 +61,38 @@ pub(super) fn figures(figures: &[(&str, String, String)]) -> Markup {
     }
 }
 
-/// The class of cells on a side.
-fn side_class(side: Align) -> Option<&'static str> {
-    (side == Align::Right).then_some("number")
-}
-
 /// A table as text has it, which scrolls by itself where it is wider than the page. The first cell names its row. Sizes are
 /// bars in a last column, longest for the greatest of all. Of more rows than are written, how many there are is said.
 pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
     let shown = &table.body()[..table.body().len().min(MOST_ROWS)];
     let more = table.body().len() - shown.len();
     let sizes = || shown.iter().flat_map(|row| &row.sizes);
-    let greatest = sizes().copied().max().unwrap_or(0).max(1);
+    let greatest = sizes().flatten().copied().max().unwrap_or(0).max(1);
     let has_bars = sizes().next().is_some();
+    let of_column: Vec<_> = table.columns().map(|(_, is_number)| is_number.then_some("number")).collect();
     let id = ids.next();
     html! {
         p.caption id=(id) { (text(caption)) }
         div.scroll role="group" aria-labelledby=(id) tabindex="0" {
             table aria-labelledby=(id) class=[has_bars.then_some("bars")] {
                 thead { tr {
-                    @for (name, side) in table.columns() {
-                        @if name.is_empty() { td {} } @else { th scope="col" class=[side_class(side)] { (name) } }
+                    @for ((name, _), class) in table.columns().zip(&of_column) {
+                        @if name.is_empty() { td {} } @else { th scope="col" class=[class] { (name) } }
                     }
                     @if has_bars { td {} }
                 } }
                 tbody { @for row in shown {
                     tr {
-                        @for (place, (cell, side)) in row.cells.iter().zip(table.sides()).enumerate() {
+                        @for (place, (cell, class)) in row.cells.iter().zip(&of_column).enumerate() {
                             @if place == 0 { th scope="row" { (indented(cell, cell.trim_start())) } }
-                            @else { td class=[side_class(*side)] { bdi { (text(cell)) } } }
+                            @else { td class=[class] { (marked(cell)) } }
                         }
-                        @if has_bars { td.bar { @for (place, size) in row.sizes.iter().enumerate() {
+                        @if has_bars { td.bar { @for (place, size) in row.sizes.iter().enumerate() { @if let Some(size) = size {
                             span class=(if place == 0 { "stripe" } else { "stripe after" }) style=(width(*size, greatest)) {}
-                        } } }
+                        } } } }
                     }
                     @if let Some(note) = &row.note {
-                        tr { td.note colspan=(table.sides().len()) { (indented(row.cells.first().map_or("", String::as_str), note)) } }
+                        tr { td.note colspan=(of_column.len()) { (indented(row.cells.first().map_or("", String::as_str), note)) } }
                     }
                 } }
             }

@@ -5,6 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
 use super::scale::{COLOURS, Scale};
+use crate::operation::drawing::LevelResult;
+use crate::report::colour_map::png;
 use crate::report::quantity::figure;
 
 /// Pixels of the longer side, at least: hatching is seen in a picture of few values, too.
@@ -15,6 +17,8 @@ const LEAST_PIXELS: usize = 256;
 pub(super) struct Pixels<'a> {
     pub values: &'a [f64],
     pub columns: usize,
+    /// True if the first row is drawn at the bottom.
+    pub is_upside_down: bool,
 }
 
 /// A picture with its words and its caption.
@@ -36,11 +40,12 @@ pub(super) fn colour_bar(scale: Scale, label: &str, has_nan: bool) -> Markup {
     let places = (0..COLOURS).map(|place| f64::from(place) / f64::from(COLOURS - 1));
     let ramp: Vec<f64> = places.collect();
     let shares = Scale { min: 0.0, max: 1.0, ..scale };
-    let hatched = uri(Pixels { values: &[f64::NAN; 12], columns: 4 }, scale);
+    let row = |values, columns| Pixels { values, columns, is_upside_down: false };
+    let hatched = uri(row(&[f64::NAN; 12], 4), scale);
     html! {
         div.scale {
             div { (label) }
-            @if let Some(uri) = uri(Pixels { values: &ramp, columns: width }, shares) { img src=(uri) alt=""; }
+            @if let Some(uri) = uri(row(&ramp, width), shares) { img src=(uri) alt=""; }
             div.ends {
                 span { (figure(scale.min)) }
                 @if scale.is_of_differences { span { "0" } }
@@ -53,7 +58,12 @@ pub(super) fn colour_bar(scale: Scale, label: &str, has_nan: bool) -> Markup {
     }
 }
 
-impl Pixels<'_> {
+impl<'a> Pixels<'a> {
+    /// Values at the elements of a level.
+    pub(super) fn of(level: &LevelResult, values: &'a [f64]) -> Self {
+        Pixels { values, columns: level.size().1, is_upside_down: level.is_upside_down }
+    }
+
     fn rows(&self) -> usize {
         self.values.len() / self.columns.max(1)
     }
@@ -66,7 +76,7 @@ fn uri(pixels: Pixels<'_>, scale: Scale) -> Option<String> {
 }
 
 fn encoded(pixels: Pixels<'_>, scale: Scale) -> Result<Vec<u8>, png::EncodingError> {
-    let Pixels { values, columns } = pixels;
+    let Pixels { values, columns, is_upside_down } = pixels;
     let rows = pixels.rows();
     // A bar of one row is stretched by the page.
     let factor = if rows <= 1 && columns == usize::from(COLOURS) {
@@ -77,23 +87,15 @@ fn encoded(pixels: Pixels<'_>, scale: Scale) -> Result<Vec<u8>, png::EncodingErr
     let (width, height) = (columns * factor, rows * factor);
     let mut indices = Vec::with_capacity(width * height);
     for y in 0..height {
-        let row = &values[y / factor * columns..][..columns];
+        let row = if is_upside_down { rows - 1 - y / factor } else { y / factor };
+        let row = &values[row * columns..][..columns];
         for x in 0..width {
             // Stripes of four pixels from corner to corner.
             let hatched = COLOURS + u8::from((x + y) / 4 % 2 == 0);
             indices.push(scale.index(row[x / factor]).unwrap_or(hatched));
         }
     }
-    let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, side(width), side(height));
-    encoder.set_color(png::ColorType::Indexed);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_palette(scale.palette());
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(&indices)?;
-    writer.finish()?;
-    Ok(bytes)
+    png((width, height), Some(scale.palette()), &indices)
 }
 
 #[cfg(test)]
@@ -103,16 +105,24 @@ mod tests {
     #[test]
     fn picture_holds_the_colours_and_hatches_nan() {
         let values = [0.0, 8.0, f64::NAN, 4.0];
-        let bytes = encoded(Pixels { values: &values, columns: 2 }, Scale::of(Some((0.0, 8.0)))).unwrap();
+        let pixels = Pixels { values: &values, columns: 2, is_upside_down: false };
+        let at = decoded(pixels);
+        assert_eq!((at(0, 0), at(255, 0)), (vec![68, 1, 84], vec![253, 231, 37]));
+        assert_ne!(at(0, 255), at(4, 255));
+        assert!(at(0, 255).iter().all(|part| *part == at(0, 255)[0]), "grey");
+        let at = decoded(Pixels { is_upside_down: true, ..pixels });
+        assert_eq!((at(0, 255), at(255, 255)), (vec![68, 1, 84], vec![253, 231, 37]));
+    }
+
+    /// The colour of each pixel of a picture of values from 0 to 8, 256 pixels wide and high.
+    fn decoded(pixels: Pixels<'_>) -> impl Fn(usize, usize) -> Vec<u8> {
+        let bytes = encoded(pixels, Scale::of(Some((0.0, 8.0)))).unwrap();
         let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
         decoder.set_transformations(png::Transformations::EXPAND);
         let mut reader = decoder.read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut pixels).unwrap();
         assert_eq!((info.width, info.height), (256, 256));
-        let at = |x: usize, y: usize| pixels[(y * 256 + x) * 3..][..3].to_vec();
-        assert_eq!((at(0, 0), at(255, 0)), (vec![68, 1, 84], vec![253, 231, 37]));
-        assert_ne!(at(0, 255), at(4, 255));
-        assert!(at(0, 255).iter().all(|part| *part == at(0, 255)[0]), "grey");
+        move |x, y| pixels[(y * 256 + x) * 3..][..3].to_vec()
     }
 }

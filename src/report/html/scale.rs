@@ -13,7 +13,7 @@ const DIFFERENCES: [[f64; 3]; 3] = [[33.0, 102.0, 172.0], [247.0, 247.0, 247.0],
 pub(super) struct Scale {
     pub min: f64,
     pub max: f64,
-    /// Whether it is of differences, white at 0 in the middle.
+    /// True if it is of differences, white at 0 in the middle.
     pub is_of_differences: bool,
 }
 

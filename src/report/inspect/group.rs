@@ -2,7 +2,7 @@
 
 use super::{kind, named, title};
 use crate::metadata::json::Json;
-use crate::operation::inspect_result::{GroupResult, NodeResult, StatsResult};
+use crate::operation::inspect_result::{GroupResult, NodeMembers, NodeResult, StatsResult};
 use crate::report::block::{Block, Report, heading};
 use crate::report::inspect_values;
 use crate::report::quantity::{self, bytes, count, counted};
@@ -33,10 +33,11 @@ pub(super) fn group(group: &GroupResult) -> Report<'_> {
         blocks.extend([heading(2, "values"), table]);
     }
     for node in &group.nodes {
-        let name = below(&node.path, &group.path).trim_start_matches('/');
+        let name = below(&node.members.path, &group.path).trim_start_matches('/');
         blocks.extend(node.ways.iter().flat_map(|ways| inspect_values::ways(Some(name.to_owned()), ways)));
     }
-    let num_of = |node_type| group.nodes.iter().filter(|node| node.node_type == node_type).count() as u64;
+    let num_of =
+        |node_type| group.nodes.iter().filter(|node| node.members.node_type == node_type).count() as u64;
     let members = format!("{}, {}", counted(num_of("array"), "array"), counted(num_of("group"), "group"));
     Report {
         title: title(&group.store, &group.path),
@@ -55,7 +56,9 @@ fn figures(group: &GroupResult) -> Vec<(&'static str, String, String)> {
         ("Decoded", bytes(logical), String::new()),
     ];
     if let Some(stored) = group.totals.bytes_stored {
-        figures.push(("Stored", bytes(stored), quantity::ratio(logical, stored).unwrap_or_default()));
+        let [.., ratio] = sizes(Some(logical), Some(stored));
+        let ratio = if ratio.is_empty() { ratio } else { format!("ratio {ratio}") };
+        figures.push(("Stored", bytes(stored), ratio));
     }
     figures
 }
@@ -69,7 +72,7 @@ fn tree(result: &GroupResult, most: usize) -> Table {
     let (shown, rest) = result.nodes.split_at(result.nodes.len().min(most));
     for node in shown {
         let size = node.bytes_stored.or(node.bytes_logical.filter(|_| result.totals.bytes_stored.is_none()));
-        table.push_sizes(row(node, &result.path), size.into_iter().collect());
+        table.push_sizes(row(node, &result.path), vec![size]);
     }
     let sum = |name: String, logical, stored| {
         let mut cells = vec![name];
@@ -82,7 +85,7 @@ fn tree(result: &GroupResult, most: usize) -> Table {
             |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(bytes).reduce(u64::saturating_add);
         let stored = all(|node| node.bytes_stored);
         let name = format!("... and {} more", counted(rest.len() as u64, "node"));
-        table.push_sizes(sum(name, all(|node| node.bytes_logical), stored), stored.into_iter().collect());
+        table.push_sizes(sum(name, all(|node| node.bytes_logical), stored), vec![stored]);
     }
     if result.totals.arrays > 1 {
         table.push(
@@ -100,7 +103,7 @@ fn stats(result: &GroupResult) -> Option<Table> {
     let has_any = |part: fn(&StatsResult) -> u64| read().any(|(_, stats)| part(stats) > 0);
     let shown =
         [true, true, has_any(|stats| stats.nan), has_any(|stats| stats.missing), true, true, true, true];
-    let columns = ["array", ">elements", ">NaN", ">missing", ">least", ">greatest", ">mean", ">deviation"];
+    let columns = ["array", ">elements", ">NaN", ">missing", ">min", ">max", ">mean", ">deviation"];
     let columns: Vec<&str> =
         columns.into_iter().zip(shown).filter_map(|(name, is)| is.then_some(name)).collect();
     let mut table = Table::new(&columns);
@@ -112,7 +115,7 @@ fn stats(result: &GroupResult) -> Option<Table> {
     let number = |number: Option<f64>| number.map_or_else(String::new, quantity::figure);
     for (node, stats) in read() {
         let cells = [
-            below(&node.path, &result.path).trim_start_matches('/').to_owned(),
+            below(&node.members.path, &result.path).trim_start_matches('/').to_owned(),
             count(stats.count),
             count(stats.nan),
             count(stats.missing),
@@ -133,30 +136,33 @@ fn below<'a>(path: &'a str, root: &str) -> &'a str {
 
 /// A node's row: its name, shape, type, chunks and codecs; decoded and stored bytes, and their ratio.
 fn row(node: &NodeResult, root: &str) -> Vec<String> {
-    let below = below(&node.path, root);
+    let members = &node.members;
+    let below = below(&members.path, root);
     let depth = below.matches('/').count().saturating_sub(1);
     let name = below.rsplit('/').next().unwrap_or_default();
-    let mark = match node.node_type {
+    let mark = match members.node_type {
         "group" => "/",
         "array" => "",
         _ => " (unreadable)",
     };
     let shape = |shape: &Option<Vec<u64>>| shape.as_deref().map_or_else(String::new, extents);
-    let chunks = match &node.shard_shape {
-        Some(shard) => format!("{} in {}", shape(&node.chunk_shape), extents(shard)),
-        None => match grid_name(node).filter(|name| name != "regular") {
-            Some(grid) if node.chunk_shape.is_some() => format!("{} in {grid}", shape(&node.chunk_shape)),
+    let chunks = match &members.shard_shape {
+        Some(shard) => format!("{} in {}", shape(&members.chunk_shape), extents(shard)),
+        None => match grid_name(members).filter(|name| name != "regular") {
+            Some(grid) if members.chunk_shape.is_some() => {
+                format!("{} in {grid}", shape(&members.chunk_shape))
+            }
             Some(grid) => grid,
-            None => shape(&node.chunk_shape),
+            None => shape(&members.chunk_shape),
         },
     };
-    let names = node.dimension_names.as_deref();
+    let names = members.dimension_names.as_deref();
     let mut cells = vec![
         format!("{}{name}{mark}", "  ".repeat(depth)),
-        node.shape.as_deref().map_or_else(String::new, |shape| named(shape, names).replace(", ", ",")),
-        node.data_type.as_ref().map_or_else(String::new, type_name),
+        members.shape.as_deref().map_or_else(String::new, |shape| named(shape, names).replace(", ", ",")),
+        members.data_type.as_ref().map_or_else(String::new, type_name),
         chunks,
-        node.codecs.as_deref().map_or_else(String::new, chain),
+        members.codecs.as_deref().map_or_else(String::new, chain),
     ];
     cells.extend(sizes(node.bytes_logical, node.bytes_stored));
     cells
@@ -173,7 +179,7 @@ fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
 }
 
 /// The name of the chunk grid.
-fn grid_name(node: &NodeResult) -> Option<String> {
+fn grid_name(node: &NodeMembers) -> Option<String> {
     Some(quantity::json(node.chunk_grid.as_ref()?.get("name")?))
 }
 
