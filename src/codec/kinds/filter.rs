@@ -18,7 +18,8 @@ use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
 use crate::kernel::ElementFault;
 use crate::kernel::numcodecs::{
-    Delta, ElementFilter, FilterOptions, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber,
+    Delta, ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type,
+    fixed_scale_offset, quantize,
 };
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Json;
@@ -135,23 +136,21 @@ impl FilterConfiguration {
         types: (NumpyType, NumpyType),
         swap: Option<usize>,
     ) -> Result<Arc<dyn Coder>, &'static str> {
-        let options = match (name, types) {
-            ("numcodecs.astype", (decoded, encoded)) => FilterOptions::AsType { decoded, encoded },
+        let filter = match (name, types) {
+            ("numcodecs.astype", (decoded, encoded)) => as_type(decoded, encoded),
             (_, (NumpyType::Number(decoded), NumpyType::Number(encoded))) => {
                 match (name, self.offset, self.scale) {
                     ("numcodecs.delta", ..) => {
                         return Ok(Arc::new(BoundDelta { delta: Delta::new(decoded, encoded), swap }));
                     }
-                    (_, Some(offset), Some(scale)) => {
-                        FilterOptions::FixedScaleOffset { decoded, encoded, offset, scale }
-                    }
+                    (_, Some(offset), Some(scale)) => fixed_scale_offset((decoded, encoded), offset, scale),
                     _ if !decoded.is_float() || !encoded.is_float() => return Err("real floats"),
-                    _ => FilterOptions::Quantize { decoded, encoded, digits: self.digits },
+                    _ => quantize((decoded, encoded), self.digits),
                 }
             }
             _ => return Err("numbers"),
         };
-        Ok(Arc::new(ByElement { filter: ElementFilter::new(options), swap }))
+        Ok(Arc::new(ByElement { filter, swap }))
     }
 }
 

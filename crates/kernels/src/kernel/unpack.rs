@@ -1,6 +1,9 @@
 //! CF packing undone: `code * scale_factor + add_offset`, computed in float64 and rounded once to the target
 //! (CF conventions, section 8.1). Codes that stand for missing values become NaN. Packed floats are unpacked likewise.
 
+use num_traits::AsPrimitive;
+
+use super::exact::integer_of;
 use crate::element::{Element, ElementType, NumberType};
 use crate::with_element;
 
@@ -13,47 +16,6 @@ pub struct Unpack {
     add_offset: f64,
     missing: Vec<i128>,
 }
-
-/// A packed element as a float64, and as an integer where it is of an integer type.
-trait Code: Element {
-    fn to_f64(self) -> f64;
-    fn to_i128(self) -> Option<i128>;
-}
-
-macro_rules! code {
-    ($($type:ty),*) => {
-        $(impl Code for $type {
-            #[allow(
-                clippy::cast_precision_loss,
-                clippy::cast_lossless,
-                reason = "CF packing is defined in float64; integers beyond 2^53 are rounded once"
-            )]
-            fn to_f64(self) -> f64 {
-                self as f64
-            }
-            fn to_i128(self) -> Option<i128> {
-                Some(i128::from(self))
-            }
-        })*
-    };
-}
-
-code!(i8, i16, i32, i64, u8, u16, u32, u64);
-
-macro_rules! float_code {
-    ($($type:ty),*) => {
-        $(impl Code for $type {
-            fn to_f64(self) -> f64 {
-                f64::from(self)
-            }
-            fn to_i128(self) -> Option<i128> {
-                None
-            }
-        })*
-    };
-}
-
-float_code!(half::f16, f32, f64);
 
 impl Unpack {
     /// Binds it: `target` is float32 or float64, `missing` are the integer codes that stand for NaN.
@@ -79,22 +41,10 @@ impl Unpack {
 
     /// Unpacks native-endian codes; the shorter of both slices decides how many.
     pub fn convert(&self, source: &[u8], target: &mut [u8]) {
-        match self.source.element() {
-            ElementType::Int8 => self.run::<i8>(source, target),
-            ElementType::Int16 => self.run::<i16>(source, target),
-            ElementType::Int32 => self.run::<i32>(source, target),
-            ElementType::Int64 => self.run::<i64>(source, target),
-            ElementType::UInt8 => self.run::<u8>(source, target),
-            ElementType::UInt16 => self.run::<u16>(source, target),
-            ElementType::UInt32 => self.run::<u32>(source, target),
-            ElementType::UInt64 => self.run::<u64>(source, target),
-            ElementType::Float16 => self.run::<half::f16>(source, target),
-            ElementType::Float32 => self.run::<f32>(source, target),
-            ElementType::Float64 => self.run::<f64>(source, target),
-        }
+        with_element!(self.source.element(), S => self.run::<S>(source, target));
     }
 
-    fn run<S: Code>(&self, source: &[u8], target: &mut [u8]) {
+    fn run<S: Element + AsPrimitive<f64>>(&self, source: &[u8], target: &mut [u8]) {
         let source = source.chunks_exact(size_of::<S>()).map(bytemuck::pod_read_unaligned::<S>);
         if self.target.element() == ElementType::Float32 {
             for (code, value) in source.zip(target.chunks_exact_mut(4)) {
@@ -109,11 +59,12 @@ impl Unpack {
         }
     }
 
-    fn value<S: Code>(&self, code: S) -> f64 {
-        if !self.missing.is_empty() && code.to_i128().is_some_and(|code| self.missing.contains(&code)) {
+    fn value<S: Element + AsPrimitive<f64>>(&self, code: S) -> f64 {
+        let is_missing = || self.missing.contains(&integer_of(code.to_bits64(), S::TYPE));
+        if !self.missing.is_empty() && !S::TYPE.is_float() && is_missing() {
             return f64::NAN;
         }
-        code.to_f64() * self.scale_factor + self.add_offset
+        code.as_() * self.scale_factor + self.add_offset
     }
 
     /// The value of one code, by its bits.

@@ -1,45 +1,48 @@
 //! `astype`: numpy's cast, both ways.
 
-use super::NumpyType;
+use std::sync::Arc;
+
 use super::cast::{Excess, NumpyCast, map_elements};
 use super::number::Number;
+use super::{ElementFilter, FilterElements, NumpyType};
 use crate::element::NumberType;
 use crate::kernel::ElementFault;
 use crate::kernel::tile::for_each_tile;
 use crate::with_element;
 
 /// A bound `astype`.
-#[derive(Debug, Clone)]
-pub struct AsType {
+#[derive(Debug)]
+struct AsType {
     decoded: NumpyType,
     encoded: NumpyType,
     encode: NumpyCast,
     decode: NumpyCast,
 }
 
-impl AsType {
-    pub(super) fn new(decoded: NumpyType, encoded: NumpyType) -> Self {
-        let (from, to) = (decoded.number(), encoded.number());
-        AsType {
-            decoded,
-            encoded,
-            encode: NumpyCast::new(from, to, Excess::Reversible),
-            decode: NumpyCast::new(to, from, Excess::Numpy),
-        }
-    }
+/// Binds `astype` to `decode_dtype` and `encode_dtype`.
+pub fn as_type(decoded: NumpyType, encoded: NumpyType) -> ElementFilter {
+    let (from, to) = (decoded.number(), encoded.number());
+    Arc::new(AsType {
+        decoded,
+        encoded,
+        encode: NumpyCast::new(from, to, Excess::Reversible),
+        decode: NumpyCast::new(to, from, Excess::Numpy),
+    })
+}
 
-    pub(super) fn types(&self) -> (NumberType, NumberType) {
+impl FilterElements for AsType {
+    fn types(&self) -> (NumberType, NumberType) {
         (self.decoded.number(), self.encoded.number())
     }
 
-    pub(super) fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
+    fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
         match self.encoded {
             NumpyType::Bool => truth(self.decoded.number(), decoded, encoded),
             NumpyType::Number(_) => self.encode.convert(decoded, encoded),
         }
     }
 
-    pub(super) fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
+    fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
         match self.decoded {
             NumpyType::Bool => truth(self.encoded.number(), encoded, decoded),
             NumpyType::Number(_) => self.decode.convert(encoded, decoded),

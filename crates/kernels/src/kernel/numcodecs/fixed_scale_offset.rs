@@ -5,18 +5,20 @@
 //! the same type, and wrap; a quotient of integers, and what meets a float, is float64. What does not fit `astype` wraps,
 //! too, or becomes infinite, as numpy has it: nothing but NaN, infinities and what is too far off to wrap is a fault.
 
+use std::sync::Arc;
+
 use half::f16;
 
-use super::PythonNumber;
 use super::cast::{Excess, NumpyCast, map_elements};
 use super::number::{Number, Real};
+use super::{ElementFilter, FilterElements, PythonNumber};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::ElementFault;
 use crate::{with_element, with_float, with_integer};
 
 /// A bound `fixedscaleoffset`.
-#[derive(Debug, Clone)]
-pub struct FixedScaleOffset {
+#[derive(Debug)]
+struct FixedScaleOffset {
     decoded: NumberType,
     encoded: NumberType,
     offset: PythonNumber,
@@ -47,26 +49,27 @@ fn integer<T: Number>(number: PythonNumber) -> Option<T> {
     }
 }
 
-impl FixedScaleOffset {
-    pub(super) fn new(
-        (decoded, encoded): (NumberType, NumberType),
-        offset: PythonNumber,
-        scale: PythonNumber,
-    ) -> Self {
-        let between = with_element!(decoded.element(), T => {
-            let stays = integer::<T>(offset).is_some() && integer::<T>(scale).is_some();
-            if stays { decoded } else { quotient(decoded) }
-        });
-        let encode = NumpyCast::new(between, encoded, Excess::Wrapping);
-        let decode = NumpyCast::new(quotient(encoded), decoded, Excess::Numpy);
-        FixedScaleOffset { decoded, encoded, offset, scale, encode, decode }
-    }
+/// Binds `fixedscaleoffset` to `dtype` and `astype`, what is subtracted first, and what is multiplied then.
+pub fn fixed_scale_offset(
+    (decoded, encoded): (NumberType, NumberType),
+    offset: PythonNumber,
+    scale: PythonNumber,
+) -> ElementFilter {
+    let between = with_element!(decoded.element(), T => {
+        let stays = integer::<T>(offset).is_some() && integer::<T>(scale).is_some();
+        if stays { decoded } else { quotient(decoded) }
+    });
+    let encode = NumpyCast::new(between, encoded, Excess::Wrapping);
+    let decode = NumpyCast::new(quotient(encoded), decoded, Excess::Numpy);
+    Arc::new(FixedScaleOffset { decoded, encoded, offset, scale, encode, decode })
+}
 
-    pub(super) fn types(&self) -> (NumberType, NumberType) {
+impl FilterElements for FixedScaleOffset {
+    fn types(&self) -> (NumberType, NumberType) {
         (self.decoded, self.encoded)
     }
 
-    pub(super) fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
+    fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
         with_integer!(
             self.decoded.element(),
             T => match (integer::<T>(self.offset), integer::<T>(self.scale)) {
@@ -87,6 +90,20 @@ impl FixedScaleOffset {
         )
     }
 
+    fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
+        match self.encoded.element() {
+            ElementType::Float16 => self.decode_floats::<f16>(encoded, decoded),
+            ElementType::Float32 => self.decode_floats::<f32>(encoded, decoded),
+            ElementType::Float64 => self.decode_floats::<f64>(encoded, decoded),
+            integers => with_element!(integers, T => {
+                let (offset, scale) = (float(self.offset), float(self.scale));
+                self.decode_by::<T, f64>(encoded, decoded, |value| value.to_f64() / scale + offset)
+            }),
+        }
+    }
+}
+
+impl FixedScaleOffset {
     /// Integers that meet a float: with an integer of their type first, as integers.
     fn encode_as_float64<T: Number>(
         &self,
@@ -116,18 +133,6 @@ impl FixedScaleOffset {
             size_of::<I>(),
             |source, target| map_elements::<S, I>(source, target, |value| Ok(scale(value))),
         )
-    }
-
-    pub(super) fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
-        match self.encoded.element() {
-            ElementType::Float16 => self.decode_floats::<f16>(encoded, decoded),
-            ElementType::Float32 => self.decode_floats::<f32>(encoded, decoded),
-            ElementType::Float64 => self.decode_floats::<f64>(encoded, decoded),
-            integers => with_element!(integers, T => {
-                let (offset, scale) = (float(self.offset), float(self.scale));
-                self.decode_by::<T, f64>(encoded, decoded, |value| value.to_f64() / scale + offset)
-            }),
-        }
     }
 
     fn decode_floats<T: Real>(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {

@@ -18,14 +18,15 @@ mod quantize;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use super::ElementFault;
 use crate::element::{ElementType, NumberType};
-use as_type::AsType;
-use fixed_scale_offset::FixedScaleOffset;
-use quantize::Quantize;
 
+pub use as_type::as_type;
 pub use delta::Delta;
-pub use quantize::{GREATEST_DIGITS, LEAST_DIGITS};
+pub use fixed_scale_offset::fixed_scale_offset;
+pub use quantize::{GREATEST_DIGITS, LEAST_DIGITS, quantize};
 
 /// What a filter takes elements for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,48 +46,20 @@ pub enum PythonNumber {
     Float(f64),
 }
 
-/// A filter that takes each element by itself, and its configuration; `decoded` is the array's side.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum FilterOptions {
-    /// `fixedscaleoffset`.
-    FixedScaleOffset {
-        /// `dtype`.
-        decoded: NumberType,
-        /// `astype`.
-        encoded: NumberType,
-        /// Subtracted first.
-        offset: PythonNumber,
-        /// Multiplied then.
-        scale: PythonNumber,
-    },
-    /// `quantize`, of floats.
-    Quantize {
-        /// `dtype`.
-        decoded: NumberType,
-        /// `astype`.
-        encoded: NumberType,
-        /// Decimal digits, from [`LEAST_DIGITS`] to [`GREATEST_DIGITS`].
-        digits: i32,
-    },
-    /// `astype`.
-    AsType {
-        /// `decode_dtype`.
-        decoded: NumpyType,
-        /// `encode_dtype`.
-        encoded: NumpyType,
-    },
+/// A filter that takes each element by itself.
+pub trait FilterElements: std::fmt::Debug + Send + Sync {
+    /// The types of decoded and encoded elements.
+    fn types(&self) -> (NumberType, NumberType);
+
+    /// Encodes native-endian elements, as many as both slices hold.
+    fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault>;
+
+    /// Decodes native-endian elements, as many as both slices hold.
+    fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault>;
 }
 
-/// A bound filter that takes each element by itself.
-#[derive(Debug, Clone)]
-pub enum ElementFilter {
-    /// `fixedscaleoffset`.
-    FixedScaleOffset(FixedScaleOffset),
-    /// `quantize`.
-    Quantize(Quantize),
-    /// `astype`.
-    AsType(AsType),
-}
+/// A bound filter.
+pub type ElementFilter = Arc<dyn FilterElements>;
 
 impl NumpyType {
     /// As a number: `bool` is a byte.
@@ -94,51 +67,6 @@ impl NumpyType {
         match self {
             NumpyType::Bool => NumberType::of(ElementType::UInt8),
             NumpyType::Number(number) => number,
-        }
-    }
-}
-
-impl ElementFilter {
-    /// Binds a filter.
-    pub fn new(options: FilterOptions) -> Self {
-        match options {
-            FilterOptions::FixedScaleOffset { decoded, encoded, offset, scale } => {
-                let types = (decoded, encoded);
-                ElementFilter::FixedScaleOffset(FixedScaleOffset::new(types, offset, scale))
-            }
-            FilterOptions::Quantize { decoded, encoded, digits } => {
-                ElementFilter::Quantize(Quantize::new((decoded, encoded), digits))
-            }
-            FilterOptions::AsType { decoded, encoded } => {
-                ElementFilter::AsType(AsType::new(decoded, encoded))
-            }
-        }
-    }
-
-    /// The types of decoded and encoded elements.
-    pub fn types(&self) -> (NumberType, NumberType) {
-        match self {
-            ElementFilter::FixedScaleOffset(filter) => filter.types(),
-            ElementFilter::Quantize(filter) => filter.types(),
-            ElementFilter::AsType(filter) => filter.types(),
-        }
-    }
-
-    /// Encodes native-endian elements, as many as both slices hold.
-    pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
-        match self {
-            ElementFilter::FixedScaleOffset(filter) => filter.encode(decoded, encoded),
-            ElementFilter::Quantize(filter) => filter.encode(decoded, encoded),
-            ElementFilter::AsType(filter) => filter.encode(decoded, encoded),
-        }
-    }
-
-    /// Decodes native-endian elements, as many as both slices hold.
-    pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
-        match self {
-            ElementFilter::FixedScaleOffset(filter) => filter.decode(encoded, decoded),
-            ElementFilter::Quantize(filter) => filter.decode(encoded, decoded),
-            ElementFilter::AsType(filter) => filter.decode(encoded, decoded),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! `quantize`: floats rounded to the power of two next below a number of decimal digits; decoding casts alone.
 
+use std::sync::Arc;
+
 use super::cast::{Excess, NumpyCast, map_elements};
 use super::number::Real;
+use super::{ElementFilter, FilterElements};
 use crate::element::NumberType;
 use crate::kernel::{ElementFault, FaultKind};
 use crate::with_float;
@@ -13,8 +16,8 @@ pub const LEAST_DIGITS: i32 = -308;
 pub const GREATEST_DIGITS: i32 = 307;
 
 /// A bound `quantize`.
-#[derive(Debug, Clone)]
-pub struct Quantize {
+#[derive(Debug)]
+struct Quantize {
     decoded: NumberType,
     encoded: NumberType,
     scale: f64,
@@ -28,26 +31,19 @@ pub(super) fn scale_exponent(digits: i32) -> i32 {
     (f64::from(digits) * std::f64::consts::LOG2_10).ceil() as i32
 }
 
+/// Binds `quantize` to `dtype` and `astype`, of floats, and decimal digits from [`LEAST_DIGITS`] to [`GREATEST_DIGITS`].
+pub fn quantize((decoded, encoded): (NumberType, NumberType), digits: i32) -> ElementFilter {
+    let digits = digits.clamp(LEAST_DIGITS, GREATEST_DIGITS);
+    Arc::new(Quantize {
+        decoded,
+        encoded,
+        scale: 2_f64.powi(scale_exponent(digits)),
+        encode: NumpyCast::new(decoded, encoded, Excess::Fault),
+        decode: NumpyCast::new(encoded, decoded, Excess::Numpy),
+    })
+}
+
 impl Quantize {
-    pub(super) fn new((decoded, encoded): (NumberType, NumberType), digits: i32) -> Self {
-        let digits = digits.clamp(LEAST_DIGITS, GREATEST_DIGITS);
-        Quantize {
-            decoded,
-            encoded,
-            scale: 2_f64.powi(scale_exponent(digits)),
-            encode: NumpyCast::new(decoded, encoded, Excess::Fault),
-            decode: NumpyCast::new(encoded, decoded, Excess::Numpy),
-        }
-    }
-
-    pub(super) fn types(&self) -> (NumberType, NumberType) {
-        (self.decoded, self.encoded)
-    }
-
-    pub(super) fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
-        with_float!(self.decoded.element(), T => self.round::<T>(decoded, encoded), else Ok(()))
-    }
-
     fn round<T: Real>(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
         let scale = T::nearest(self.scale);
         let round = |value: T| {
@@ -61,8 +57,18 @@ impl Quantize {
             |source, target| map_elements::<T, T>(source, target, round),
         )
     }
+}
 
-    pub(super) fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
+impl FilterElements for Quantize {
+    fn types(&self) -> (NumberType, NumberType) {
+        (self.decoded, self.encoded)
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
+        with_float!(self.decoded.element(), T => self.round::<T>(decoded, encoded), else Ok(()))
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
         self.decode.convert(encoded, decoded)
     }
 }

@@ -40,18 +40,11 @@ fn decoded<S: Element, T: Element>(filter: &ElementFilter, encoded: &[S]) -> Res
 }
 
 fn scale_offset<S: Element, T: Element>(offset: PythonNumber, scale: PythonNumber) -> ElementFilter {
-    let options =
-        FilterOptions::FixedScaleOffset { decoded: of(S::TYPE), encoded: of(T::TYPE), offset, scale };
-    ElementFilter::new(options)
+    fixed_scale_offset((of(S::TYPE), of(T::TYPE)), offset, scale)
 }
 
 fn quantize<S: Element, T: Element>(digits: i32) -> ElementFilter {
-    let options = FilterOptions::Quantize { decoded: of(S::TYPE), encoded: of(T::TYPE), digits };
-    ElementFilter::new(options)
-}
-
-fn as_type(decoded: NumpyType, encoded: NumpyType) -> ElementFilter {
-    ElementFilter::new(FilterOptions::AsType { decoded, encoded })
+    super::quantize((of(S::TYPE), of(T::TYPE)), digits)
 }
 
 fn delta<S: Element, T: Element>(values: &[S]) -> Result<Vec<T>, ElementFault> {
