@@ -55,7 +55,7 @@ impl QuantizeCase {
             negative_zero_code: None,
             missing: self.missing.clone(),
         };
-        Quantize::with_instruction_set(options, instruction_set)
+        instruction_set.at_most(|| Quantize::new(options))
     }
 
     fn expected(&self, bits: u64) -> Result<Coded, FaultKind> {

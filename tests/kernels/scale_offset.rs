@@ -37,7 +37,7 @@ impl ScaleOffsetCase {
     fn kernel(self, instruction_set: InstructionSet) -> ScaleOffset {
         let in_primitive = |bits: Option<u64>| bits.map(|bits| stored(bits, self.kind));
         let (offset, scale) = (in_primitive(self.offset), in_primitive(self.scale));
-        ScaleOffset::with_instruction_set(number_type(self.kind), offset, scale, instruction_set)
+        instruction_set.at_most(|| ScaleOffset::new(number_type(self.kind), offset, scale))
     }
 
     fn one(self, kernel: &ScaleOffset, bits: u64) -> Result<u64, FaultKind> {

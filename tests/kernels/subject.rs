@@ -184,7 +184,7 @@ impl CastCase {
     }
 
     pub(crate) fn kernel(&self, instruction_set: InstructionSet) -> Cast {
-        Cast::with_instruction_set(self.options(), instruction_set)
+        instruction_set.at_most(|| Cast::new(self.options()))
     }
 
     /// What the reference says, in the kernel's terms.

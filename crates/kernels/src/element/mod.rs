@@ -112,7 +112,7 @@ macro_rules! with_float {
 
 /// A Rust type that holds one element.
 pub trait Element: bytemuck::Pod + PartialEq + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
-    /// Its entry in the list.
+    /// The primitive that it is stored as.
     const TYPE: ElementType;
     /// The bit pattern, zero-extended to 64 bits.
     fn to_bits64(self) -> u64;
@@ -187,6 +187,8 @@ macro_rules! define_elements {
 }
 
 elements!([define_elements] []);
+// Of the small floats the loops know this one as a number. Arrays hold its bits.
+element!(half::bf16, UInt16, u16, half::bf16::to_bits, half::bf16::from_bits);
 
 /// What the values of an array mean: a stored primitive and the bits of it that count, or a small float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

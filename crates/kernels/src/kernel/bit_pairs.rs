@@ -9,7 +9,6 @@
 mod count_loop;
 mod information;
 
-use super::InstructionSet;
 use super::dispatch::TileKernel;
 use super::missing::MissingFilter;
 use crate::element::{Element, NumberType};
@@ -282,13 +281,8 @@ const STAGE: usize = 1 << 14;
 impl PairCounter {
     /// A counter for elements of `size` bytes.
     pub fn new(size: usize) -> Self {
-        Self::with_instruction_set(size, InstructionSet::detect())
-    }
-
-    /// The same, with the loop of one instruction set.
-    pub fn with_instruction_set(size: usize, set: InstructionSet) -> Self {
         let stage = vec![0; STAGE / size_of::<u64>()];
-        PairCounter { size, kernel: TileKernel::select::<CountLoop>(set), stage, filled: 0 }
+        PairCounter { size, kernel: TileKernel::select::<CountLoop>(), stage, filled: 0 }
     }
 
     /// How often each bit is set in a box.

@@ -9,17 +9,17 @@ mod select;
 
 use std::sync::Arc;
 
-use half::f16;
+use num_traits::AsPrimitive;
 
-use self::loops::CastParameters;
 use self::scalar_map::{MOST_TESTED, Replacing, Rules, ScalarMap};
-use self::select::CastKernel;
+use super::dispatch::TileConversion;
 use super::exact::{Outside, Value, integer_bits, integer_of};
 use super::quantize::QuantizeFigures;
 use super::result_table::ResultTable;
 use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
-use super::{ElementFault, FaultKind, InstructionSet, OutOfRange, Rounding};
+use super::{ElementFault, FaultKind, OutOfRange, Rounding};
 use crate::element::{ElementType, NumberType};
+use crate::with_float;
 
 /// What one direction of `cast_value` does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,23 +46,14 @@ pub struct Cast {
 
 /// What converts a tile that needs no exact path.
 #[derive(Debug, Clone)]
-enum FastCast {
-    /// Of one byte from or to a small float, or of one or two with a long scalar map, which is included.
-    Table(ResultTable),
-    Loop(Box<CastLoop>),
-}
-
-/// The loop of a cast.
-#[derive(Debug, Clone)]
-struct CastLoop {
-    kernel: CastKernel,
-    parameters: CastParameters,
-    /// What of the scalar map the loop does not do itself.
+struct FastCast {
+    /// Makes elements of so many bytes, which the conversion starts from.
+    first_step: Option<(TileConversion, usize)>,
+    conversion: TileConversion,
+    /// What of the scalar map the conversion does not do itself.
     replacing: Option<Replacing>,
     /// Bytes of an element of both types.
     sizes: (usize, usize),
-    /// Makes `float32`, which the loop then starts from, of `bfloat16`.
-    widen: Option<CastKernel>,
 }
 
 impl Cast {
@@ -73,23 +64,12 @@ impl Cast {
             return;
         }
         let (mut nan, mut rounded) = (0_u64, 0_u64);
-        let mut count = |value: f64| {
+        with_float!(from.element(), S => for element in source.chunks_exact(size_of::<S>()) {
+            let value: f64 = bytemuck::pod_read_unaligned::<S>(element).as_();
             nan += u64::from(value.is_nan());
             // The difference of what is not finite is NaN.
             rounded += u64::from((value - value.trunc()).abs() > 0.0);
-        };
-        match (from.small_float(), from.element()) {
-            (None, ElementType::Float16) => {
-                source.as_chunks().0.iter().for_each(|bytes| count(f16::from_ne_bytes(*bytes).to_f64()));
-            }
-            (None, ElementType::Float32) => {
-                source.as_chunks().0.iter().for_each(|bytes| count(f64::from(f32::from_ne_bytes(*bytes))));
-            }
-            (None, ElementType::Float64) => {
-                source.as_chunks().0.iter().for_each(|bytes| count(f64::from_ne_bytes(*bytes)));
-            }
-            _ => return,
-        }
+        }, else return);
         figures.count += (source.len() / from.size()) as u64;
         figures.nan += nan;
         figures.rounded += rounded;
@@ -97,14 +77,9 @@ impl Cast {
 
     /// Binds a cast to the best loop that this machine has.
     pub fn new(options: CastOptions) -> Self {
-        Self::with_instruction_set(options, InstructionSet::detect())
-    }
-
-    /// Binds a cast to the loop of one instruction set (falls back to the baseline where the machine lacks it).
-    pub fn with_instruction_set(options: CastOptions, instruction_set: InstructionSet) -> Self {
         let map = Arc::new(ScalarMap::new(&options.scalar_map, options.source.float_format()));
         let mut cast = Cast { options, map, fast: None };
-        cast.fast = Some(FastCast::new(&cast, instruction_set));
+        cast.fast = Some(FastCast::new(&cast));
         cast
     }
 
@@ -151,7 +126,7 @@ impl Cast {
 
     /// Converts one value by the exact path; bits are zero-extended to 64.
     pub fn convert_one(&self, bits: u64) -> Result<u64, FaultKind> {
-        let CastOptions { source, target, rounding, out_of_range, .. } = self.options;
+        let CastOptions { source, target, .. } = self.options;
         if let Some(mapped) = self.map.get(bits) {
             return Ok(mapped);
         }
@@ -161,7 +136,12 @@ impl Cast {
         if source == target {
             return Ok(bits);
         }
-        let value = Value::of(bits, source);
+        self.convert_value(Value::of(bits, source))
+    }
+
+    /// The same without the scalar map, of a value of any type.
+    fn convert_value(&self, value: Value) -> Result<u64, FaultKind> {
+        let CastOptions { target, rounding, out_of_range, .. } = self.options;
         match target.float_format() {
             Some(format) => {
                 let rounded = value.to_float(format, rounding);
@@ -197,50 +177,38 @@ impl Cast {
 }
 
 impl FastCast {
-    fn new(cast: &Cast, instruction_set: InstructionSet) -> Self {
-        let options = &cast.options;
-        let is_small = |number_type: NumberType| number_type.small_float().is_some();
-        let (source_size, is_long) = (options.source.size(), options.scalar_map.len() > MOST_TESTED);
-        let is_tabled = is_long && source_size <= 2;
-        if is_tabled || (source_size == 1 && (is_small(options.source) || is_small(options.target))) {
-            let sizes = (source_size, options.target.size());
-            return FastCast::Table(ResultTable::new(sizes, |bits| cast.convert_one(bits)));
-        }
-        FastCast::Loop(Box::new(CastLoop::new(options, &cast.map, instruction_set)))
-    }
-
-    /// Converts a tile; `false` where it holds what the loop does not know.
-    fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
-        match self {
-            FastCast::Table(table) => table.convert(source, target),
-            FastCast::Loop(cast) => cast.convert(source, target),
-        }
-    }
-}
-
-impl CastLoop {
-    fn new(options: &CastOptions, map: &Arc<ScalarMap>, instruction_set: InstructionSet) -> Self {
-        let format = options.source.float_format();
-        let nan_bits = match (options.scalar_map.as_slice(), format) {
-            ([(key, value)], Some(format))
-                if Some(*key) == format.canonical_nan() && !options.target.is_float() =>
-            {
-                select::nan_bits(*value, options)
-            }
-            _ => None,
-        };
+    fn new(cast: &Cast) -> Self {
+        let (options, own) = (&cast.options, cast.clone());
         let sizes = (options.source.size(), options.target.size());
+        let is_small =
+            |number_type: NumberType| number_type.small_float().is_some() && number_type.size() == 1;
+        let to_small = is_small(options.target);
+        let is_tabled = match sizes.0 {
+            1 => options.source.small_float().is_some() || options.target.small_float().is_some(),
+            2 => to_small,
+            _ => false,
+        };
+        if is_tabled || (sizes.0 <= 2 && options.scalar_map.len() > MOST_TESTED) {
+            let conversion = ResultTable::conversion(sizes, move |bits| own.convert_one(bits));
+            return FastCast { first_step: None, conversion, replacing: None, sizes };
+        }
+        let nan_bits = cast.nan_bits();
+        let conversion = if to_small {
+            let float32 = NumberType::of(ElementType::Float32);
+            ResultTable::conversion((2, 1), move |key| own.convert_value(Value::of(key << 16, float32)))
+        } else {
+            select::select(options, nan_bits)
+        };
         let replacing = match options.scalar_map.len() {
             0 => None,
             _ if nan_bits.is_some() => None,
             1..=MOST_TESTED => {
-                Some(Replacing::Rules(Rules::new(&options.scalar_map, format, sizes, instruction_set)))
+                let format = options.source.float_format();
+                Some(Replacing::Rules(Rules::new(&options.scalar_map, format, sizes)))
             }
-            _ => Some(Replacing::Lookup(map.clone())),
+            _ => Some(Replacing::Lookup(cast.map.clone())),
         };
-        let widen = select::widening(options, instruction_set);
-        let (kernel, parameters) = select::select(options, nan_bits, instruction_set);
-        CastLoop { kernel, parameters, replacing, sizes, widen }
+        FastCast { first_step: select::first_step(options), conversion, replacing, sizes }
     }
 
     /// Converts a tile; `false` where it holds what the loop does not know.
@@ -255,10 +223,19 @@ impl CastLoop {
 
     /// The same without the scalar map.
     fn convert_values(&self, source: &[u8], target: &mut [u8]) -> bool {
-        let Some(widen) = &self.widen else { return !self.kernel.run(source, target, &self.parameters) };
+        let Some((first_step, size)) = &self.first_step else { return !self.conversion.run(source, target) };
         let mut buffer = TileBuffer::new();
-        let wide = buffer.bytes_mut(2 * source.len());
-        !widen.run(source, wide, &self.parameters) && !self.kernel.run(wide, target, &self.parameters)
+        let between = buffer.bytes_mut(source.len() / self.sizes.0 * size);
+        !first_step.run(source, between) && !self.conversion.run(between, target)
+    }
+}
+
+impl Cast {
+    /// The bits, in the float that is calculated in, of what the scalar map makes of NaN, where it has no other entry.
+    fn nan_bits(&self) -> Option<u64> {
+        let [(key, value)] = self.options.scalar_map.as_slice() else { return None };
+        let is_nan = Some(*key) == self.options.source.float_format()?.canonical_nan();
+        (is_nan && !self.options.target.is_float()).then(|| select::nan_bits(*value, &self.options))?
     }
 }
 

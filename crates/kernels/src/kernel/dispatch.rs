@@ -3,7 +3,12 @@
 //! A [`TileLoop`] is plain generic Rust, inlined into a function for each set of CPU features, where the compiler
 //! vectorises it for them. A kernel holds a pointer to one of those functions.
 
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
 use super::InstructionSet;
+use crate::element::Element;
 
 /// A loop over one tile of elements.
 pub(crate) trait TileLoop {
@@ -23,28 +28,78 @@ pub(crate) trait TileLoop {
     ) -> Self::Outcome;
 }
 
-/// Converts each element of `source`; `true` where a conversion said that its element needs the exact path, or where the
-/// bytes are not aligned.
+/// A conversion of one element, with its constants.
 ///
-/// A macro, since a closure that is not inlined is compiled without the CPU features of the loop around it.
-macro_rules! convert_each {
-    ($source:expr, $target:expr, $S:ty => $T:ty, $x:ident => $convert:expr) => {{
+/// A trait, since a closure that is not inlined is compiled without the CPU features of the loop around it.
+pub(crate) trait Conversion: Copy + Send + Sync + 'static {
+    type Source: Element;
+    type Target: Element;
+
+    /// Converts an element, and tells whether it needs the exact path. `ROUNDS` is as in [`TileLoop::run`];
+    /// implementations are `#[inline(always)]`.
+    fn convert<const ROUNDS: bool>(self, x: Self::Source) -> (Self::Target, bool);
+}
+
+/// The loop of a conversion. It tells whether an element needs the exact path, or the bytes are not aligned.
+struct ConversionLoop<C>(PhantomData<C>);
+
+impl<C: Conversion> TileLoop for ConversionLoop<C> {
+    type Parameters = C;
+    type Outcome = bool;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], conversion: &C) -> bool {
         let (Ok(source), Ok(target)) =
-            (bytemuck::try_cast_slice::<u8, $S>($source), bytemuck::try_cast_slice_mut::<u8, $T>($target))
+            (bytemuck::try_cast_slice::<u8, C::Source>(source), bytemuck::try_cast_slice_mut(target))
         else {
             return true;
         };
-        let mut is_flagged = false;
-        for (source, target) in source.iter().zip(target) {
-            let $x = *source;
-            let (converted, needs_exact_path) = $convert;
-            *target = converted;
+        let (conversion, mut is_flagged) = (*conversion, false);
+        for (x, result) in source.iter().zip(target) {
+            let (converted, needs_exact_path) = conversion.convert::<ROUNDS>(*x);
+            *result = converted;
             is_flagged |= needs_exact_path;
         }
         is_flagged
-    }};
+    }
 }
-pub(crate) use convert_each;
+
+/// Converts a tile; `true` where it holds what only the exact path knows.
+#[derive(Clone)]
+pub(crate) struct TileConversion(Arc<ConvertTile>);
+
+type ConvertTile = dyn Fn(&[u8], &mut [u8]) -> bool + Send + Sync;
+
+impl fmt::Debug for TileConversion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TileConversion")
+    }
+}
+
+impl TileConversion {
+    /// Element by element.
+    pub(crate) fn of_each<C: Conversion>(conversion: C) -> Self {
+        let kernel = TileKernel::select::<ConversionLoop<C>>();
+        Self::of_tile(move |source, target| kernel.run(source, target, &conversion))
+    }
+
+    /// By a function of whole tiles.
+    pub(crate) fn of_tile(convert: impl Fn(&[u8], &mut [u8]) -> bool + Send + Sync + 'static) -> Self {
+        TileConversion(Arc::new(convert))
+    }
+
+    /// Bytes as they are.
+    pub(crate) fn copy() -> Self {
+        Self::of_tile(|source, target| {
+            target.copy_from_slice(source);
+            false
+        })
+    }
+
+    pub(crate) fn run(&self, source: &[u8], target: &mut [u8]) -> bool {
+        (self.0)(source, target)
+    }
+}
 
 /// Asks for the memory some way ahead of a row of elements: the machine's own prefetching does not keep up with loops
 /// that calculate much for each element.
@@ -79,9 +134,9 @@ impl<P, O> Clone for TileKernel<P, O> {
 impl<P, O> Copy for TileKernel<P, O> {}
 
 impl<P, O> TileKernel<P, O> {
-    /// The loop for the narrower of `instruction_set` and what this machine has.
-    pub(crate) fn select<L: TileLoop<Parameters = P, Outcome = O>>(instruction_set: InstructionSet) -> Self {
-        match instruction_set.min(InstructionSet::detect()) {
+    /// The loop for what this machine has.
+    pub(crate) fn select<L: TileLoop<Parameters = P, Outcome = O>>() -> Self {
+        match InstructionSet::detect() {
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx512 => TileKernel { function: avx512::<L> },
             #[cfg(target_arch = "x86_64")]
@@ -134,10 +189,16 @@ pub(crate) struct BlockKernel<L: BlockLoop> {
     function: for<'a> unsafe fn(L::Work<'a>) -> L::Outcome,
 }
 
-impl<L: BlockLoop> BlockKernel<L> {
-    /// The loop for the narrower of `instruction_set` and what this machine has.
-    pub(crate) fn select(instruction_set: InstructionSet) -> Self {
-        match instruction_set.min(InstructionSet::detect()) {
+impl<L: BlockLoop> fmt::Debug for BlockKernel<L> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("BlockKernel")
+    }
+}
+
+impl<L: BlockLoop> Default for BlockKernel<L> {
+    /// The loop for what this machine has.
+    fn default() -> Self {
+        match InstructionSet::detect() {
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx512 => BlockKernel { function: block_avx512::<L> },
             #[cfg(target_arch = "x86_64")]
@@ -145,7 +206,9 @@ impl<L: BlockLoop> BlockKernel<L> {
             _ => BlockKernel { function: block_baseline::<L> },
         }
     }
+}
 
+impl<L: BlockLoop> BlockKernel<L> {
     /// Runs the loop.
     #[inline]
     pub(crate) fn run(&self, work: L::Work<'_>) -> L::Outcome {

@@ -1,26 +1,28 @@
 //! Integers as the loops see them: cut to a size, and converted to floats without a second rounding.
 
+use num_traits::AsPrimitive;
+
 use super::Rounding;
 use super::round::RoundingMode;
 use crate::element::Element;
 
-/// An integer element.
-pub(crate) trait IntegerElement: Element {
+/// An integer element; `as_` to a float gives the nearest, ties to even, and to an integer the low bits, extended by its
+/// sign where the target is wider.
+pub(crate) trait IntegerElement:
+    Element
+    + AsPrimitive<f32>
+    + AsPrimitive<f64>
+    + AsPrimitive<u8>
+    + AsPrimitive<u16>
+    + AsPrimitive<u32>
+    + AsPrimitive<u64>
+{
     /// Its bits.
     const BITS: u32;
-    /// The nearest float32, ties to even.
-    fn nearest_f32(self) -> f32;
     /// The float32 of an integer of at most 20 bits, exact; what is greater becomes ±2^20.
     fn limited_f32(self) -> f32;
-    /// The nearest float64, ties to even.
-    fn nearest_f64(self) -> f64;
     /// The nearest float64, ties to even, and what it lacks of the integer, exactly.
     fn split_f64(self) -> (f64, f64);
-}
-
-/// The low bits of an integer, extended by its sign where the target is wider.
-pub(crate) trait CutTo<T> {
-    fn cut(self) -> T;
 }
 
 macro_rules! integer_element {
@@ -34,20 +36,12 @@ macro_rules! integer_element {
         impl IntegerElement for $type {
             const BITS: u32 = <$type>::BITS;
             #[inline(always)]
-            fn nearest_f32(self) -> f32 {
-                self as f32
-            }
-            #[inline(always)]
             fn limited_f32(self) -> f32 {
                 if Self::BITS <= 16 {
                     return self as f32;
                 }
                 let (least, greatest) = ((<$half>::MIN >> 11) as $type, 1_048_576_u64 as $type);
                 (self.clamp(least, greatest) as i32) as f32
-            }
-            #[inline(always)]
-            fn nearest_f64(self) -> f64 {
-                self as f64
             }
             #[inline(always)]
             fn split_f64(self) -> (f64, f64) {
@@ -59,23 +53,6 @@ macro_rules! integer_element {
                 let lower = f64::from(self as u32);
                 let sum = upper + lower;
                 (sum, lower - (sum - upper))
-            }
-        }
-        cut!($type: u8, u16, u32, u64);
-    )*};
-}
-
-macro_rules! cut {
-    ($source:ty: $($target:ty),*) => {$(
-        #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
-        #[allow(
-            clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_lossless, trivial_numeric_casts,
-            reason = "cutting to the low bits is the contract"
-        )]
-        impl CutTo<$target> for $source {
-            #[inline(always)]
-            fn cut(self) -> $target {
-                self as $target
             }
         }
     )*};
@@ -96,7 +73,7 @@ pub(crate) fn odd_f64<S: IntegerElement>(integer: S) -> f64 {
 #[inline(always)]
 pub(crate) fn rounded_f64<S: IntegerElement, M: RoundingMode>(integer: S) -> f64 {
     if S::BITS <= 32 || M::ROUNDING == Rounding::NearestEven {
-        return integer.nearest_f64();
+        return integer.as_();
     }
     let (nearest, rest) = integer.split_f64();
     let is_positive = nearest > 0.0;

@@ -3,9 +3,8 @@
 //! Rounding is that of [`BitRound`]: to nearest, ties to even. What would become infinite is left as it is, and so are
 //! values that stand for what is missing: a reader has to know them again.
 
-use half::f16;
+use num_traits::AsPrimitive;
 
-use super::InstructionSet;
 use super::bit_round::{BitRound, Component};
 use super::dispatch::{TileKernel, TileLoop};
 use super::missing::MissingFilter;
@@ -40,21 +39,11 @@ const LANES: usize = 8;
 impl KeepBits {
     /// Rounds floats of a type to `bits` explicit bits of their significand. `missing` are the bits of values that stay.
     pub fn new(number_type: NumberType, bits: u32, missing: &[u64]) -> Self {
-        Self::with_instruction_set(number_type, bits, missing, InstructionSet::detect())
-    }
-
-    /// The same, with the loop of one instruction set.
-    pub fn with_instruction_set(
-        number_type: NumberType,
-        bits: u32,
-        missing: &[u64],
-        set: InstructionSet,
-    ) -> Self {
         let missing = MissingFilter::new(number_type, missing);
         let kernel = with_float!(
             number_type.element(),
-            T => TileKernel::select::<RoundLoop<T>>(set),
-            else TileKernel::select::<RoundLoop<f64>>(set)
+            T => TileKernel::select::<RoundLoop<T>>(),
+            else TileKernel::select::<RoundLoop<f64>>()
         );
         KeepBits { number_type, bits, missing, kernel }
     }
@@ -136,42 +125,22 @@ fn normalizer_of(greatest: f64) -> f64 {
 }
 
 /// A float that is rounded.
-trait Rounded: Element {
-    fn to_float64(self) -> f64;
-}
+trait Rounded: Element + AsPrimitive<f64> {}
 
-impl Rounded for f16 {
-    fn to_float64(self) -> f64 {
-        f64::from(self)
-    }
-}
-
-impl Rounded for f32 {
-    #[inline(always)]
-    fn to_float64(self) -> f64 {
-        f64::from(self)
-    }
-}
-
-impl Rounded for f64 {
-    #[inline(always)]
-    fn to_float64(self) -> f64 {
-        self
-    }
-}
+impl<T: Element + AsPrimitive<f64>> Rounded for T {}
 
 /// Rounds the bits of a value; those of one that would be infinite stay.
 #[inline(always)]
 fn round<T: Rounded>(bits: u64, codec: BitRound) -> u64 {
     let rounded = codec.encode_bits(bits);
-    if T::from_bits64(rounded).to_float64().is_infinite() { bits } else { rounded }
+    if T::from_bits64(rounded).as_().is_infinite() { bits } else { rounded }
 }
 
 fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> TileFigures {
     let mut figures = TileFigures::default();
     for (source, target) in source.chunks_exact(size_of::<T>()).zip(target.chunks_exact(size_of::<T>())) {
         let [value, rounded] =
-            [source, target].map(|element| bytemuck::pod_read_unaligned::<T>(element).to_float64());
+            [source, target].map(|element| bytemuck::pod_read_unaligned::<T>(element).as_());
         let error = (rounded - value).abs();
         figures.nan += usize::from(value.is_nan());
         figures.infinite += usize::from(value.is_infinite());
@@ -208,7 +177,7 @@ impl<T: Rounded> TileLoop for RoundLoop<T> {
             let bits = value.to_bits64();
             let odd = if dropped > 0 { (bits >> dropped) & 1 } else { 0 };
             let rounded = T::from_bits64(bits.wrapping_add(below_half + odd) & kept);
-            let (from, to) = (value.to_float64(), rounded.to_float64());
+            let (from, to) = (value.as_(), rounded.as_());
             let is_kept = from.is_nan() | to.is_infinite() | to.is_nan();
             let rounded = if is_kept { value } else { rounded };
             let error = if is_kept { 0.0 } else { (to - from).abs() };
@@ -243,8 +212,11 @@ impl<T: Rounded> TileLoop for RoundLoop<T> {
 
 #[cfg(test)]
 mod tests {
+    use half::f16;
+
     use super::*;
     use crate::element::ElementType;
+    use crate::kernel::InstructionSet;
 
     /// Rounds values one by one.
     fn expected(number_type: NumberType, bits: u32, source: &[u64]) -> Vec<u64> {
@@ -267,10 +239,10 @@ mod tests {
             for set in [InstructionSet::Baseline, InstructionSet::detect()] {
                 let mut target = vec![0; source.len()];
                 let mut figures = QuantizeFigures::default();
-                let kernel = KeepBits::with_instruction_set(number_type, bits, &[], set);
+                let kernel = set.at_most(|| KeepBits::new(number_type, bits, &[]));
                 kernel.convert(&source, &mut target, &mut figures);
                 assert_eq!(target, elements(number_type, &expected), "{bits}");
-                let value = |bits: u64| f16::from_bits64(bits).to_float64();
+                let value = |bits: u64| f16::from_bits64(bits).to_f64();
                 let errors = patterns.iter().zip(&expected).map(|(x, r)| (value(*x) - value(*r)).abs());
                 let greatest = errors.filter(|error| error.is_finite()).fold(0.0, f64::max);
                 assert_eq!(figures.max_abs_error, greatest);

@@ -1,6 +1,5 @@
 //! Elements that count as missing, taken out of a slice: CF conventions, section 2.5.1.
 
-use super::InstructionSet;
 use super::dispatch::{TileKernel, TileLoop};
 use super::tile::{TILE, TileBuffer, is_aligned};
 use crate::element::{Element, NumberType};
@@ -61,11 +60,6 @@ impl<T: Element> TileLoop for CountLoop<T> {
 impl MissingFilter {
     /// Binds it to the bit patterns of the values. They are compared as numbers: -0.0 is 0.0, and NaN equals nothing.
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
-        Self::with_instruction_set(number_type, missing, InstructionSet::detect())
-    }
-
-    /// The filter with the loop of one instruction set.
-    pub fn with_instruction_set(number_type: NumberType, missing: &[u64], set: InstructionSet) -> Self {
         with_element!(number_type.element(), T => {
             let mut distinct: Vec<u64> = Vec::new();
             for bits in missing {
@@ -75,7 +69,7 @@ impl MissingFilter {
                     distinct.push(*bits);
                 }
             }
-            MissingFilter { number_type, missing: distinct, kernel: TileKernel::select::<CountLoop<T>>(set) }
+            MissingFilter { number_type, missing: distinct, kernel: TileKernel::select::<CountLoop<T>>() }
         })
     }
 

@@ -32,13 +32,14 @@ pub mod quantize;
 mod result_table;
 mod round;
 pub mod scale_offset;
-mod small_float;
 pub mod statistics;
 pub mod summary;
 pub mod swap;
 mod tile;
 pub mod transpose;
 pub mod unpack;
+
+use std::cell::Cell;
 
 use serde::{Deserialize, Serialize};
 
@@ -120,9 +121,25 @@ pub enum InstructionSet {
     Avx512,
 }
 
+thread_local! {
+    static WIDEST: Cell<InstructionSet> = const { Cell::new(InstructionSet::Avx512) };
+}
+
 impl InstructionSet {
-    /// The widest that this machine has.
+    /// Runs `bind`, in which kernels are bound to the loops of this set at most.
+    pub fn at_most<R>(self, bind: impl FnOnce() -> R) -> R {
+        let before = WIDEST.replace(self);
+        let bound = bind();
+        WIDEST.set(before);
+        bound
+    }
+
+    /// The widest that this machine has and [`Self::at_most`] allows.
     pub fn detect() -> Self {
+        Self::of_machine().min(WIDEST.get())
+    }
+
+    fn of_machine() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
             let has_fma = is_x86_feature_detected!("fma");

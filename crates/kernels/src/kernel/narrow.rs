@@ -1,6 +1,6 @@
 //! Floats to other float formats in integer arithmetic: each rounding, rounded once, NaN payloads kept.
 
-use half::f16;
+use half::{bf16, f16};
 
 use super::Rounding;
 use super::round::{FloatElement, RoundingMode};
@@ -69,7 +69,9 @@ macro_rules! narrow {
 }
 
 narrow!(float32_to_float16: f32, u32, 23, 127 => f16, u16, 10, 15);
+narrow!(float32_to_bfloat16: f32, u32, 23, 127 => bf16, u16, 7, 127);
 narrow!(float64_to_float32: f64, u64, 52, 1023 => f32, u32, 23, 127);
+narrow!(float64_to_bfloat16: f64, u64, 52, 1023 => bf16, u16, 7, 127);
 
 /// The default rounding in fewer operations: subnormal results are rounded by an addition.
 #[expect(clippy::cast_possible_truncation, reason = "the result has 16 bits")]
@@ -91,10 +93,10 @@ fn nearest_float16(value: f32) -> (f16, bool) {
     (f16::from_bits((result | bits >> 16 & 0x8000) as u16), (magnitude >= BEYOND) & (magnitude < INFINITY))
 }
 
-/// The float32 of a float64 in its range, rounded to odd: a second rounding to float16 is then the only one.
+/// The float32 of a float64 in its range, rounded to odd: a second rounding to fewer bits is then the only one.
 #[expect(clippy::cast_possible_truncation, reason = "the nearest float32 is where it starts from")]
 #[inline(always)]
-fn odd_float32(value: f64) -> f32 {
+pub(crate) fn odd_float32(value: f64) -> f32 {
     let nearest = value as f32;
     let (magnitude, rounded) = (value.abs(), f64::from(nearest).abs());
     let bits = nearest.to_bits();
@@ -157,6 +159,34 @@ impl ConvertFloat<f64> for f32 {
         let nan = (bits & 0x8000_0000) << 32 | QUIET | (bits & 0x003f_ffff) << 29;
         let wide = f64::from(self);
         (if self.is_nan() { f64::from_bits(nan) } else { wide }, false)
+    }
+}
+
+impl ConvertFloat<bf16> for f16 {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (bf16, bool) {
+        float32_to_bfloat16::<M>(self.widen())
+    }
+}
+
+impl ConvertFloat<bf16> for f32 {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (bf16, bool) {
+        float32_to_bfloat16::<M>(self)
+    }
+}
+
+impl ConvertFloat<bf16> for f64 {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (bf16, bool) {
+        float64_to_bfloat16::<M>(self)
+    }
+}
+
+impl ConvertFloat<f32> for bf16 {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (f32, bool) {
+        (self.widen(), false)
     }
 }
 

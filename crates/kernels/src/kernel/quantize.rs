@@ -16,7 +16,7 @@ use self::fused::{FusedKernel, FusedParameters, TileFigures};
 use self::straight::StraightKernel;
 use super::cast::low_bits;
 use super::tile::{TILE, TileBuffer, for_each_tile, num_elements, read_bits, write_bits};
-use super::{ElementFault, InstructionSet, OutOfRange, Rounding};
+use super::{ElementFault, OutOfRange, Rounding};
 use crate::element::{Element, FloatFormat, NumberType};
 use crate::with_element;
 
@@ -59,16 +59,9 @@ pub struct Quantize {
 impl Quantize {
     /// Binds it to the best loop that this machine has.
     pub fn new(options: QuantizeOptions) -> Self {
-        Self::with_instruction_set(options, InstructionSet::detect())
-    }
-
-    /// The same, with the loop of one instruction set.
-    pub fn with_instruction_set(options: QuantizeOptions, instruction_set: InstructionSet) -> Self {
         let exact = ExactQuantize::new(options);
-        let fused = fused::bind(exact.options(), exact.normalizer(), instruction_set);
-        let straight = fused
-            .as_ref()
-            .and_then(|(_, parameters)| straight::bind(exact.options(), parameters, instruction_set));
+        let fused = fused::bind(exact.options(), exact.normalizer());
+        let straight = fused.as_ref().and_then(|(_, parameters)| straight::bind(exact.options(), parameters));
         Quantize { exact, fused, straight }
     }
 

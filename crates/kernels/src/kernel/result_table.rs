@@ -1,6 +1,9 @@
 //! A conversion of elements of one or two bytes as a table of all results.
 
+use std::sync::OnceLock;
+
 use super::FaultKind;
+use super::dispatch::TileConversion;
 use crate::element::Element;
 
 /// What each element becomes.
@@ -19,7 +22,7 @@ const PAIRS: usize = 1 << 16;
 
 impl ResultTable {
     /// Asks `convert` for every element of one or two bytes.
-    pub(crate) fn new(sizes: (usize, usize), convert: impl Fn(u64) -> Result<u64, FaultKind>) -> Self {
+    fn new(sizes: (usize, usize), convert: impl Fn(u64) -> Result<u64, FaultKind>) -> Self {
         let count = if sizes.0 == 1 { BYTES } else { PAIRS };
         let mut results = vec![0_u64; count * sizes.1 / 8];
         let mut is_fault = vec![false; count];
@@ -33,8 +36,19 @@ impl ResultTable {
         ResultTable { results, is_fault, has_faults, sizes }
     }
 
+    /// A conversion of tiles, which makes its table when it is first run.
+    pub(crate) fn conversion(
+        sizes: (usize, usize),
+        convert: impl Fn(u64) -> Result<u64, FaultKind> + Send + Sync + 'static,
+    ) -> TileConversion {
+        let table = OnceLock::new();
+        TileConversion::of_tile(move |source, target| {
+            !table.get_or_init(|| Self::new(sizes, &convert)).convert(source, target)
+        })
+    }
+
     /// Looks each element up; `false` where one is a fault.
-    pub(crate) fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
+    fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
         match self.sizes {
             (1, 1) => self.look_up::<u8, u8, BYTES>(source, target),
             (1, 2) => self.look_up::<u8, u16, BYTES>(source, target),
@@ -65,7 +79,7 @@ impl ResultTable {
         for (x, result) in source.iter().zip(target) {
             *result = results[(*x).into() % COUNT];
         }
-        !self.has_faults || !source.iter().any(|x| faults[(*x).into() % COUNT])
+        !self.has_faults || !source.iter().fold(false, |is_any, x| is_any | faults[(*x).into() % COUNT])
     }
 }
 

@@ -2,18 +2,19 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
-use half::f16;
+use half::{bf16, f16};
 
 use super::Rounding;
 use crate::element::Element;
 
 /// A rounding as a type, so that each gets its own loop.
-pub(crate) trait RoundingMode: 'static {
+pub(crate) trait RoundingMode: Copy + Send + Sync + 'static {
     const ROUNDING: Rounding;
 }
 
 macro_rules! rounding_modes {
     ($($mode:ident),*) => {$(
+        #[derive(Debug, Clone, Copy)]
         pub(crate) struct $mode;
         impl RoundingMode for $mode {
             const ROUNDING: Rounding = Rounding::$mode;
@@ -224,6 +225,24 @@ impl FloatElement for f16 {
         let rounded = (magnitude + shift) - shift;
         let bounded = if magnitude >= BEYOND { f32::INFINITY } else { rounded };
         bounded.copysign(result)
+    }
+}
+
+impl FloatElement for bf16 {
+    type Wide = f32;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        let quiet = if self.to_bits() & 0x7fff > 0x7f80 { 0x0040_0000 } else { 0 };
+        f32::from_bits(u32::from(self.to_bits()) << 16 | quiet)
+    }
+
+    #[inline(always)]
+    fn settle(result: f32) -> f32 {
+        // The upper half, with a carry into the exponent, and from the greatest numbers to infinity.
+        let bits = result.to_bits();
+        let rounded = f32::from_bits(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000);
+        if result == result { rounded } else { result }
     }
 }
 

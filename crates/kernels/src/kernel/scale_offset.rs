@@ -8,10 +8,11 @@ mod loops;
 use half::f16;
 
 use super::cast::{is_of_type, low_bits};
+use super::dispatch::TileConversion;
 use super::exact::{Value, integer_of};
 use super::result_table::ResultTable;
 use super::tile::{for_each_tile, read_bits, write_bits};
-use super::{ElementFault, FaultKind, InstructionSet, Rounding};
+use super::{ElementFault, FaultKind, Rounding};
 use crate::element::{ElementType, FloatFormat, NumberType};
 
 /// A bound `scale_offset`: absent parameters skip their operation.
@@ -20,26 +21,8 @@ pub struct ScaleOffset {
     number_type: NumberType,
     offset: Option<u64>,
     scale: Option<u64>,
-    encode: Option<Fast>,
-    decode: Option<Fast>,
-}
-
-/// What converts a tile that needs no exact path.
-#[derive(Debug, Clone)]
-enum Fast {
-    /// Of small floats of one byte.
-    Table(ResultTable),
-    Loop(loops::Kernel),
-}
-
-impl Fast {
-    /// Converts a tile; `false` where a fault may be in it.
-    fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
-        match self {
-            Fast::Table(table) => table.convert(source, target),
-            Fast::Loop((kernel, parameters)) => !kernel.run(source, target, parameters),
-        }
-    }
+    encode: Option<TileConversion>,
+    decode: Option<TileConversion>,
 }
 
 /// The two directions of the codec.
@@ -52,18 +35,8 @@ pub(crate) enum Direction {
 impl ScaleOffset {
     /// Binds the codec; bits are zero-extended to 64. A zero `scale` must have been refused before.
     pub fn new(number_type: NumberType, offset: Option<u64>, scale: Option<u64>) -> Self {
-        Self::with_instruction_set(number_type, offset, scale, InstructionSet::detect())
-    }
-
-    /// The same, with the loop of one instruction set.
-    pub fn with_instruction_set(
-        number_type: NumberType,
-        offset: Option<u64>,
-        scale: Option<u64>,
-        instruction_set: InstructionSet,
-    ) -> Self {
         let mut bound = ScaleOffset { number_type, offset, scale, encode: None, decode: None };
-        let select = |direction| bound.select(direction, instruction_set);
+        let select = |direction| bound.select(direction);
         (bound.encode, bound.decode) = (select(Direction::Encode), select(Direction::Decode));
         bound
     }
@@ -103,13 +76,13 @@ impl ScaleOffset {
         self.convert_one(Direction::Decode, bits)
     }
 
-    /// The fastest way of a direction.
-    fn select(&self, direction: Direction, instruction_set: InstructionSet) -> Option<Fast> {
+    /// What converts tiles that need no exact path.
+    fn select(&self, direction: Direction) -> Option<TileConversion> {
         if self.number_type.small_float().is_some() && self.number_type.size() == 1 {
-            return Some(Fast::Table(ResultTable::new((1, 1), |bits| self.convert_one(direction, bits))));
+            let own = self.clone();
+            return Some(ResultTable::conversion((1, 1), move |bits| own.convert_one(direction, bits)));
         }
-        let parameters = (self.offset, self.scale);
-        loops::select(self.number_type, parameters, direction, instruction_set).map(Fast::Loop)
+        loops::select(self.number_type, (self.offset, self.scale), direction)
     }
 
     fn convert(&self, direction: Direction, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
@@ -119,7 +92,7 @@ impl ScaleOffset {
             Direction::Decode => &self.decode,
         };
         for_each_tile((source, size), (target, size), |source, target, first| {
-            if fast.as_ref().is_some_and(|fast| fast.convert(source, target)) {
+            if fast.as_ref().is_some_and(|fast| !fast.run(source, target)) {
                 return Ok(());
             }
             self.convert_exactly(direction, source, target, first)

@@ -3,7 +3,6 @@
 use half::f16;
 use serde::{Deserialize, Serialize};
 
-use super::InstructionSet;
 use super::dispatch::{TileKernel, TileLoop};
 use super::missing::MissingFilter;
 use crate::element::{Element, NumberType};
@@ -135,19 +134,8 @@ fn extent<T: Ordered>(keys: impl Iterator<Item = T::Key>) -> (T::Key, T::Key) {
 impl ExtentScan {
     /// Binds it; `missing` are bit patterns that count as NaN, compared as numbers.
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
-        Self::with_instruction_set(number_type, missing, InstructionSet::detect())
-    }
-
-    /// The same, with the loop of one instruction set.
-    pub fn with_instruction_set(
-        number_type: NumberType,
-        missing: &[u64],
-        instruction_set: InstructionSet,
-    ) -> Self {
-        let kernel =
-            with_element!(number_type.element(), T => TileKernel::select::<ExtentLoop<T>>(instruction_set));
-        let missing = MissingFilter::with_instruction_set(number_type, missing, instruction_set);
-        ExtentScan { number_type, missing, kernel }
+        let kernel = with_element!(number_type.element(), T => TileKernel::select::<ExtentLoop<T>>());
+        ExtentScan { number_type, missing: MissingFilter::new(number_type, missing), kernel }
     }
 
     /// The extent of no element.

@@ -5,7 +5,6 @@
 
 mod loops;
 
-use super::InstructionSet;
 use super::dispatch::TileKernel;
 use super::double::Double;
 use super::statistics::Ordered;
@@ -64,16 +63,11 @@ pub struct SummaryScan {
 impl SummaryScan {
     /// Binds it; `counted` are the bits of the value whose equals are counted.
     pub fn new(number_type: NumberType, counted: u64) -> Self {
-        Self::with_instruction_set(number_type, counted, InstructionSet::detect())
-    }
-
-    /// The same, with the loops of one instruction set.
-    pub fn with_instruction_set(number_type: NumberType, counted: u64, set: InstructionSet) -> Self {
         with_element!(number_type.element(), T => SummaryScan {
             number_type,
             parameters: Parameters { counted, scale: 1.0 },
             counts_nan: is_nan::<T>(counted),
-            kernel: TileKernel::select::<SummaryLoop<T>>(set),
+            kernel: TileKernel::select::<SummaryLoop<T>>(),
         })
     }
 

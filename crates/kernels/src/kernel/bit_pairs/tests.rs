@@ -1,5 +1,6 @@
 use super::*;
 use crate::element::ElementType;
+use crate::kernel::InstructionSet;
 
 /// Numbers that look random, the same each time.
 fn noise(count: usize, mut state: u64) -> Vec<u64> {
@@ -63,7 +64,7 @@ fn pairs_are_counted_as_one_by_one() {
             let elements: Vec<Option<u64>> = values.iter().enumerate().map(element).collect();
             let block = block(&elements, size);
             for set in [InstructionSet::Baseline, InstructionSet::detect()] {
-                let mut counter = PairCounter::with_instruction_set(size, set);
+                let mut counter = set.at_most(|| PairCounter::new(size));
                 let ones = counter.ones(&block);
                 for dimension in 0..shape.len() {
                     let mut pairs = BitPairs::default();

@@ -1,67 +1,68 @@
-//! The loops of a cast. Each converts a tile, and tells whether the tile holds what only the exact path knows.
+//! The conversions of a cast: each gives the result of an element, and tells whether only the exact path knows it.
 
 use std::marker::PhantomData;
 
-use half::f16;
+use half::{bf16, f16};
+use num_traits::AsPrimitive;
 
 use crate::element::Element;
 use crate::kernel::Rounding;
-use crate::kernel::dispatch::{TileLoop, convert_each};
-use crate::kernel::integer::{CutTo, IntegerElement, odd_f64, rounded_f64};
-use crate::kernel::narrow::ConvertFloat;
-use crate::kernel::round::{FloatElement, NearestEven, RoundingMode, WideFloat, round};
-use crate::kernel::small_float::{SmallTarget, float32_of_bfloat16};
+use crate::kernel::dispatch::Conversion;
+use crate::kernel::integer::{IntegerElement, odd_f64, rounded_f64};
+use crate::kernel::narrow::{ConvertFloat, odd_float32};
+use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round};
 
-/// The constants of a cast's loop, as bits of the type that they are compared with.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct CastParameters {
-    /// The values that are no matter for the exact path: of an integer source itself, of a float after rounding.
-    pub(super) accepted: (u64, u64),
-    /// The bounds of the result, in the same type.
-    pub(super) bounds: (u64, u64),
-    /// The target bits of a float above its bound, which the float type may not hold.
-    pub(super) greatest: u64,
-    /// The float that stands for NaN; NaN where there is none.
-    pub(super) nan: u64,
-    /// Whether a float target's overflow is a matter for the exact path.
-    pub(super) is_checked: bool,
-    /// The small float that is the target.
-    pub(super) small: SmallTarget,
-}
+/// The integers of a source that are no matter for the exact path, the least and the greatest.
+#[derive(Clone, Copy)]
+pub(super) struct Accepted<S>(pub(super) S, pub(super) S);
 
-/// Bytes as they are.
-pub(super) struct Copy;
-
-impl TileLoop for Copy {
-    type Parameters = CastParameters;
-    type Outcome = bool;
+impl<S: Copy + PartialOrd> Accepted<S> {
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], _: &CastParameters) -> bool {
-        target.copy_from_slice(source);
-        false
+    fn excludes(self, x: S) -> bool {
+        (x < self.0) | (x > self.1)
     }
 }
 
 /// Integers to integers, or to the unsigned twin of their type.
-pub(super) struct IntegerToInteger<S, T>(PhantomData<(S, T)>);
+#[derive(Clone, Copy)]
+pub(super) struct IntegerToInteger<S, T> {
+    pub(super) accepted: Accepted<S>,
+    /// The bounds of the result.
+    pub(super) bounds: (S, S),
+    pub(super) target: PhantomData<T>,
+}
 
-impl<S: IntegerElement + CutTo<T>, T: Element> TileLoop for IntegerToInteger<S, T> {
-    type Parameters = CastParameters;
-    type Outcome = bool;
+impl<S: IntegerElement + AsPrimitive<T>, T: Element> Conversion for IntegerToInteger<S, T> {
+    type Source = S;
+    type Target = T;
+
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &CastParameters) -> bool {
-        let accepted = (S::from_bits64(parameters.accepted.0), S::from_bits64(parameters.accepted.1));
-        let bounds = (S::from_bits64(parameters.bounds.0), S::from_bits64(parameters.bounds.1));
-        convert_each!(source, target, S => T, x => {
-            let bounded = if x < bounds.0 { bounds.0 } else { x };
-            let bounded = if bounded > bounds.1 { bounds.1 } else { bounded };
-            (bounded.cut(), (x < accepted.0) | (x > accepted.1))
-        })
+    fn convert<const ROUNDS: bool>(self, x: S) -> (T, bool) {
+        let bounded = if x < self.bounds.0 { self.bounds.0 } else { x };
+        let bounded = if bounded > self.bounds.1 { self.bounds.1 } else { bounded };
+        (bounded.as_(), self.accepted.excludes(x))
     }
 }
 
 /// Integers to floats; an integer source of fewer logical bits is tested besides.
-pub(super) struct IntegerToFloat<S, T, M>(PhantomData<(S, T, M)>);
+#[derive(Clone, Copy)]
+pub(super) struct IntegerToFloat<S, T, M> {
+    pub(super) accepted: Accepted<S>,
+    /// Whether overflow is a matter for the exact path.
+    pub(super) is_checked: bool,
+    pub(super) types: PhantomData<(T, M)>,
+}
+
+impl<S: IntegerElement, T: OfInteger, M: RoundingMode> Conversion for IntegerToFloat<S, T, M> {
+    type Source = S;
+    type Target = T;
+
+    #[inline(always)]
+    fn convert<const ROUNDS: bool>(self, x: S) -> (T, bool) {
+        let (converted, is_out_of_range) = T::of_integer::<S, M>(x);
+        (converted, self.accepted.excludes(x) | (is_out_of_range & self.is_checked))
+    }
+}
 
 /// A float as the target of every integer.
 pub(super) trait OfInteger: Element {
@@ -75,11 +76,18 @@ impl OfInteger for f16 {
     }
 }
 
+impl OfInteger for bf16 {
+    #[inline(always)]
+    fn of_integer<S: IntegerElement, M: RoundingMode>(integer: S) -> (bf16, bool) {
+        odd_f64(integer).convert_float::<M>()
+    }
+}
+
 impl OfInteger for f32 {
     #[inline(always)]
     fn of_integer<S: IntegerElement, M: RoundingMode>(integer: S) -> (f32, bool) {
         if S::BITS <= 16 || M::ROUNDING == Rounding::NearestEven {
-            (integer.nearest_f32(), false)
+            (integer.as_(), false)
         } else {
             odd_f64(integer).convert_float::<M>()
         }
@@ -93,107 +101,69 @@ impl OfInteger for f64 {
     }
 }
 
-impl<S: IntegerElement, T: OfInteger, M: RoundingMode> TileLoop for IntegerToFloat<S, T, M> {
-    type Parameters = CastParameters;
-    type Outcome = bool;
-    #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &CastParameters) -> bool {
-        let accepted = (S::from_bits64(parameters.accepted.0), S::from_bits64(parameters.accepted.1));
-        let is_checked = parameters.is_checked;
-        convert_each!(source, target, S => T, x => {
-            let (converted, is_out_of_range) = T::of_integer::<S, M>(x);
-            (converted, (x < accepted.0) | (x > accepted.1) | (is_out_of_range & is_checked))
-        })
-    }
-}
-
 /// Floats to other floats.
-pub(super) struct FloatToFloat<S, T, M>(PhantomData<(S, T, M)>);
+#[derive(Clone, Copy)]
+pub(super) struct FloatToFloat<S, T, M> {
+    /// Whether overflow is a matter for the exact path.
+    pub(super) is_checked: bool,
+    pub(super) types: PhantomData<(S, T, M)>,
+}
 
-impl<S: ConvertFloat<T>, T: Element, M: RoundingMode> TileLoop for FloatToFloat<S, T, M> {
-    type Parameters = CastParameters;
-    type Outcome = bool;
+impl<S: ConvertFloat<T>, T: Element, M: RoundingMode> Conversion for FloatToFloat<S, T, M> {
+    type Source = S;
+    type Target = T;
+
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &CastParameters) -> bool {
-        let is_checked = parameters.is_checked;
-        convert_each!(source, target, S => T, x => {
-            let (converted, is_out_of_range) = x.convert_float::<M>();
-            (converted, is_out_of_range & is_checked)
-        })
+    fn convert<const ROUNDS: bool>(self, x: S) -> (T, bool) {
+        let (converted, is_out_of_range) = x.convert_float::<M>();
+        (converted, is_out_of_range & self.is_checked)
     }
 }
 
-/// `bfloat16` to `float32`.
-pub(super) struct WidenBfloat16;
+/// The upper half of a float32, its last bit set where any of the lower half is: rounded to odd. A small float of a byte has
+/// at most five bits of significand: its rounding is then the only one.
+#[inline(always)]
+fn key(value: f32) -> u16 {
+    let bits = value.to_bits();
+    (bits >> 16) as u16 | u16::from(bits & 0xffff != 0)
+}
 
-impl TileLoop for WidenBfloat16 {
-    type Parameters = CastParameters;
-    type Outcome = bool;
+/// Floats to the [`key`] of what a table converts.
+#[derive(Clone, Copy)]
+pub(super) struct FloatToKey<S>(pub(super) PhantomData<S>);
+
+impl Conversion for FloatToKey<f32> {
+    type Source = f32;
+    type Target = u16;
+
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], _: &CastParameters) -> bool {
-        convert_each!(source, target, u16 => f32, x => (float32_of_bfloat16(x), false))
+    fn convert<const ROUNDS: bool>(self, x: f32) -> (u16, bool) {
+        (key(x), false)
     }
 }
 
-/// A source of small floats: as `float64`, in which integers of 64 bits are rounded to odd.
-pub(super) trait ToSmall: Element {
-    fn to_f64(self) -> f64;
-    /// Whether the exact path has to look at it.
-    fn is_outside(self, accepted: (u64, u64)) -> bool;
-}
+impl Conversion for FloatToKey<f64> {
+    type Source = f64;
+    type Target = u16;
 
-macro_rules! integer_to_small {
-    ($($type:ty),*) => {$(
-        impl ToSmall for $type {
-            #[inline(always)]
-            fn to_f64(self) -> f64 {
-                odd_f64(self)
-            }
-            #[inline(always)]
-            fn is_outside(self, accepted: (u64, u64)) -> bool {
-                (self < <$type>::from_bits64(accepted.0)) | (self > <$type>::from_bits64(accepted.1))
-            }
-        }
-    )*};
-}
-
-integer_to_small!(i8, i16, i32, i64, u8, u16, u32, u64);
-
-macro_rules! float_to_small {
-    ($($type:ty: $value:ident => $wide:expr),*) => {$(
-        impl ToSmall for $type {
-            #[inline(always)]
-            fn to_f64(self) -> f64 {
-                let $value = self;
-                $wide
-            }
-            #[inline(always)]
-            fn is_outside(self, _: (u64, u64)) -> bool {
-                false
-            }
-        }
-    )*};
-}
-
-float_to_small!(
-    f16: value => value.convert_float::<NearestEven>().0,
-    f32: value => value.convert_float::<NearestEven>().0,
-    f64: value => value
-);
-
-/// Numbers to small floats, by their bits.
-pub(super) struct NumberToSmall<S, T, M>(PhantomData<(S, T, M)>);
-
-impl<S: ToSmall, T: Element, M: RoundingMode> TileLoop for NumberToSmall<S, T, M> {
-    type Parameters = CastParameters;
-    type Outcome = bool;
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &CastParameters) -> bool {
-        let CastParameters { accepted, is_checked, small, .. } = *parameters;
-        convert_each!(source, target, S => T, x => {
-            let (bits, is_out_of_range, is_missing) = small.encode::<M>(x.to_f64());
-            (T::from_bits64(bits), x.is_outside(accepted) | (is_out_of_range & is_checked) | is_missing)
-        })
+    fn convert<const ROUNDS: bool>(self, x: f64) -> (u16, bool) {
+        let is_beyond = (x.abs() > f64::from(f32::MAX)) & (x.abs() < f64::INFINITY);
+        (key(odd_float32(x)), is_beyond)
+    }
+}
+
+/// Integers to the [`key`] of what a table converts.
+#[derive(Clone, Copy)]
+pub(super) struct IntegerToKey<S>(pub(super) Accepted<S>);
+
+impl<S: IntegerElement> Conversion for IntegerToKey<S> {
+    type Source = S;
+    type Target = u16;
+
+    #[inline(always)]
+    fn convert<const ROUNDS: bool>(self, x: S) -> (u16, bool) {
+        (key(odd_float32(odd_f64(x))), self.0.excludes(x))
     }
 }
 
@@ -258,29 +228,34 @@ impl ToInteger for f64 {
 }
 
 /// Floats to integers; of 8 and 16 bits to the unsigned twin of their type.
-pub(super) struct FloatToInteger<S, T, M>(PhantomData<(S, T, M)>);
+#[derive(Clone, Copy)]
+pub(super) struct FloatToInteger<S: FloatElement, T, M> {
+    /// The floats that are no matter for the exact path, after rounding.
+    pub(super) accepted: (S::Wide, S::Wide),
+    /// The bounds of the result, in the range of `T`, or for 8 and 16 bits of an i32.
+    pub(super) bounds: (S::Wide, S::Wide),
+    /// The result of a float above its bound, which the float type may not hold.
+    pub(super) greatest: T,
+    /// The float that stands for NaN; NaN where there is none.
+    pub(super) nan: S::Wide,
+    pub(super) rounding: PhantomData<M>,
+}
 
-impl<S: FloatElement<Wide: ToInteger>, T: OfFloat, M: RoundingMode> TileLoop for FloatToInteger<S, T, M> {
-    type Parameters = CastParameters;
-    type Outcome = bool;
+impl<S: FloatElement<Wide: ToInteger>, T: OfFloat, M: RoundingMode> Conversion for FloatToInteger<S, T, M> {
+    type Source = S;
+    type Target = T;
+
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &CastParameters) -> bool {
-        let number = |bits| S::Wide::from_bits64(bits);
-        let accepted = (number(parameters.accepted.0), number(parameters.accepted.1));
-        let bounds = (number(parameters.bounds.0), number(parameters.bounds.1));
-        let nan = number(parameters.nan);
-        let greatest = T::from_bits64(parameters.greatest);
-        convert_each!(source, target, S => T, x => {
-            let x = x.widen();
-            let x = if x == x { x } else { nan };
-            let rounded = round::<S::Wide, M, ROUNDS>(x);
-            // In this order NaN becomes the lower bound, and is never accepted.
-            let bounded = if rounded > bounds.0 { rounded } else { bounds.0 };
-            let bounded = if bounded < bounds.1 { bounded } else { bounds.1 };
-            // SAFETY: the bounds lie in T's range, or for 8 and 16 bits in that of an i32; see `select`.
-            let cut = unsafe { bounded.to_integer::<T>() };
-            let cut = if T::IS_WIDE && rounded > bounds.1 { greatest } else { cut };
-            (cut, !((rounded >= accepted.0) & (rounded <= accepted.1)))
-        })
+    fn convert<const ROUNDS: bool>(self, x: S) -> (T, bool) {
+        let x = x.widen();
+        let x = if x == x { x } else { self.nan };
+        let rounded = round::<S::Wide, M, ROUNDS>(x);
+        // In this order NaN becomes the lower bound, and is never accepted.
+        let bounded = if rounded > self.bounds.0 { rounded } else { self.bounds.0 };
+        let bounded = if bounded < self.bounds.1 { bounded } else { self.bounds.1 };
+        // SAFETY: the bounds lie in T's range, or for 8 and 16 bits in that of an i32; see `select`.
+        let cut = unsafe { bounded.to_integer::<T>() };
+        let cut = if T::IS_WIDE && rounded > self.bounds.1 { self.greatest } else { cut };
+        (cut, !((rounded >= self.accepted.0) & (rounded <= self.accepted.1)))
     }
 }

@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::element::{Element, FloatFormat};
-use crate::kernel::InstructionSet;
 use crate::kernel::dispatch::{TileKernel, TileLoop};
 use crate::kernel::tile::{TILE, read_bits, write_bits};
 
@@ -178,7 +177,6 @@ impl Rules {
         map: &[(u64, u64)],
         format: Option<FloatFormat>,
         (source_size, target_size): (usize, usize),
-        instruction_set: InstructionSet,
     ) -> Self {
         let mut rules = Vec::with_capacity(2 * map.len());
         if let Some(format) = format {
@@ -199,10 +197,10 @@ impl Rules {
             value: *value,
         }));
         let (disarm, replace) = match source_size {
-            1 => select::<u8>(target_size, instruction_set),
-            2 => select::<u16>(target_size, instruction_set),
-            4 => select::<u32>(target_size, instruction_set),
-            _ => select::<u64>(target_size, instruction_set),
+            1 => select::<u8>(target_size),
+            2 => select::<u16>(target_size),
+            4 => select::<u32>(target_size),
+            _ => select::<u64>(target_size),
         };
         Rules { in_turn: rules, disarm, replace }
     }
@@ -219,14 +217,14 @@ impl Rules {
 
 type Kernels = (TileKernel<Vec<Rule>, ()>, TileKernel<Vec<Rule>, ()>);
 
-fn select<S: Element + Bits>(target_size: usize, instruction_set: InstructionSet) -> Kernels {
+fn select<S: Element + Bits>(target_size: usize) -> Kernels {
     let replace = match target_size {
-        1 => TileKernel::select::<Replace<S, u8, false>>(instruction_set),
-        2 => TileKernel::select::<Replace<S, u16, false>>(instruction_set),
-        4 => TileKernel::select::<Replace<S, u32, false>>(instruction_set),
-        _ => TileKernel::select::<Replace<S, u64, false>>(instruction_set),
+        1 => TileKernel::select::<Replace<S, u8, false>>(),
+        2 => TileKernel::select::<Replace<S, u16, false>>(),
+        4 => TileKernel::select::<Replace<S, u32, false>>(),
+        _ => TileKernel::select::<Replace<S, u64, false>>(),
     };
-    (TileKernel::select::<Replace<S, S, true>>(instruction_set), replace)
+    (TileKernel::select::<Replace<S, S, true>>(), replace)
 }
 
 /// The bits of an element.

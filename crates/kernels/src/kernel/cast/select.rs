@@ -1,111 +1,111 @@
-//! Picks a cast's loop and computes its constants.
+//! Picks a cast's conversion of tiles.
 
-use half::f16;
+use std::marker::PhantomData;
+
+use half::{bf16, f16};
 
 use super::loops::{
-    CastParameters, Copy, FloatToFloat, FloatToInteger, IntegerToFloat, IntegerToInteger, NumberToSmall,
-    OfInteger, ToInteger, ToSmall, WidenBfloat16,
+    Accepted, FloatToFloat, FloatToInteger, FloatToKey, IntegerToFloat, IntegerToInteger, IntegerToKey,
+    OfFloat, OfInteger, ToInteger,
 };
 use super::{CastOptions, low_bits};
 use crate::element::{Element, ElementType, FloatFormat, NumberType};
-use crate::kernel::dispatch::TileKernel;
+use crate::kernel::dispatch::TileConversion;
 use crate::kernel::exact::Value;
-use crate::kernel::integer::{CutTo, IntegerElement};
-use crate::kernel::round::{FloatElement, NearestEven, RoundingMode, WideFloat, with_rounding};
-use crate::kernel::small_float::SmallTarget;
-use crate::kernel::{InstructionSet, OutOfRange, Rounding};
-use crate::{with_element, with_float, with_integer};
+use crate::kernel::integer::IntegerElement;
+use crate::kernel::narrow::ConvertFloat;
+use crate::kernel::round::{FloatElement, NearestEven, with_rounding};
+use crate::kernel::{OutOfRange, Rounding};
+use crate::{with_float, with_integer};
 
-/// A loop compiled for an instruction set; it tells whether its tile needs the exact path.
-pub(super) type CastKernel = TileKernel<CastParameters, bool>;
-
-/// The loop for the options; the scalar map is not its business, but for the NaN that `nan_bits` stands for.
-pub(super) fn select(
-    options: &CastOptions,
-    nan_bits: Option<u64>,
-    instruction_set: InstructionSet,
-) -> (CastKernel, CastParameters) {
-    if options.source == options.target && options.source.small_float().is_some() {
-        return (TileKernel::select::<Copy>(instruction_set), CastParameters::default());
-    }
-    let element = wide_element(options.source);
-    if let Some(format) = options.target.small_float().and(options.target.float_format()) {
-        let CastOptions { target, rounding, out_of_range, .. } = *options;
-        let parameters = CastParameters {
-            is_checked: out_of_range != OutOfRange::Clamp,
-            small: SmallTarget::new(format),
-            ..integer_parameters(options)
-        };
-        let kernel = with_element!(
-            element,
-            S => with_rounding!(rounding, M => select_small::<S, M>(target.size(), instruction_set))
-        );
-        return (kernel, parameters);
+/// The conversion for the options; the scalar map is not its business, but for the NaN that `nan_bits` stands for.
+pub(super) fn select(options: &CastOptions, nan_bits: Option<u64>) -> TileConversion {
+    if options.source == options.target && options.source.is_float() {
+        return TileConversion::copy();
     }
     with_float!(
-        element,
-        S => select_of_float::<S>(options, nan_bits, instruction_set),
+        wide_element(options.source),
+        S => match options.target.element() {
+            _ if options.target.is_float() => S::to_float(options),
+            target => float_to_integer::<S>(options, nan_bits, target),
+        },
         else with_integer!(
-            element,
-            S => select_of_integer::<S>(options, instruction_set),
-            else (TileKernel::select::<Copy>(instruction_set), CastParameters::default())
+            options.source.element(),
+            S => select_of_integer::<S>(options),
+            else TileConversion::copy()
         )
     )
 }
 
-/// The element that the loop starts from: `bfloat16` is made `float32`, as [`widening`] does.
+/// The element that the conversion starts from: of `bfloat16` it is `float32`, as [`first_step`] makes it.
 const fn wide_element(source: NumberType) -> ElementType {
     if source.small_float().is_some() { ElementType::Float32 } else { source.element() }
 }
 
-/// What makes `float32` of `bfloat16`, the only small float of more than a byte; `None` for another source, and where
-/// elements stay what they are.
-pub(super) fn widening(options: &CastOptions, instruction_set: InstructionSet) -> Option<CastKernel> {
-    let source = options.source.small_float().filter(|_| options.source != options.target);
-    source.map(|_| TileKernel::select::<WidenBfloat16>(instruction_set))
+/// A step before the conversion, and the bytes of an element after it: `bfloat16`, the only small float of more than a byte,
+/// is made `float32`; what a table makes small floats of, its keys. `None` where there is none.
+pub(super) fn first_step(options: &CastOptions) -> Option<(TileConversion, usize)> {
+    let CastOptions { source, target, .. } = *options;
+    if source == target {
+        return None;
+    }
+    if source.small_float().is_some() {
+        let types = PhantomData::<(bf16, f32, NearestEven)>;
+        return Some((TileConversion::of_each(FloatToFloat { is_checked: false, types }), 4));
+    }
+    let has_keys = target.small_float().is_some() && target.size() == 1;
+    has_keys.then(|| (to_keys(options), 2))
 }
 
-fn select_small<S: ToSmall, M: RoundingMode>(target_size: usize, isa: InstructionSet) -> CastKernel {
-    if target_size == 1 {
-        TileKernel::select::<NumberToSmall<S, u8, M>>(isa)
-    } else {
-        TileKernel::select::<NumberToSmall<S, u16, M>>(isa)
+fn to_keys(options: &CastOptions) -> TileConversion {
+    match options.source.element() {
+        ElementType::Float32 => TileConversion::of_each(FloatToKey::<f32>(PhantomData)),
+        ElementType::Float64 => TileConversion::of_each(FloatToKey::<f64>(PhantomData)),
+        integer => with_integer!(
+            integer,
+            S => TileConversion::of_each(IntegerToKey::<S>(ranges(options).0)),
+            else TileConversion::copy()
+        ),
     }
 }
 
-fn select_of_integer<S>(options: &CastOptions, isa: InstructionSet) -> (CastKernel, CastParameters)
-where
-    S: IntegerElement + CutTo<u8> + CutTo<u16> + CutTo<u32> + CutTo<u64>,
-{
-    let target = options.target.element();
-    let parameters = integer_parameters(options);
-    let kernel = match target {
-        ElementType::Float16 => select_rounding::<S, f16>(options.rounding, S::BITS <= 8, isa),
-        ElementType::Float32 => select_rounding::<S, f32>(options.rounding, S::BITS <= 16, isa),
-        ElementType::Float64 => select_rounding::<S, f64>(options.rounding, S::BITS <= 32, isa),
-        _ => match target.size() {
-            1 => TileKernel::select::<IntegerToInteger<S, u8>>(isa),
-            2 => TileKernel::select::<IntegerToInteger<S, u16>>(isa),
-            4 => TileKernel::select::<IntegerToInteger<S, u32>>(isa),
-            _ => TileKernel::select::<IntegerToInteger<S, u64>>(isa),
-        },
-    };
-    (kernel, parameters)
+fn select_of_integer<S: IntegerElement>(options: &CastOptions) -> TileConversion {
+    if options.target.small_float().is_some() {
+        return integer_to_float::<S, bf16>(options, false);
+    }
+    match (options.target.element(), options.target.size()) {
+        (ElementType::Float16, _) => integer_to_float::<S, f16>(options, S::BITS <= 8),
+        (ElementType::Float32, _) => integer_to_float::<S, f32>(options, S::BITS <= 16),
+        (ElementType::Float64, _) => integer_to_float::<S, f64>(options, S::BITS <= 32),
+        (_, 1) => integer_to_integer::<S, u8>(options),
+        (_, 2) => integer_to_integer::<S, u16>(options),
+        (_, 4) => integer_to_integer::<S, u32>(options),
+        _ => integer_to_integer::<S, u64>(options),
+    }
+}
+
+fn integer_to_integer<S: IntegerElement + num_traits::AsPrimitive<T>, T: Element>(
+    options: &CastOptions,
+) -> TileConversion {
+    let (accepted, bounds) = ranges::<S>(options);
+    TileConversion::of_each(IntegerToInteger { accepted, bounds, target: PhantomData::<T> })
 }
 
 /// Where every result is exact one loop serves every rounding.
-fn select_rounding<S: IntegerElement, T: OfInteger>(
-    rounding: Rounding,
+fn integer_to_float<S: IntegerElement, T: OfInteger>(
+    options: &CastOptions,
     is_exact: bool,
-    isa: InstructionSet,
-) -> CastKernel {
-    if is_exact {
-        return TileKernel::select::<IntegerToFloat<S, T, NearestEven>>(isa);
-    }
-    with_rounding!(rounding, M => TileKernel::select::<IntegerToFloat<S, T, M>>(isa))
+) -> TileConversion {
+    let accepted = ranges::<S>(options).0;
+    let is_checked = options.out_of_range != OutOfRange::Clamp;
+    let rounding = if is_exact { Rounding::NearestEven } else { options.rounding };
+    with_rounding!(rounding, M => {
+        TileConversion::of_each(IntegerToFloat { accepted, is_checked, types: PhantomData::<(T, M)> })
+    })
 }
 
-fn integer_parameters(options: &CastOptions) -> CastParameters {
+/// The integers of the source that need no exact path, and the bounds of the result.
+fn ranges<S: IntegerElement>(options: &CastOptions) -> (Accepted<S>, (S, S)) {
     let CastOptions { source, target, out_of_range, .. } = *options;
     let own = source.integer_bounds().unwrap_or_default();
     let both = target.integer_bounds().map_or(own, |target| (own.0.max(target.0), own.1.min(target.1)));
@@ -117,91 +117,86 @@ fn integer_parameters(options: &CastOptions) -> CastParameters {
         OutOfRange::Wrap if target.is_whole() => (own, whole),
         OutOfRange::Wrap => (both, both),
     };
-    let bits = |(least, greatest)| (low_bits(least, source), low_bits(greatest, source));
-    CastParameters {
-        accepted: bits(accepted),
-        bounds: bits(bounds),
-        is_checked: out_of_range != OutOfRange::Clamp,
-        ..CastParameters::default()
-    }
+    let element = |integer| S::from_bits64(low_bits(integer, source));
+    (Accepted(element(accepted.0), element(accepted.1)), (element(bounds.0), element(bounds.1)))
 }
 
-fn select_of_float<S>(
+fn float_to_integer<S: FloatElement<Wide: ToInteger>>(
     options: &CastOptions,
     nan_bits: Option<u64>,
-    isa: InstructionSet,
-) -> (CastKernel, CastParameters)
-where
-    S: FloatElement<Wide: ToInteger> + SelectFloat,
-{
-    if options.target.is_float() {
-        let is_checked = options.out_of_range != OutOfRange::Clamp;
-        let parameters = CastParameters { is_checked, ..CastParameters::default() };
-        let kernel =
-            with_rounding!(options.rounding, M => S::select_float::<M>(options.target.element(), isa));
-        return (kernel, parameters);
+    target: ElementType,
+) -> TileConversion {
+    match target {
+        ElementType::Int8 | ElementType::UInt8 => rounded::<S, u8>(options, nan_bits),
+        ElementType::Int16 | ElementType::UInt16 => rounded::<S, u16>(options, nan_bits),
+        ElementType::Int32 => rounded::<S, i32>(options, nan_bits),
+        ElementType::UInt32 => rounded::<S, u32>(options, nan_bits),
+        ElementType::Int64 => rounded::<S, i64>(options, nan_bits),
+        _ => rounded::<S, u64>(options, nan_bits),
     }
-    let kernel = with_rounding!(options.rounding, M => match options.target.element() {
-        ElementType::Int8 | ElementType::UInt8 => TileKernel::select::<FloatToInteger<S, u8, M>>(isa),
-        ElementType::Int16 | ElementType::UInt16 => TileKernel::select::<FloatToInteger<S, u16, M>>(isa),
-        ElementType::Int32 => TileKernel::select::<FloatToInteger<S, i32, M>>(isa),
-        ElementType::UInt32 => TileKernel::select::<FloatToInteger<S, u32, M>>(isa),
-        ElementType::Int64 => TileKernel::select::<FloatToInteger<S, i64, M>>(isa),
-        _ => TileKernel::select::<FloatToInteger<S, u64, M>>(isa),
-    });
-    (kernel, float_parameters::<S::Wide>(options, nan_bits))
 }
 
-fn float_parameters<W: WideFloat>(options: &CastOptions, nan_bits: Option<u64>) -> CastParameters {
+fn rounded<S, T: OfFloat + Copy>(options: &CastOptions, nan_bits: Option<u64>) -> TileConversion
+where
+    S: FloatElement<Wide: ToInteger>,
+{
     let CastOptions { target, out_of_range, .. } = *options;
-    let format = FloatFormat::of(W::TYPE).unwrap_or(FloatFormat::BINARY64);
+    let format = FloatFormat::of(<S::Wide as Element>::TYPE).unwrap_or(FloatFormat::BINARY64);
+    let wide = |bits| <S::Wide as Element>::from_bits64(bits);
     // The float next to a bound inside the range: the bound itself, where the float type holds it.
-    let inside = |integer| Value::from_integer(integer).to_float(format, Rounding::TowardsZero).unwrap_or(0);
-    let bits = |(least, greatest)| (inside(least), inside(greatest));
+    let inside =
+        |integer| wide(Value::from_integer(integer).to_float(format, Rounding::TowardsZero).unwrap_or(0));
+    let floats = |(least, greatest)| (inside(least), inside(greatest));
     let range = target.integer_bounds().unwrap_or_default();
-    let finite = (format.sign() | (format.infinity() - 1), format.infinity() - 1);
+    let greatest_float = format.infinity() - 1;
+    let finite = (wide(format.sign() | greatest_float), wide(greatest_float));
     let through = NumberType::of(ElementType::Int32).integer_bounds().unwrap_or_default();
     let (accepted, bounds) = match out_of_range {
-        OutOfRange::Error => (bits(range), bits(range)),
-        OutOfRange::Clamp => (finite, bits(range)),
+        OutOfRange::Error => (floats(range), floats(range)),
+        OutOfRange::Clamp => (finite, floats(range)),
         // Codes of 8 and 16 bits are the low bits of an i32: within it, cutting wraps.
-        OutOfRange::Wrap if target.is_whole() && target.size() <= 2 => (bits(through), bits(through)),
-        OutOfRange::Wrap => (bits(range), bits(range)),
+        OutOfRange::Wrap if target.is_whole() && target.size() <= 2 => (floats(through), floats(through)),
+        OutOfRange::Wrap => (floats(range), floats(range)),
     };
-    CastParameters {
-        accepted,
-        bounds,
-        greatest: low_bits(range.1, target),
-        nan: nan_bits.or(format.canonical_nan()).unwrap_or_default(),
-        is_checked: true,
-        ..CastParameters::default()
-    }
+    let greatest = T::from_bits64(low_bits(range.1, target));
+    let nan = wide(nan_bits.or(format.canonical_nan()).unwrap_or_default());
+    with_rounding!(options.rounding, M => {
+        let rounding = PhantomData::<M>;
+        TileConversion::of_each(FloatToInteger::<S, T, M> { accepted, bounds, greatest, nan, rounding })
+    })
 }
 
-/// The loops of one float type to the others.
-trait SelectFloat: Element {
-    fn select_float<M: RoundingMode>(target: ElementType, isa: InstructionSet) -> CastKernel;
+/// The conversions of one float type to the others.
+trait ToFloat: Element {
+    fn to_float(options: &CastOptions) -> TileConversion;
 }
 
-macro_rules! select_float {
+macro_rules! to_float {
     ($source:ty: $first:ty, $second:ty) => {
-        impl SelectFloat for $source {
-            fn select_float<M: RoundingMode>(target: ElementType, isa: InstructionSet) -> CastKernel {
-                if target == <$first>::TYPE {
-                    TileKernel::select::<FloatToFloat<$source, $first, M>>(isa)
-                } else if target == <$second>::TYPE {
-                    TileKernel::select::<FloatToFloat<$source, $second, M>>(isa)
-                } else {
-                    TileKernel::select::<Copy>(isa)
+        impl ToFloat for $source {
+            fn to_float(options: &CastOptions) -> TileConversion {
+                match options.target.element() {
+                    <$first>::TYPE => float_to_float::<$source, $first>(options),
+                    <$second>::TYPE => float_to_float::<$source, $second>(options),
+                    // Of small floats only this one has loops.
+                    bf16::TYPE => float_to_float::<$source, bf16>(options),
+                    _ => TileConversion::copy(),
                 }
             }
         }
     };
 }
 
-select_float!(f16: f32, f64);
-select_float!(f32: f16, f64);
-select_float!(f64: f16, f32);
+to_float!(f16: f32, f64);
+to_float!(f32: f16, f64);
+to_float!(f64: f16, f32);
+
+fn float_to_float<S: ConvertFloat<T>, T: Element>(options: &CastOptions) -> TileConversion {
+    let is_checked = options.out_of_range != OutOfRange::Clamp;
+    with_rounding!(options.rounding, M => {
+        TileConversion::of_each(FloatToFloat { is_checked, types: PhantomData::<(S, T, M)> })
+    })
+}
 
 /// The bits, in the float that a source is calculated in, of an integer that stands for NaN; `None` where inexact.
 pub(super) fn nan_bits(target_bits: u64, options: &CastOptions) -> Option<u64> {

@@ -6,7 +6,6 @@
 //! it, if that of SOURCE is above. Nearly all pairs are such, and two counters for each possible value are enough for them.
 
 use crate::element::FloatFormat;
-use crate::kernel::InstructionSet;
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 
 /// The greatest number of possible values of DEST: memory is in proportion to it.
@@ -31,6 +30,7 @@ pub struct PossibleValues {
     scale: Scale,
     /// The least distance of two values on the scale; `None` where it does not tell them apart.
     least_distance: Option<f64>,
+    kernel: BlockKernel<PlaceLoop>,
 }
 
 /// The pairs of values that were counted.
@@ -107,7 +107,7 @@ impl PossibleValues {
                 .filter(|_| is_own(one, number) && is_own(next, number + 1))
                 .map(|least| (next - one - SLACK).min(least));
         }
-        PossibleValues { values, scale, least_distance }
+        PossibleValues { values, scale, least_distance, kernel: BlockKernel::default() }
     }
 
     fn copies(&self) -> usize {
@@ -134,9 +134,8 @@ impl PossibleValues {
             copies: copies as u32,
         };
         let mut found = [0; PAIRS];
-        let kernel = BlockKernel::<PlaceLoop>::select(InstructionSet::detect());
         for (x, y) in source.chunks(PAIRS).zip(destination.chunks(PAIRS)) {
-            if kernel.run((x, y, &places, &mut found)) {
+            if self.kernel.run((x, y, &places, &mut found)) {
                 self.count_far(x, y, counts);
                 continue;
             }

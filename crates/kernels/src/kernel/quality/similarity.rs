@@ -10,7 +10,6 @@
 
 pub use super::windows::{RADIUS, Similarity, WINDOW};
 use super::windows::{Rows, STEPS, Weights, WindowLoop};
-use crate::kernel::InstructionSet;
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 
 /// The standard deviation of the weights, in points.
@@ -87,6 +86,7 @@ impl Band {
 }
 
 /// The bound loops.
+#[derive(Debug)]
 pub struct SimilarityScan {
     round: BlockKernel<RoundLoop>,
     whole: BlockKernel<WindowLoop<false>>,
@@ -94,21 +94,8 @@ pub struct SimilarityScan {
     weights: Weights,
 }
 
-impl std::fmt::Debug for SimilarityScan {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("SimilarityScan").field("weights", &self.weights).finish_non_exhaustive()
-    }
-}
-
 impl Default for SimilarityScan {
     fn default() -> Self {
-        Self::with_instruction_set(InstructionSet::detect())
-    }
-}
-
-impl SimilarityScan {
-    /// The loops of one instruction set.
-    pub fn with_instruction_set(set: InstructionSet) -> Self {
         // One dimension of the weights, from the middle out; those of a window are the products of two, and sum up to 1.
         let weights = [0_u32, 1, 2, 3, 4, 5].map(|distance| {
             let distance = f64::from(distance) / SIGMA;
@@ -117,13 +104,15 @@ impl SimilarityScan {
         let sum = weights[0] + 2.0 * weights[1..].iter().sum::<f64>();
         let weights = weights.map(|weight| weight / sum);
         SimilarityScan {
-            round: BlockKernel::select(set),
-            whole: BlockKernel::select(set),
-            with_gaps: BlockKernel::select(set),
+            round: BlockKernel::default(),
+            whole: BlockKernel::default(),
+            with_gaps: BlockKernel::default(),
             weights,
         }
     }
+}
 
+impl SimilarityScan {
     /// SSIM of all windows that lie inside a band.
     pub fn run(&self, band: &Band) -> Similarity {
         let rows = band.counts.len().checked_div(band.width).unwrap_or(0);

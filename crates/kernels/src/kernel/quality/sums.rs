@@ -3,7 +3,6 @@
 //! A block's squares are taken of distances from one of its own values, and blocks are merged by the formula of Chan, Golub and
 //! `LeVeque` (1983), so that little cancels. Merged in one order, the figures are the same bits whoever made them.
 
-use crate::kernel::InstructionSet;
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 use crate::kernel::double::Double;
 
@@ -193,26 +192,10 @@ fn widened(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
 }
 
 /// The bound loop over pairs.
+#[derive(Debug, Default)]
 pub struct PairScan(BlockKernel<PairLoop>);
 
-impl std::fmt::Debug for PairScan {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("PairScan")
-    }
-}
-
-impl Default for PairScan {
-    fn default() -> Self {
-        Self::with_instruction_set(InstructionSet::detect())
-    }
-}
-
 impl PairScan {
-    /// The loop of one instruction set.
-    pub fn with_instruction_set(set: InstructionSet) -> Self {
-        PairScan(BlockKernel::select(set))
-    }
-
     /// The figures of points: `source` and `destination` have the same length.
     pub fn run(&self, source: &[f64], destination: &[f64]) -> PairSums {
         let mut all = PairSums::default();

@@ -1,6 +1,11 @@
 //! Against slow sums, sorting, windows one by one, and what ldcpy 0.20 and scipy 1.17 gave for the same values.
 
-#![expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts and codes of a few thousand, and float32 that is meant"
+)]
 
 use proptest::prelude::*;
 
@@ -60,7 +65,7 @@ proptest! {
         let count = used.len() as f64;
         let mean = |of: &dyn Fn(f64, f64) -> f64| used.iter().map(|(x, y)| of(*x, *y)).sum::<f64>() / count;
         for set in SETS {
-            let scan = PairScan::with_instruction_set(set);
+            let scan = set.at_most(PairScan::default);
             let mut sums = scan.run(&x[..cut], &y[..cut]);
             sums.merge(&scan.run(&x[cut..], &y[cut..]));
             prop_assert_eq!(sums.points, used.len() as u64);
@@ -165,7 +170,7 @@ proptest! {
             })
             .collect();
         for set in SETS {
-            let (scan, mut band) = (SimilarityScan::with_instruction_set(set), Band::default());
+            let (scan, mut band) = (set.at_most(SimilarityScan::default), Band::default());
             band.begin(x.len());
             band.append(&scan, &x, &y, range);
             let found: Vec<Option<[f64; 2]>> = band.points().map(|point| point.map(|steps| steps.map(f64::from))).collect();
@@ -266,7 +271,7 @@ fn p_values_are_those_of_scipy() {
 }
 
 fn similarity(set: InstructionSet, x: &[f64], y: &[f64], width: usize) -> Similarity {
-    let (scan, mut band) = (SimilarityScan::with_instruction_set(set), Band::default());
+    let (scan, mut band) = (set.at_most(SimilarityScan::default), Band::default());
     let joint = PairScan::default().run(x, y).joint_range();
     let range = LevelRange { least: joint.0, greatest: joint.1 };
     let mut all = Similarity::default();

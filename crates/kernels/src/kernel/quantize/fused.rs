@@ -9,10 +9,10 @@ use std::mem::MaybeUninit;
 use super::measured::{Code, Measured};
 use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::{Element, ElementType, FloatFormat};
+use crate::kernel::OutOfRange;
 use crate::kernel::dispatch::{TileKernel, TileLoop};
 use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round, with_rounding};
 use crate::kernel::tile::TILE;
-use crate::kernel::{InstructionSet, OutOfRange};
 use crate::with_float;
 
 /// The constants of a loop; bits are those of the float that is calculated in.
@@ -63,11 +63,7 @@ pub(super) struct TileFigures {
 pub(super) type FusedKernel = TileKernel<FusedParameters, TileFigures>;
 
 /// Picks the loop for the options; `None` where some code is not exact in the source's float type, or -0.0 has its own.
-pub(super) fn bind(
-    options: &QuantizeOptions,
-    normalizer: f64,
-    instruction_set: InstructionSet,
-) -> Option<(FusedKernel, FusedParameters)> {
+pub(super) fn bind(options: &QuantizeOptions, normalizer: f64) -> Option<(FusedKernel, FusedParameters)> {
     let (least, greatest) = options.target.integer_bounds()?;
     let exact = 1_i128 << options.source.significand_bits()?;
     let nan_code = options.nan_code.unwrap_or(options.codes.0);
@@ -83,7 +79,7 @@ pub(super) fn bind(
     }
     with_float!(options.source.element(), S => {
         let parameters = parameters::<S>(options, nan_code, normalizer);
-        Some((select_code::<S>(options, instruction_set), parameters))
+        Some((select_code::<S>(options), parameters))
     }, else None)
 }
 
@@ -119,27 +115,21 @@ fn least(format: FloatFormat) -> f64 {
 }
 
 /// Codes of one size are the same bits, signed or not; 32 bits are converted by different instructions.
-fn select_code<S: FloatElement<Wide: Measured>>(
-    options: &QuantizeOptions,
-    instruction_set: InstructionSet,
-) -> FusedKernel {
+fn select_code<S: FloatElement<Wide: Measured>>(options: &QuantizeOptions) -> FusedKernel {
     match options.target.element() {
-        ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8>(options, instruction_set),
-        ElementType::Int16 | ElementType::UInt16 => select_rounding::<S, u16>(options, instruction_set),
-        ElementType::Int32 => select_rounding::<S, i32>(options, instruction_set),
-        ElementType::UInt32 => select_rounding::<S, u32>(options, instruction_set),
-        _ => select_rounding::<S, i64>(options, instruction_set),
+        ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8>(options),
+        ElementType::Int16 | ElementType::UInt16 => select_rounding::<S, u16>(options),
+        ElementType::Int32 => select_rounding::<S, i32>(options),
+        ElementType::UInt32 => select_rounding::<S, u32>(options),
+        _ => select_rounding::<S, i64>(options),
     }
 }
 
-fn select_rounding<S: FloatElement<Wide: Measured>, T: Code>(
-    options: &QuantizeOptions,
-    instruction_set: InstructionSet,
-) -> FusedKernel {
+fn select_rounding<S: FloatElement<Wide: Measured>, T: Code>(options: &QuantizeOptions) -> FusedKernel {
     with_rounding!(options.rounding, M => if options.out_of_range == OutOfRange::Clamp {
-        TileKernel::select::<FusedLoop<S, T, M, true>>(instruction_set)
+        TileKernel::select::<FusedLoop<S, T, M, true>>()
     } else {
-        TileKernel::select::<FusedLoop<S, T, M, false>>(instruction_set)
+        TileKernel::select::<FusedLoop<S, T, M, false>>()
     })
 }
 

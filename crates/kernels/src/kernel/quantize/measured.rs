@@ -1,7 +1,8 @@
 //! What the fused loop needs of its types: codes from floats, and errors that vectorise.
 
+use num_traits::AsPrimitive;
+
 use crate::element::Element;
-use crate::kernel::integer::CutTo;
 use crate::kernel::round::WideFloat;
 
 /// An integer type that codes are written as.
@@ -192,7 +193,7 @@ fn sum_in_float64<W: WideFloat>(errors: &[W], normalizer: f64) -> f64 {
 /// A float whose last bits are those of an integer after an addition.
 pub(super) trait Shifted: Measured {
     /// Its bits.
-    type Bits: CutTo<u8> + CutTo<u16>;
+    type Bits: AsPrimitive<u8> + AsPrimitive<u16>;
     /// One and a half times [`WideFloat::INTEGRAL`]: a sum with it is rounded to an integer, ties to even.
     const SHIFT: Self;
     /// Errors between these have squares far from underflow and overflow.

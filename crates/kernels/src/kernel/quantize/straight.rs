@@ -6,14 +6,15 @@
 use std::hint::select_unpredictable as select;
 use std::marker::PhantomData;
 
+use num_traits::AsPrimitive;
+
 use super::QuantizeOptions;
 use super::fused::{Constants, FusedParameters, TileFigures};
 use super::measured::{Measured, Shifted};
 use crate::element::Element;
+use crate::kernel::Rounding;
 use crate::kernel::dispatch::{TileKernel, TileLoop, prefetch};
-use crate::kernel::integer::CutTo;
 use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round, with_rounding};
-use crate::kernel::{InstructionSet, Rounding};
 use crate::with_float;
 
 /// A loop compiled for an instruction set; `None` for a tile that it cannot do.
@@ -29,11 +30,7 @@ const BLOCK: usize = 16 * LANES;
 const MOST: i64 = 1 << 20;
 
 /// Picks the loop; `None` where it would not give what dividing gives, bit for bit, for every code.
-pub(super) fn bind(
-    options: &QuantizeOptions,
-    parameters: &FusedParameters,
-    instruction_set: InstructionSet,
-) -> Option<StraightKernel> {
+pub(super) fn bind(options: &QuantizeOptions, parameters: &FusedParameters) -> Option<StraightKernel> {
     let (least, greatest) = options.codes;
     let nan_code = options.nan_code.unwrap_or(least);
     let is_inner = options.nan_code.is_some_and(|code| (least..=greatest).contains(&code));
@@ -41,23 +38,20 @@ pub(super) fn bind(
         return None;
     }
     with_float!(options.source.element(), S => {
-        let is_proved = TileKernel::select::<Proof<S>>(instruction_set).run(&[], &mut [], parameters);
+        let is_proved = TileKernel::select::<Proof<S>>().run(&[], &mut [], parameters);
         match options.target.size() {
-            1 if is_proved => Some(select_rounding::<S, u8>(options, instruction_set)),
-            2 if is_proved => Some(select_rounding::<S, u16>(options, instruction_set)),
+            1 if is_proved => Some(select_rounding::<S, u8>(options)),
+            2 if is_proved => Some(select_rounding::<S, u16>(options)),
             _ => None,
         }
     }, else None)
 }
 
-fn select_rounding<S, T: Element>(
-    options: &QuantizeOptions,
-    instruction_set: InstructionSet,
-) -> StraightKernel
+fn select_rounding<S, T: Element>(options: &QuantizeOptions) -> StraightKernel
 where
-    S: FloatElement<Wide: Shifted<Bits: CutTo<T>>>,
+    S: FloatElement<Wide: Shifted<Bits: AsPrimitive<T>>>,
 {
-    with_rounding!(options.rounding, M => TileKernel::select::<StraightLoop<S, T, M>>(instruction_set))
+    with_rounding!(options.rounding, M => TileKernel::select::<StraightLoop<S, T, M>>())
 }
 
 /// Whether decoding without a division gives what dividing gives, for every code.
@@ -94,7 +88,7 @@ struct StraightLoop<S, T, M>(PhantomData<(S, T, M)>);
 
 impl<S, T, M> TileLoop for StraightLoop<S, T, M>
 where
-    S: FloatElement<Wide: Shifted<Bits: CutTo<T>>>,
+    S: FloatElement<Wide: Shifted<Bits: AsPrimitive<T>>>,
     T: Element,
     M: RoundingMode,
 {
@@ -177,7 +171,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
     #[inline(always)]
     fn tile<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T]) -> Seen<S::Wide>
     where
-        <S::Wide as Shifted>::Bits: CutTo<T>,
+        <S::Wide as Shifted>::Bits: AsPrimitive<T>,
     {
         let mut seen = Seen::none();
         let rows = source.len().min(target.len()) / LANES * LANES;
@@ -202,7 +196,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
     #[inline(always)]
     fn block<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T], seen: &mut Seen<S::Wide>)
     where
-        <S::Wide as Shifted>::Bits: CutTo<T>,
+        <S::Wide as Shifted>::Bits: AsPrimitive<T>,
     {
         let (source, _) = source.as_chunks::<LANES>();
         let (target, _) = target.as_chunks_mut::<LANES>();
@@ -223,7 +217,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
         target: &mut [T; LANES],
         seen: &mut Seen<S::Wide>,
     ) where
-        <S::Wide as Shifted>::Bits: CutTo<T>,
+        <S::Wide as Shifted>::Bits: AsPrimitive<T>,
     {
         let nan_code = self.constants.nan_code + S::Wide::SHIFT;
         for lane in 0..LANES {
@@ -234,7 +228,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
             *least = select(shifted < *least, shifted, *least);
             *greatest = select(shifted > *greatest, shifted, *greatest);
             let code = if NAN { select(is_nan, nan_code, shifted) } else { shifted };
-            target[lane] = code.bits().cut();
+            target[lane] = code.bits().as_();
             let error = (self.decoded(shifted) - x).magnitude();
             seen.error[lane] = select(error > seen.error[lane], error, seen.error[lane]);
             let sum = seen.squares[lane];

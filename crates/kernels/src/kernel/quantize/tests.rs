@@ -1,6 +1,6 @@
 use super::*;
 use crate::element::{Element, ElementType};
-use crate::kernel::FaultKind;
+use crate::kernel::{FaultKind, InstructionSet};
 
 fn options(out_of_range: OutOfRange) -> QuantizeOptions {
     QuantizeOptions {
@@ -87,7 +87,7 @@ fn spans_equal_the_exact_path_and_faults_are_named_by_their_place_in_all() {
             values[9_000..9_700].fill(f32::NAN);
         }
         for instruction_set in [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512] {
-            let quantize = Quantize::with_instruction_set(unscaled.clone(), instruction_set);
+            let quantize = instruction_set.at_most(|| Quantize::new(unscaled.clone()));
             let run = |values: &[f32], codes: &mut [u8]| {
                 let mut figures = QuantizeFigures::default();
                 quantize.convert(bytemuck::cast_slice(values), codes, &mut figures).map(|()| figures)

@@ -1,114 +1,63 @@
-//! The loops of `scale_offset`. Each converts a tile, and tells whether a fault may be in it.
+//! The conversions of `scale_offset`: each gives the result of an element, and tells whether a fault may be in it.
 
-use std::marker::PhantomData;
-
-use half::f16;
+use half::{bf16, f16};
+use num_traits::{WrappingAdd, WrappingMul, WrappingShr, WrappingSub};
 
 use super::Direction;
 use crate::element::{Element, NumberType};
-use crate::kernel::InstructionSet;
 use crate::kernel::cast::low_bits;
-use crate::kernel::dispatch::{TileKernel, TileLoop, convert_each};
+use crate::kernel::dispatch::{Conversion, TileConversion};
 use crate::kernel::exact::integer_of;
 use crate::kernel::narrow::ConvertFloat;
 use crate::kernel::round::{FloatElement, NearestEven, WideFloat};
-use crate::kernel::small_float::{SmallTarget, float32_of_bfloat16};
 use crate::{with_float, with_integer};
 
-/// The constants of one direction, as bits of the type that is calculated in.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Parameters {
-    /// What encoding subtracts and decoding adds.
-    offset: u64,
-    scale: u64,
-    /// Of an integer: the values whose every step is in range; of a quotient, when decoding.
-    accepted: (u64, u64),
-    /// Of an integer scale: its trailing zeros, and the inverse modulo 2^N of what is above them.
-    shift: u32,
-    inverse: u64,
-    /// The small float that is calculated in, by float64.
-    small: SmallTarget,
-}
-
-/// A loop for one direction; it tells whether its tile needs the exact path.
-pub(super) type Kernel = (TileKernel<Parameters, bool>, Parameters);
-
-/// Picks the loop of a direction; `None` for a zero scale, which has been refused before.
+/// The conversion of a direction; `None` where only the exact path knows it.
 pub(super) fn select(
     number_type: NumberType,
-    (offset, scale): (Option<u64>, Option<u64>),
+    parameters: (Option<u64>, Option<u64>),
     direction: Direction,
-    isa: InstructionSet,
-) -> Option<Kernel> {
-    if offset.is_none() && scale.is_none() && number_type.is_whole() {
-        return Some((TileKernel::select::<Copy>(isa), Parameters::default()));
+) -> Option<TileConversion> {
+    if parameters == (None, None) && number_type.is_whole() {
+        return Some(TileConversion::copy());
     }
-    if let Some(float) = number_type.small_float() {
-        let value = |bits: u64| float.to_f64(bits).unwrap_or(f64::NAN).to_bits();
-        let parameters = Parameters {
-            offset: offset.map_or_else(|| absent_offset::<f64>(direction).to_bits(), value),
-            scale: scale.map_or(1_f64.to_bits(), value),
-            small: SmallTarget::new(float.format()),
-            ..Parameters::default()
-        };
-        return Some(match direction {
-            Direction::Encode => (TileKernel::select::<EncodeBfloat16>(isa), parameters),
-            Direction::Decode => (TileKernel::select::<DecodeBfloat16>(isa), parameters),
-        });
+    if number_type.small_float().is_some() {
+        // Of those that have no table, this is the only one.
+        return Some(floats::<bf16>(parameters, direction));
     }
     with_float!(
         number_type.element(),
-        S => {
-            let parameters = float_parameters::<S>(offset, scale, direction);
-            Some(match direction {
-                Direction::Encode => (TileKernel::select::<EncodeFloat<S>>(isa), parameters),
-                Direction::Decode => (TileKernel::select::<DecodeFloat<S>>(isa), parameters),
-            })
-        },
+        S => Some(floats::<S>(parameters, direction)),
         else with_integer!(
             number_type.element(),
-            S => {
-                let parameters = integer_parameters(number_type, offset, scale, direction)?;
-                Some(match direction {
-                    Direction::Encode => (TileKernel::select::<EncodeInteger<S>>(isa), parameters),
-                    Direction::Decode => (TileKernel::select::<DecodeInteger<S>>(isa), parameters),
-                })
-            },
+            S => integers::<S>(number_type, parameters, direction),
             else None
         )
     )
 }
 
-fn float_parameters<S: FloatElement>(
-    offset: Option<u64>,
-    scale: Option<u64>,
-    direction: Direction,
-) -> Parameters {
-    let absent = absent_offset::<S::Wide>(direction);
+fn floats<S: Settled>((offset, scale): (Option<u64>, Option<u64>), direction: Direction) -> TileConversion {
     let wide = |bits: u64| S::from_bits64(bits).widen();
-    Parameters {
-        offset: offset.map_or(absent, wide).to_bits64(),
-        scale: scale.map_or(S::Wide::ONE, wide).to_bits64(),
-        ..Parameters::default()
-    }
-}
-
-/// The offset that changes nothing.
-fn absent_offset<W: WideFloat>(direction: Direction) -> W {
+    let scale = scale.map_or(S::Wide::ONE, wide);
     match direction {
-        Direction::Encode => W::ZERO,
-        // Adding -0.0 changes nothing; adding 0.0 would change -0.0.
-        Direction::Decode => W::ZERO.with_sign_of(W::of_f64(-1.0)),
+        Direction::Encode => {
+            let offset = offset.map_or(S::Wide::ZERO, wide);
+            TileConversion::of_each(ScaledFloat::<S, false> { offset, scale })
+        }
+        Direction::Decode => {
+            // Adding -0.0 changes nothing; adding 0.0 would change -0.0.
+            let offset = offset.map_or(S::Wide::ZERO.with_sign_of(S::Wide::of_f64(-1.0)), wide);
+            TileConversion::of_each(ScaledFloat::<S, true> { offset, scale })
+        }
     }
 }
 
 /// Bounds that make every step of an integer fit: all of it is then arithmetic modulo 2^N.
-fn integer_parameters(
+fn integers<S: Modular>(
     number_type: NumberType,
-    offset: Option<u64>,
-    scale: Option<u64>,
+    (offset, scale): (Option<u64>, Option<u64>),
     direction: Direction,
-) -> Option<Parameters> {
+) -> Option<TileConversion> {
     let (least, greatest) = number_type.integer_bounds()?;
     let element = number_type.element();
     let offset = offset.map_or(0, |bits| integer_of(bits, element));
@@ -129,13 +78,15 @@ fn integer_parameters(
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an inverse modulo 2^64")]
     let odd = (scale >> scale.trailing_zeros()) as u64;
-    Some(Parameters {
-        offset: low_bits(offset, number_type),
-        scale: low_bits(scale, number_type),
-        accepted: (low_bits(accepted.0, number_type), low_bits(accepted.1, number_type)),
-        shift: scale.trailing_zeros(),
-        inverse: inverse(odd),
-        ..Parameters::default()
+    let element = |integer| S::from_bits64(low_bits(integer, number_type));
+    let (offset, accepted) = (element(offset), (element(accepted.0), element(accepted.1)));
+    let (shift, inverse) = (scale.trailing_zeros(), S::from_bits64(inverse(odd)));
+    let scale = element(scale);
+    Some(match direction {
+        Direction::Encode => TileConversion::of_each(EncodeInteger { offset, scale, accepted }),
+        Direction::Decode => {
+            TileConversion::of_each(DecodeInteger { offset, scale, accepted, shift, inverse })
+        }
     })
 }
 
@@ -155,28 +106,37 @@ fn inverse(odd: u64) -> u64 {
     })
 }
 
-struct Copy;
-
-impl TileLoop for Copy {
-    type Parameters = Parameters;
-    type Outcome = bool;
-    #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], _: &Parameters) -> bool {
-        target.copy_from_slice(source);
-        false
-    }
-}
-
 /// A float type as the loops write it.
 trait Settled: FloatElement {
     /// The element of a value that [`FloatElement::settle`] gave.
     fn of_settled(value: Self::Wide) -> Self;
+
+    /// Whether a fault may be in a result: only where a finite value went in and none came out, a step can have overflowed.
+    #[inline(always)]
+    fn is_suspect(before: Self::Wide, after: Self::Wide) -> bool {
+        (before.magnitude() < Self::Wide::INFINITY) & !(after.magnitude() < Self::Wide::INFINITY)
+    }
 }
 
 impl Settled for f16 {
     #[inline(always)]
     fn of_settled(value: f32) -> f16 {
         value.convert_float::<NearestEven>().0
+    }
+}
+
+impl Settled for bf16 {
+    #[inline(always)]
+    fn of_settled(value: f32) -> bf16 {
+        bf16::from_bits((value.to_bits() >> 16) as u16)
+    }
+
+    /// Besides, what NaN infinities make, and what a NaN as a parameter, is a rule of the exact path.
+    #[inline(always)]
+    fn is_suspect(before: f32, after: f32) -> bool {
+        (before == before)
+            & !(after.magnitude() < f32::INFINITY)
+            & ((before.magnitude() < f32::INFINITY) | (after != after))
     }
 }
 
@@ -194,167 +154,73 @@ impl Settled for f64 {
     }
 }
 
-/// Whether a finite value went in and none came out: only then a step can have overflowed.
-#[inline(always)]
-fn has_overflowed<W: WideFloat>(before: W, after: W) -> bool {
-    (before.magnitude() < W::INFINITY) & !(after.magnitude() < W::INFINITY)
+/// One direction of a float type.
+#[derive(Clone, Copy)]
+struct ScaledFloat<S: FloatElement, const DECODE: bool> {
+    offset: S::Wide,
+    scale: S::Wide,
 }
 
-struct EncodeFloat<S>(PhantomData<S>);
+impl<S: Settled, const DECODE: bool> Conversion for ScaledFloat<S, DECODE> {
+    type Source = S;
+    type Target = S;
 
-impl<S: Settled> TileLoop for EncodeFloat<S> {
-    type Parameters = Parameters;
-    type Outcome = bool;
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
-        let offset = S::Wide::from_bits64(parameters.offset);
-        let scale = S::Wide::from_bits64(parameters.scale);
-        convert_each!(source, target, S => S, x => {
-            let x = x.widen();
-            let result = S::settle(S::settle(x - offset) * scale);
-            (S::of_settled(result), has_overflowed(x, result))
-        })
-    }
-}
-
-struct DecodeFloat<S>(PhantomData<S>);
-
-impl<S: Settled> TileLoop for DecodeFloat<S> {
-    type Parameters = Parameters;
-    type Outcome = bool;
-    #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
-        let offset = S::Wide::from_bits64(parameters.offset);
-        let scale = S::Wide::from_bits64(parameters.scale);
-        convert_each!(source, target, S => S, x => {
-            let x = x.widen();
-            let result = S::settle(S::settle(x / scale) + offset);
-            (S::of_settled(result), has_overflowed(x, result))
-        })
-    }
-}
-
-/// A result of one operation on `bfloat16`, rounded to it once: its bits, and as float64.
-///
-/// float64 has the precision that makes its own rounding before harmless; see the exact path.
-#[expect(clippy::cast_possible_truncation, reason = "the bits of a bfloat16")]
-#[inline(always)]
-fn settle_bfloat16(result: f64, small: &SmallTarget) -> (u16, f64) {
-    let bits = small.encode::<NearestEven>(result).0 as u16;
-    (bits, widen_bfloat16(bits))
-}
-
-#[inline(always)]
-fn widen_bfloat16(bits: u16) -> f64 {
-    float32_of_bfloat16(bits).convert_float::<NearestEven>().0
-}
-
-/// Whether the exact path has to look at it: a finite value became none, or an infinity NaN.
-#[inline(always)]
-fn is_suspect(before: f64, after: f64) -> bool {
-    has_overflowed(before, after) | ((before == before) & (after != after))
-}
-
-struct EncodeBfloat16;
-
-impl TileLoop for EncodeBfloat16 {
-    type Parameters = Parameters;
-    type Outcome = bool;
-    #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
-        let (offset, scale) = (f64::from_bits(parameters.offset), f64::from_bits(parameters.scale));
-        convert_each!(source, target, u16 => u16, bits => {
-            let x = widen_bfloat16(bits);
-            let shifted = settle_bfloat16(x - offset, &parameters.small).1;
-            let (result, scaled) = settle_bfloat16(shifted * scale, &parameters.small);
-            (if x == x { result } else { bits | QUIET_BFLOAT16 }, is_suspect(x, scaled))
-        })
-    }
-}
-
-/// What makes a NaN quiet.
-const QUIET_BFLOAT16: u16 = 0x40;
-
-struct DecodeBfloat16;
-
-impl TileLoop for DecodeBfloat16 {
-    type Parameters = Parameters;
-    type Outcome = bool;
-    #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
-        let (offset, scale) = (f64::from_bits(parameters.offset), f64::from_bits(parameters.scale));
-        convert_each!(source, target, u16 => u16, bits => {
-            let x = widen_bfloat16(bits);
-            let divided = settle_bfloat16(x / scale, &parameters.small).1;
-            let (result, shifted) = settle_bfloat16(divided + offset, &parameters.small);
-            (if x == x { result } else { bits | QUIET_BFLOAT16 }, is_suspect(x, shifted))
-        })
+    fn convert<const ROUNDS: bool>(self, x: S) -> (S, bool) {
+        let x = x.widen();
+        let result = if DECODE {
+            S::settle(S::settle(x / self.scale) + self.offset)
+        } else {
+            S::settle(S::settle(x - self.offset) * self.scale)
+        };
+        (S::of_settled(result), S::is_suspect(x, result))
     }
 }
 
 /// Arithmetic modulo 2^N.
-trait Modular: Element {
-    fn subtract(self, other: Self) -> Self;
-    fn add(self, other: Self) -> Self;
-    fn multiply(self, other: Self) -> Self;
-    fn shift_right(self, shift: u32) -> Self;
+trait Modular: Element + WrappingAdd + WrappingSub + WrappingMul + WrappingShr {}
+
+impl<T: Element + WrappingAdd + WrappingSub + WrappingMul + WrappingShr> Modular for T {}
+
+#[derive(Clone, Copy)]
+struct EncodeInteger<S> {
+    offset: S,
+    scale: S,
+    /// The values whose every step is in range.
+    accepted: (S, S),
 }
 
-macro_rules! modular {
-    ($($type:ty),*) => {$(
-        impl Modular for $type {
-            #[inline(always)]
-            fn subtract(self, other: $type) -> $type {
-                self.wrapping_sub(other)
-            }
-            #[inline(always)]
-            fn add(self, other: $type) -> $type {
-                self.wrapping_add(other)
-            }
-            #[inline(always)]
-            fn multiply(self, other: $type) -> $type {
-                self.wrapping_mul(other)
-            }
-            #[inline(always)]
-            fn shift_right(self, shift: u32) -> $type {
-                self.wrapping_shr(shift)
-            }
-        }
-    )*};
-}
+impl<S: Modular> Conversion for EncodeInteger<S> {
+    type Source = S;
+    type Target = S;
 
-modular!(i8, i16, i32, i64, u8, u16, u32, u64);
-
-struct EncodeInteger<S>(PhantomData<S>);
-
-impl<S: Modular> TileLoop for EncodeInteger<S> {
-    type Parameters = Parameters;
-    type Outcome = bool;
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
-        let (offset, scale) = (S::from_bits64(parameters.offset), S::from_bits64(parameters.scale));
-        let accepted = (S::from_bits64(parameters.accepted.0), S::from_bits64(parameters.accepted.1));
-        convert_each!(source, target, S => S, x => {
-            (x.subtract(offset).multiply(scale), (x < accepted.0) | (x > accepted.1))
-        })
+    fn convert<const ROUNDS: bool>(self, x: S) -> (S, bool) {
+        let result = x.wrapping_sub(&self.offset).wrapping_mul(&self.scale);
+        (result, (x < self.accepted.0) | (x > self.accepted.1))
     }
 }
 
-struct DecodeInteger<S>(PhantomData<S>);
+#[derive(Clone, Copy)]
+struct DecodeInteger<S> {
+    offset: S,
+    scale: S,
+    /// The quotients whose sum with the offset is in range.
+    accepted: (S, S),
+    /// The trailing zeros of the scale, and the inverse modulo 2^N of what is above them.
+    shift: u32,
+    inverse: S,
+}
 
-impl<S: Modular> TileLoop for DecodeInteger<S> {
-    type Parameters = Parameters;
-    type Outcome = bool;
+impl<S: Modular> Conversion for DecodeInteger<S> {
+    type Source = S;
+    type Target = S;
+
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Parameters) -> bool {
-        let (offset, scale) = (S::from_bits64(parameters.offset), S::from_bits64(parameters.scale));
-        let accepted = (S::from_bits64(parameters.accepted.0), S::from_bits64(parameters.accepted.1));
-        let (shift, inverse) = (parameters.shift, S::from_bits64(parameters.inverse));
-        convert_each!(source, target, S => S, x => {
-            // Where the division leaves no remainder this is the quotient, and only then its product is `x` again.
-            let quotient = x.shift_right(shift).multiply(inverse);
-            let is_out_of_range = (quotient < accepted.0) | (quotient > accepted.1);
-            (quotient.add(offset), is_out_of_range | (quotient.multiply(scale) != x))
-        })
+    fn convert<const ROUNDS: bool>(self, x: S) -> (S, bool) {
+        // Where the division leaves no remainder this is the quotient, and only then its product is `x` again.
+        let quotient = x.wrapping_shr(self.shift).wrapping_mul(&self.inverse);
+        let is_out_of_range = (quotient < self.accepted.0) | (quotient > self.accepted.1);
+        (quotient.wrapping_add(&self.offset), is_out_of_range | (quotient.wrapping_mul(&self.scale) != x))
     }
 }
