@@ -41,9 +41,9 @@ pub enum ValueStep {
     /// `bitround` of floats forward, with error figures.
     KeepBits(Box<KeepBits>),
     /// A filter of numcodecs, forward.
-    FilterEncode(Box<ElementFilter>),
+    FilterEncode(ElementFilter),
     /// A filter of numcodecs, backward.
-    FilterDecode(Box<ElementFilter>),
+    FilterDecode(ElementFilter),
     /// CF attributes applied to packed integers.
     Unpack(Box<Unpack>),
 }

@@ -113,7 +113,7 @@ fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
         Role::ScaleOffset(codec) => push(ValueStep::ScaleDecode(codec.clone())),
         Role::Cast { decode, .. } => push(ValueStep::Cast(decode.clone())),
         Role::Filter { filter, swap } => {
-            push(ValueStep::FilterDecode(Box::new(filter.clone())));
+            push(ValueStep::FilterDecode(filter.clone()));
             swap.into_iter().for_each(|width| push(ValueStep::Swap(width)));
         }
         _ => {}
@@ -136,7 +136,7 @@ fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
         Role::Cast { encode, .. } => push(ValueStep::Cast(encode.clone())),
         Role::Filter { filter, swap } => {
             swap.into_iter().for_each(|width| push(ValueStep::Swap(width)));
-            push(ValueStep::FilterEncode(Box::new(filter.clone())));
+            push(ValueStep::FilterEncode(filter.clone()));
         }
         Role::BitRound(codec) => push(ValueStep::BitRound(codec)),
         _ => {}

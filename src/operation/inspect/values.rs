@@ -12,8 +12,8 @@ use crate::operation::histogram::{Binning, Histogram};
 use crate::operation::inspect_result::ArrayResult;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::options::{ChangeOptions, InspectOptions};
-use crate::operation::quantize::survey::Measure;
 use crate::operation::quantize::request::Request;
+use crate::operation::quantize::survey::Measure;
 use crate::operation::quantize::survey::{Survey, Surveyor};
 
 impl Contents<'_> {
