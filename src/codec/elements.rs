@@ -3,6 +3,7 @@
 use super::chain::{BoundChain, Codec, Workspace};
 use super::fault::{ChainFault, CodecError};
 use super::kinds::Role;
+use super::kinds::error::reserve;
 use super::kinds::vlen::framing::Vlen;
 use super::region::{advance, as_index};
 use crate::grid::ravel;
@@ -125,6 +126,8 @@ impl VlenChain {
         let too_many = || self.fault(CodecError::Bytes("more elements than 32 bits can count".to_owned()));
         let count = u32::try_from(self.vlen.num_elements).map_err(|_| too_many())?;
         framed.clear();
+        let needed = as_index(self.framed_bytes(elements, fill));
+        reserve(framed, needed).map_err(|error| self.fault(error))?;
         framed.extend(count.to_le_bytes());
         let shape: Vec<u64> =
             self.order.iter().map(|dimension| self.chain.decoded().shape[*dimension]).collect();

@@ -114,7 +114,9 @@ fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
         Role::Cast { decode, .. } => push(ValueStep::Cast(decode.clone())),
         Role::Filter { filter, swap } => {
             push(ValueStep::FilterDecode(filter.clone()));
-            swap.into_iter().for_each(|width| push(ValueStep::Swap(width)));
+            if let Some(width) = swap {
+                push(ValueStep::Swap(width));
+            }
         }
         _ => {}
     }
@@ -135,7 +137,9 @@ fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
         Role::ScaleOffset(codec) => push(ValueStep::ScaleEncode(codec.clone())),
         Role::Cast { encode, .. } => push(ValueStep::Cast(encode.clone())),
         Role::Filter { filter, swap } => {
-            swap.into_iter().for_each(|width| push(ValueStep::Swap(width)));
+            if let Some(width) = swap {
+                push(ValueStep::Swap(width));
+            }
             push(ValueStep::FilterEncode(filter.clone()));
         }
         Role::BitRound(codec) => push(ValueStep::BitRound(codec)),

@@ -30,26 +30,26 @@ pub(crate) static CRC32C: BytesKind = BytesKind {
         aliases: &[("crc32", "crc32c")],
         read: |parts, _| if parts.is_empty() { Ok(None) } else { Err(None) },
     }),
-    ..kind(&[], |members, _| checksum(members, crc32c))
+    ..kind(&[], |members, _| Some(checksum(members, crc32c)))
 };
 
 /// `numcodecs.crc32c`.
-pub(crate) static NUMCODECS_CRC32C: BytesKind = kind(AT_END, |members, _| checksum(members, crc32c));
+pub(crate) static NUMCODECS_CRC32C: BytesKind = kind(AT_END, |members, _| Some(checksum(members, crc32c)));
 
 /// `numcodecs.crc32`: the checksum of zlib and PNG.
-pub(crate) static CRC32: BytesKind = kind(AT_START, |members, _| checksum(members, crc32));
+pub(crate) static CRC32: BytesKind = kind(AT_START, |members, _| Some(checksum(members, crc32)));
 
 /// `numcodecs.adler32`: the checksum of zlib (RFC 1950, section 9).
 pub(crate) static ADLER32: BytesKind =
-    kind(AT_START, |members, _| checksum(members, |bytes, _| adler2::adler32_slice(bytes)));
+    kind(AT_START, |members, _| Some(checksum(members, |bytes, _| adler2::adler32_slice(bytes))));
 
 /// `numcodecs.fletcher32`: the checksum that HDF5 has, of big-endian words of 16 bits, each sum modulo 65535.
 pub(crate) static FLETCHER32: BytesKind =
-    kind(&[], |members, _| checksum(members, |bytes, _| fletcher32(bytes)));
+    kind(&[], |members, _| Some(checksum(members, |bytes, _| fletcher32(bytes))));
 
 /// `numcodecs.jenkins_lookup3`: Bob Jenkins' lookup3 (`hashlittle`), as HDF5 has it.
 pub(crate) static JENKINS_LOOKUP3: BytesKind =
-    kind(OF_JENKINS, |members, _| checksum(members, jenkins_lookup3));
+    kind(OF_JENKINS, |members, _| Some(checksum(members, jenkins_lookup3)));
 
 /// Bytes of a checksum.
 const SIZE: usize = 4;
@@ -59,9 +59,9 @@ const fn kind(members: &'static [Member], make: Make) -> BytesKind {
 }
 
 /// A checksum by its function.
-fn checksum(members: &Members<'_>, sum: fn(&[u8], u32) -> u32) -> Option<Arc<dyn Coder>> {
+fn checksum(members: &Members<'_>, sum: fn(&[u8], u32) -> u32) -> Arc<dyn Coder> {
     let is_first = members.text_value("location") == "start";
-    Some(Arc::new(Checksum { sum, seed: members.integer_value("initval"), is_first }))
+    Arc::new(Checksum { sum, seed: members.integer_value("initval"), is_first })
 }
 
 /// numcodecs puts the checksum at the end, as v3 does, unless it is told otherwise.

@@ -123,33 +123,33 @@ fn read(members: &mut Members<'_>) -> Option<Lzma> {
         None => Some(Vec::new()),
     };
     // -1 is as good as nothing.
-    let check = check?.and_then(|check| u32::try_from(check).ok());
-    let (filters, preset, format) = (filters?, preset?, members.integer_value("format"));
+    let check = check.ok()?.and_then(|check| u32::try_from(check).ok());
+    let (filters, preset, format) = (filters?, preset.ok()?, members.integer_value("format"));
     if format > RAW { None } else { whole(Lzma { format, check, filters }, preset, members) }
 }
 
-/// A number that may be absent; `None` after a fault.
+/// A number that may be absent; an error after a fault.
 fn read_number(
     members: &mut Members<'_>,
     name: &str,
     is_taken: impl Fn(i64) -> bool,
     expected: &str,
-) -> Option<Option<i64>> {
-    let Some(json) = members.given(name) else { return Some(None) };
+) -> Result<Option<i64>, ()> {
+    let Some(json) = members.given(name) else { return Ok(None) };
     let number =
         json.as_i128().and_then(|number| i64::try_from(number).ok()).filter(|number| is_taken(*number));
     if number.is_none() {
         members.report_found(wrong(json.as_number().is_some()), name, expected, json);
     }
-    number.map(Some)
+    number.map(Some).ok_or(())
 }
 
-/// The preset, which may be absent; `None` after a fault.
-fn read_preset(members: &mut Members<'_>) -> Option<Option<u32>> {
+/// The preset, which may be absent; an error after a fault.
+fn read_preset(members: &mut Members<'_>) -> Result<Option<u32>, ()> {
     let is_taken = |preset: i64| (0..=9).contains(&(preset & !i64::from(EXTREME)));
     let expected = "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added";
     let preset = read_number(members, "preset", is_taken, expected)?;
-    Some(preset.and_then(|preset| u32::try_from(preset).ok()))
+    Ok(preset.and_then(|preset| u32::try_from(preset).ok()))
 }
 
 /// Refuses the members that Python's module does not take together; a preset becomes the filter that it stands for.
@@ -222,16 +222,16 @@ fn read_filter(entry: &Object, pointer: String) -> Parsed<LzmaFilter> {
     }
     let is_taken = |id| matches!(id, LZMA1 | LZMA2 | DELTA..=9);
     let expected = "the id of a filter: 4611686018427387905 (LZMA1), 33 (LZMA2), 3 (delta) or 4 to 9";
-    let id = read_number(&mut members, "id", is_taken, expected).flatten();
+    let id = read_number(&mut members, "id", is_taken, expected).ok().flatten();
     let filter = id.and_then(|id| {
         let value = |(name, least, greatest): &MemberRange| match *name {
             "preset" => read_preset(&mut members),
             name => match members.given(name) {
-                Some(json) => members.integer(name, json, *least..=*greatest).map(Some),
-                None => Some(None),
+                Some(json) => members.integer(name, json, *least..=*greatest).map(Some).ok_or(()),
+                None => Ok(None),
             },
         };
-        let values = table.iter().map(value).collect::<Option<Vec<_>>>()?;
+        let values = table.iter().map(value).collect::<Result<Vec<_>, _>>().ok()?;
         are_taken_together(&mut members, &values).then_some(LzmaFilter { id, values })
     });
     members.finish(filter)
@@ -272,21 +272,28 @@ impl LzmaFilter {
         };
         let mut own = LzmaOptions::new_preset(preset.unwrap_or(USUAL))?;
         own.dict_size(self.dictionary(size));
-        lc.map(|bits| own.literal_context_bits(bits));
-        lp.map(|bits| own.literal_position_bits(bits));
-        pb.map(|bits| own.position_bits(bits));
-        mode.map(|mode| own.mode(if mode == 1 { Mode::Fast } else { Mode::Normal }));
-        nice_len.map(|length| own.nice_len(length));
-        depth.map(|depth| own.depth(depth));
-        mf.map(|finder| {
+        // Every preset has these three.
+        own.literal_context_bits(lc.unwrap_or(3));
+        own.literal_position_bits(lp.unwrap_or(0));
+        own.position_bits(pb.unwrap_or(2));
+        if let Some(mode) = mode {
+            own.mode(if mode == 1 { Mode::Fast } else { Mode::Normal });
+        }
+        if let Some(length) = nice_len {
+            own.nice_len(length);
+        }
+        if let Some(depth) = depth {
+            own.depth(depth);
+        }
+        if let Some(finder) = mf {
             own.match_finder(match finder {
                 3 => MatchFinder::HashChain3,
                 4 => MatchFinder::HashChain4,
                 18 => MatchFinder::BinaryTree2,
                 19 => MatchFinder::BinaryTree3,
                 _ => MatchFinder::BinaryTree4,
-            })
-        });
+            });
+        }
         Ok(own)
     }
 }

@@ -256,14 +256,14 @@ impl Coder for Zfp {
                 let pattern = element_bits(element) as u32 ^ middle;
                 (pattern << (shift + 1)).cast_signed() >> 1
             };
-            let wide: Vec<i32> = decoded.chunks_exact(self.element.size()).map(wide).collect();
+            let wide = collected(decoded.chunks_exact(self.element.size()).map(wide))?;
             return self.encode_as(&wide, out.bytes);
         }
         match self.element {
             ElementType::Int32 => self.encode_as::<i32>(&numbers(decoded), out.bytes),
             ElementType::Int64 => self.encode_as::<i64>(&numbers(decoded), out.bytes),
             ElementType::Float16 => {
-                let wide: Vec<f32> = numbers::<f16>(decoded).iter().map(|value| value.to_f32()).collect();
+                let wide = collected(numbers::<f16>(decoded).iter().map(|value| value.to_f32()))?;
                 self.encode_as(&wide, out.bytes)
             }
             ElementType::Float32 => self.encode_as::<f32>(&numbers(decoded), out.bytes),
@@ -290,7 +290,7 @@ impl Coder for Zfp {
             ElementType::Int64 => append(&self.decode_as::<i64>(encoded)?, out.bytes),
             ElementType::Float16 => {
                 let wide = self.decode_as::<f32>(encoded)?;
-                append(&wide.into_iter().map(f16::from_f32).collect::<Vec<_>>(), out.bytes)
+                append(&collected(wide.into_iter().map(f16::from_f32))?, out.bytes)
             }
             ElementType::Float32 => append(&self.decode_as::<f32>(encoded)?, out.bytes),
             ElementType::Float64 => append(&self.decode_as::<f64>(encoded)?, out.bytes),
@@ -401,6 +401,14 @@ fn read_header(
         )));
     }
     Ok((config, metadata.dims))
+}
+
+/// Collects numbers, if there is memory for them.
+fn collected<T>(numbers: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, CodecError> {
+    let mut collected = Vec::new();
+    reserve(&mut collected, numbers.len())?;
+    collected.extend(numbers);
+    Ok(collected)
 }
 
 fn append<T: Pod>(numbers: &[T], decoded: &mut Vec<u8>) -> Result<(), CodecError> {

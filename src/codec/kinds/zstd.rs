@@ -9,10 +9,8 @@ use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
-use super::members::Members;
 use super::{
-    BytesKind, Coder, DecodedSize, KindOf, Output, Shorthand, ShorthandRead, SizeRule, V2Form,
-    shorthand_level,
+    BytesKind, Coder, DecodedSize, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
 use crate::metadata::json::{Json, Object};
 
@@ -39,7 +37,14 @@ pub(crate) static ZSTD: BytesKind = BytesKind {
         aliases: &[("zst", "zstd")],
         read: read_shorthand,
     }),
-    ..BytesKind::new(OF_V3, make, SizeRule::AtMost(bound))
+    ..BytesKind::new(
+        OF_V3,
+        |members, _| {
+            let (level, checksum) = (members.integer_value("level"), members.boolean_value("checksum"));
+            Some(Arc::new(Zstd { level, checksum }))
+        },
+        SizeRule::AtMost(bound),
+    )
 };
 
 /// `numcodecs.zstd`.
@@ -53,11 +58,6 @@ struct Zstd {
     level: i32,
     /// True if frames end with a checksum of their content.
     checksum: bool,
-}
-
-fn make(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
-    let (level, checksum) = (members.integer_value("level"), members.boolean_value("checksum"));
-    Some(Arc::new(Zstd { level, checksum }))
 }
 
 /// Not every version of numcodecs knows `checksum`.
