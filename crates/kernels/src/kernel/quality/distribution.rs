@@ -45,26 +45,54 @@ pub struct PairCounts {
 }
 
 /// Numbers the possible values.
-#[derive(Debug, Clone, Copy)]
-enum Scale {
-    /// About equal steps.
-    Steps { origin: f64, inverse: f64 },
-    /// Leading bits of a float64, after a multiplication by `factor`.
-    Bits { factor: f64, unit: f64, zero: f64 },
+trait Number: Copy {
+    /// The number of a possible value, or nearly so; of other values, a number in between.
+    fn position(self, value: f64) -> f64;
 }
 
-impl Scale {
-    /// The number of a possible value, or nearly so; of other values, a number in between.
+/// About equal steps.
+#[derive(Debug, Clone, Copy)]
+struct Steps {
+    origin: f64,
+    inverse: f64,
+}
+
+/// Leading bits of a float64, after a multiplication by `factor`.
+#[derive(Debug, Clone, Copy)]
+struct Bits {
+    factor: f64,
+    unit: f64,
+    zero: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Scale {
+    Steps(Steps),
+    Bits(Bits),
+}
+
+impl Number for Steps {
     #[inline(always)]
     fn position(self, value: f64) -> f64 {
+        (value - self.origin) * self.inverse
+    }
+}
+
+impl Number for Bits {
+    #[inline(always)]
+    fn position(self, value: f64) -> f64 {
+        // The bits of magnitudes are in their order. As the fraction of 2^52 they are a number without a conversion.
+        const INTEGRAL: f64 = 4_503_599_627_370_496.0;
+        let bits = (value.abs() * self.factor).to_bits() >> 11 | INTEGRAL.to_bits();
+        ((f64::from_bits(bits) - INTEGRAL) * self.unit).copysign(value) + self.zero
+    }
+}
+
+impl Number for Scale {
+    fn position(self, value: f64) -> f64 {
         match self {
-            Scale::Steps { origin, inverse } => (value - origin) * inverse,
-            Scale::Bits { factor, unit, zero } => {
-                // The bits of magnitudes are in their order. As the fraction of 2^52 they are a number without a conversion.
-                const INTEGRAL: f64 = 4_503_599_627_370_496.0;
-                let bits = (value.abs() * factor).to_bits() >> 11 | INTEGRAL.to_bits();
-                ((f64::from_bits(bits) - INTEGRAL) * unit).copysign(value) + zero
-            }
+            Scale::Steps(steps) => steps.position(value),
+            Scale::Bits(bits) => bits.position(value),
         }
     }
 }
@@ -77,7 +105,8 @@ impl PossibleValues {
         let (first, last) = (*values.first()?, *values.last()?);
         #[expect(clippy::cast_precision_loss, reason = "compared with the most that there may be")]
         let inverse = (values.len() - 1) as f64 / (last - first);
-        (values.len() <= MOST_VALUES).then(|| Self::new(values, Scale::Steps { origin: first, inverse }))
+        (values.len() <= MOST_VALUES)
+            .then(|| Self::new(values, Scale::Steps(Steps { origin: first, inverse })))
     }
 
     /// The finite values of an IEEE 754 format of whose significand `bits` explicit bits are kept; `None` where they are too
@@ -92,7 +121,7 @@ impl PossibleValues {
         let magnitude = |number: u32| f64::from_bits(u64::from(number) << (52 - bits)) / factor;
         let negative = (1..magnitudes).rev().map(|number| -magnitude(number));
         let unit = f64::from(1_u32 << bits) / 2_f64.powi(41);
-        let scale = Scale::Bits { factor, unit, zero: f64::from(magnitudes - 1) };
+        let scale = Scale::Bits(Bits { factor, unit, zero: f64::from(magnitudes - 1) });
         Some(Self::new(negative.chain((0..magnitudes).map(magnitude)).collect(), scale))
     }
 
@@ -209,22 +238,23 @@ impl BlockLoop for PlaceLoop {
 
     #[inline(always)]
     fn run<const ROUNDS: bool>((x, y, places, found): Self::Work<'_>) -> bool {
-        // Each has a loop of its own.
+        // Each is a loop of its own: one that chose for each pair would not be vectorised.
         match places.scale {
-            scale @ Scale::Steps { .. } => find(x, y, scale, places, found),
-            scale @ Scale::Bits { .. } => find(x, y, scale, places, found),
+            Scale::Steps(scale) => find(x, y, scale, places, found),
+            Scale::Bits(scale) => find(x, y, scale, places, found),
         }
     }
 }
 
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the integer is in the last bits")]
-fn find(x: &[f64], y: &[f64], scale: Scale, places: &Places, found: &mut [u32; PAIRS]) -> bool {
+fn find(x: &[f64], y: &[f64], scale: impl Number, places: &Places, found: &mut [u32; PAIRS]) -> bool {
     // A float64 so large that it has no fraction: adding it rounds to an integer, in the last bits.
     const ROUNDER: f64 = 6_755_399_441_055_744.0;
     let last = f64::from(places.last);
     let counters = 2 * (places.last + 1);
     let unread = counters * places.copies;
+    let (least_distance, copies) = (places.least_distance, places.copies - 1);
     let mut is_any_far = false;
     for (index, ((x, y), place)) in (0_u32..).zip(x.iter().zip(y).zip(found)) {
         let position = scale.position(*y);
@@ -232,12 +262,12 @@ fn find(x: &[f64], y: &[f64], scale: Scale, places: &Places, found: &mut [u32; P
         let at = (if at < last { at } else { last }) + ROUNDER;
         let is_counted = (x - x == 0.0) & (y - y == 0.0) & (x != y);
         // Beyond the ends there are no other values.
-        let is_near = ((scale.position(*x) - position).abs() < places.least_distance)
+        let is_near = ((scale.position(*x) - position).abs() < least_distance)
             | ((at == ROUNDER) & (x < y))
             | ((at == last + ROUNDER) & (x > y))
             | !is_counted;
         is_any_far |= !is_near;
-        let own = at.to_bits() as u32 * 2 + u32::from(x > y) + (index & (places.copies - 1)) * counters;
+        let own = at.to_bits() as u32 * 2 + u32::from(x > y) + (index & copies) * counters;
         *place = if is_counted { own } else { unread + index % UNREAD as u32 };
     }
     is_any_far
