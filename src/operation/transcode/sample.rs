@@ -17,6 +17,7 @@ use crate::array::ChunkSet;
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::chunk_set::position;
 use crate::array::listing::Listing;
+use crate::diagnostic::Profile;
 use crate::engine::driver::Driver;
 use crate::engine::job::ObjectJob;
 use crate::engine::journal::{Assignment, Fingerprint, Journal};
@@ -217,7 +218,8 @@ impl Sampler<'_> {
 
     /// The array that a plan has written some of.
     fn open(plan: &Plan) -> Result<OpenedArray, OperationError> {
-        read_back(&plan.documents, plan.target.clone(), &plan.source.store).map(as_source)
+        let (target, store) = (plan.target.clone(), &plan.source.store);
+        read_back(&plan.documents, target, store, Profile::Read).map(as_source)
     }
 
     fn population(&self, plan: &Plan, units: u64) -> Population {

@@ -10,7 +10,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::v2::write_dtype;
 use crate::operation::draft::{Draft, build};
 use crate::operation::error::OperationError;
-use crate::operation::open::{OpenedArray, open_documents, opened, read_array_of, refusal};
+use crate::operation::open::{ArrayReading, OpenedArray, open_documents, opened, refusal};
 use crate::operation::options::ChangeOptions;
 use crate::operation::place::Place;
 use crate::operation::transcode::format::consolidate::NodeDocuments;
@@ -50,7 +50,8 @@ impl DestinationMetadata {
             return Ok(DestinationMetadata { draft, metadata, pipeline });
         }
         let OpenedArray { metadata, data_type, fill_value, mut pipeline, .. } =
-            read_back(documents, in_memory(&source.store), &source.store)?;
+            // Whether the fill value is lost was judged before: there are options that accept it.
+            read_back(documents, in_memory(&source.store), &source.store, Profile::WriteAnyFillValue)?;
         // Some types of v3 have one name in v2.
         let in_v2 = |data_type| write_dtype(data_type, false).ok().filter(|_| draft.zarr_format == 2);
         let has_same_name = || in_v2(&data_type).is_some_and(|name| Some(name) == in_v2(&draft.data_type));
@@ -73,18 +74,22 @@ impl DestinationMetadata {
     }
 }
 
-/// Writes documents to an empty place, and reads the array that they describe. `store` is for messages.
+/// Writes documents to an empty place, and reads the array that they describe: an error if the profile forbids anything in
+/// them. `store` is for messages.
 pub(in crate::operation::transcode) fn read_back(
     documents: &NodeDocuments,
     node: Node,
     store: &str,
+    profile: Profile,
 ) -> Result<OpenedArray, OperationError> {
     for (key, document) in documents {
         node.write(key, &document.bytes).map_err(|error| unkept(error, store))?;
     }
     let place = Place { store: store.to_owned(), path: "/".to_owned() };
     let documents = open_documents(&node, store)?;
-    opened(read_array_of(place, node, documents))
+    let mut reading = ArrayReading::of(place, node, documents);
+    profile.judge(&mut reading.diagnostics);
+    opened(reading)
 }
 
 /// An empty place in memory.
