@@ -44,16 +44,6 @@ impl ReadBuffers {
         Ok(Some(decode(&chain, (subchunk, &first), self)?))
     }
 
-    /// True if the subchunk at a position is stored, as far as the index of its shard tells.
-    pub fn holds(&mut self, subchunks: &SubchunkSource<'_>, position: &[u64]) -> Result<bool> {
-        subchunks.holds(position, self)
-    }
-
-    /// Gives away what [`OpenedObject::read`] has given last, for another buffer.
-    pub fn exchange(&mut self, buffer: &mut Vec<u8>) {
-        std::mem::swap(&mut self.bytes, buffer);
-    }
-
     /// Undoes some codecs, from buffer to buffer.
     fn undo(&mut self, chain: &BoundChain, places: Range<usize>) -> Result<(), ChainFault> {
         let ReadBuffers { bytes, spare, workspace, .. } = self;
