@@ -38,7 +38,7 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
         let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
         length.parse().ok().filter(|_| digits).ok_or_else(|| refusal(part))
     };
-    pairs(text, &refusal, length).map(ShapeRequest::Named)
+    pairs(text, refusal, length).map(ShapeRequest::Named)
 }
 
 /// `NAME=VALUE,...`, no name twice; `read` is given the whole part and the value.
@@ -97,7 +97,7 @@ pub(super) fn slices(text: &str) -> Result<Slices, String> {
         };
         Ok((index(start)?, index(stop)?))
     };
-    let slices = pairs(text, &refusal, slice)?.into_iter();
+    let slices = pairs(text, refusal, slice)?.into_iter();
     Ok(Slices(slices.map(|(dimension, (start, stop))| Slice { dimension, start, stop }).collect()))
 }
 

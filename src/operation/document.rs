@@ -231,12 +231,15 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
     }
 }
 
-/// A document beside the one that counts, and its bytes, and whether there is one; one that is no JSON is a finding.
+/// A document beside the one that counts, with its bytes, and whether there is one.
+type Beside = (Option<(Json, Vec<u8>)>, bool);
+
+/// Reads a document beside the one that counts; one that is no JSON is a finding.
 pub fn read_beside(
     node: &Node,
     key: &'static str,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Result<(Option<(Json, Vec<u8>)>, bool), StoreError> {
+) -> Result<Beside, StoreError> {
     let found = match node.read_document(key) {
         Ok(None) => return Ok((None, false)),
         Ok(Some(bytes)) => match parse_document(key, &bytes) {

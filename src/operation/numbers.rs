@@ -34,15 +34,13 @@ impl CfNumbers {
     pub(super) fn of(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>, OperationError> {
         let Some(stored) = Numbers::of(&source.data_type) else { return Ok(None) };
         let number_type = stored.number_type();
-        let (mut missing, unpack) = match source.data_type {
-            DataType::Bool => (Vec::new(), None),
-            _ => {
-                let missing = missing::values(source, number_type, options.missing.as_ref())?;
-                let float64 = NumberType::of(ElementType::Float64);
-                let unpack = options.unpacks.then(|| unpacking(source, number_type, float64));
-                (missing, unpack.transpose()?.flatten())
+        let (mut missing, mut unpack) = (Vec::new(), None);
+        if source.data_type != DataType::Bool {
+            missing = missing::values(source, number_type, options.missing.as_ref())?;
+            if options.unpacks {
+                unpack = unpacking(source, number_type, NumberType::of(ElementType::Float64))?;
             }
-        };
+        }
         let fill = source.fill_value.as_ref().map_or(0, |fill| stored.bits(fill.as_bytes()));
         let fill_is_missing = MissingFilter::new(number_type, &missing).contains(fill);
         if fill_is_missing {

@@ -119,7 +119,7 @@ fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
         let change = |text: fn(&ArrayDescription) -> String| {
             let [before, after] = [&node.source, &node.destination].map(|side| side.as_ref().map(text));
             match (before, after) {
-                (Some(before), Some(after)) => changed(before, after),
+                (Some(before), Some(after)) => changed(before, &after),
                 (before, after) => after.or(before).unwrap_or_default(),
             }
         };
@@ -149,7 +149,7 @@ fn chunks(array: &ArrayDescription) -> String {
 }
 
 /// One text if both are equal, else both with an arrow.
-fn changed(before: String, after: String) -> String {
+fn changed(before: String, after: &str) -> String {
     if before == after { before } else { format!("{before} -> {after}") }
 }
 
@@ -347,18 +347,18 @@ fn describe_change(
     destination: &ArrayDescription,
     members: &mut Members<'static>,
 ) {
-    members.push(("data type", changed(data_type(&source.data_type), data_type(&destination.data_type))));
+    members.push(("data type", changed(data_type(&source.data_type), &data_type(&destination.data_type))));
     members.push((
         "fill value",
-        changed(quantity::json(&source.fill_value), quantity::json(&destination.fill_value)),
+        changed(quantity::json(&source.fill_value), &quantity::json(&destination.fill_value)),
     ));
-    members.push(("chunk shape", changed(chunk_shape(source), chunk_shape(destination))));
+    members.push(("chunk shape", changed(chunk_shape(source), &chunk_shape(destination))));
     let shards = [source, destination].map(|array| array.shard_shape.as_deref().map(quantity::shape));
     if shards.iter().any(Option::is_some) {
         let [before, after] = shards.map(|shard| shard.unwrap_or_else(|| "none".to_owned()));
-        members.push(("shard shape", changed(before, after)));
+        members.push(("shard shape", changed(before, &after)));
     }
-    members.push(("codecs", changed(chain(&source.codecs), chain(&destination.codecs))));
+    members.push(("codecs", changed(chain(&source.codecs), &chain(&destination.codecs))));
     let dropped = dropped(source, destination);
     if !dropped.is_empty() {
         members.push(("dropped", dropped.join(", ")));

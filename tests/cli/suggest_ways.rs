@@ -286,7 +286,7 @@ fn group_has_a_table_for_each_array_of_floats_that_is_no_coordinate() {
     assert_eq!(timeless(nodes[1].clone())["ways"], alone["ways"]);
     holds(&test, &nodes[1]);
     let text = done(test.run(["inspect", "--suggest", "g"])).text().to_owned();
-    assert!(text.contains("\ndeep/wave: ways ") && text.contains("\nrain: ways "), "{text}");
+    assert!(text.contains("\ndeep/wave: options, ") && text.contains("\nrain: options, "), "{text}");
     assert!(
         text.contains("zarrcast transcode --quantize uint8 --compress zstd:3 g/deep/wave DEST"),
         "{text}"
