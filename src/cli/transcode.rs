@@ -11,8 +11,7 @@ use super::ExitStatus;
 use super::arguments::CommonArguments;
 use super::report_file::{ReportArguments, ReportFile};
 use super::session::Session;
-use super::value;
-use crate::metadata::json::Json;
+use super::value::{self, Document};
 use crate::operation::error::OperationError;
 use crate::operation::options::{ChangeOptions, QuantizeOptions, Rule, RunOptions, TranscodeOptions};
 use crate::operation::pattern::PathPattern;
@@ -20,7 +19,7 @@ use crate::operation::requirement::Requirement;
 use crate::operation::transcode::{comparisons, transcode};
 use crate::operation::transcode_result::TranscodeResult;
 use crate::report::{self, html};
-use arguments::{ChangeArguments, ConversionArguments, HierarchyArguments, QuantizeArguments};
+use arguments::{Changes, HierarchyArguments};
 
 const EXAMPLES: &str = include_str!("examples/transcode.short.txt");
 
@@ -224,88 +223,91 @@ fn write_report(
     })
 }
 
-/// Changes of all arrays, or of the arrays of a rule.
-#[derive(Debug, Args)]
-struct Changes {
-    #[command(flatten)]
-    quantize: QuantizeArguments,
-
-    #[command(flatten)]
-    change: ChangeArguments,
-
-    #[command(flatten)]
-    conversion: ConversionArguments,
-}
-
 impl Changes {
     fn into_options(self) -> anyhow::Result<ChangeOptions> {
-        let Changes { change, quantize, conversion } = self;
-        let quantizes = quantize.is_asked_for();
-        let nan_value = conversion.nan_value;
+        let quantize = self.quantizes().then(|| self.quantize_options()).transpose()?;
+        let object =
+            |document: Option<Document>, name| document.map(|document| document.object(name)).transpose();
         Ok(ChangeOptions {
-            codecs: change.codecs.map(|document| document.codecs("codecs")).transpose()?,
-            compress: change.compress,
-            chunk_shape: change.chunk_shape,
-            shard_shape: change.shard_shape,
-            select: change.select.map_or_else(Vec::new, |slices| slices.0),
-            data_type: change.data_type,
-            fill_value: change.fill_value,
-            zarr_format: change.zarr_format,
-            separator: change.separator,
-            attributes: change.attributes.map(|document| document.object("attributes")).transpose()?,
-            attributes_append: change
-                .attributes_append
-                .map(|document| document.object("attributes-append"))
-                .transpose()?,
-            dimension_names: change.dimension_names,
-            nan_value: if quantizes { None } else { nan_value.clone() },
-            keep_bits: quantize.keep_bits,
-            quantize: if quantizes { Some(quantize.into_options(nan_value.as_ref())?) } else { None },
-            rounding: conversion.rounding,
-            out_of_range: conversion.out_of_range,
-            unpack: change.unpack,
-            allow_lossy_cast: conversion.allow_lossy_cast,
-            no_fill_check: conversion.no_fill_check,
-            write_empty_chunks: change.write_empty_chunks,
+            codecs: self.codecs.map(|document| document.codecs("codecs")).transpose()?,
+            compress: self.compress,
+            chunk_shape: self.chunk_shape,
+            shard_shape: self.shard_shape,
+            select: self.select.map_or_else(Vec::new, |slices| slices.0),
+            data_type: self.data_type,
+            fill_value: self.fill_value,
+            zarr_format: self.zarr_format,
+            separator: self.separator,
+            attributes: object(self.attributes, "attributes")?,
+            attributes_append: object(self.attributes_append, "attributes-append")?,
+            dimension_names: self.dimension_names,
+            nan_value: self.nan_value.filter(|_| quantize.is_none()),
+            keep_bits: self.keep_bits,
+            quantize,
+            rounding: self.rounding,
+            out_of_range: self.out_of_range,
+            unpack: self.unpack,
+            allow_lossy_cast: self.allow_lossy_cast,
+            no_fill_check: self.no_fill_check,
+            write_empty_chunks: self.write_empty_chunks,
         })
+    }
+
+    fn quantize_options(&self) -> anyhow::Result<QuantizeOptions> {
+        Ok(QuantizeOptions {
+            data_type: self.quantize,
+            max_error: self.max_error,
+            step: self.step,
+            form: self.form.unwrap_or_default(),
+            range: self.range.clone(),
+            scale: self.scale.clone(),
+            offset: self.offset.clone(),
+            nan_value: self.nan_value.as_ref().map(value::code).transpose()?,
+            missing: self.missing.clone(),
+            no_workarounds: self.no_workarounds,
+        })
+    }
+
+    /// True if an option is given that quantises by itself.
+    fn quantizes(&self) -> bool {
+        self.quantize.is_some() || self.max_error.is_some() || self.step.is_some()
     }
 
     /// Takes, for a rule that quantises, how it is done from the options of all arrays where the rule does not say.
     fn inherit(&mut self, all: &Changes) {
-        if self.quantize.is_asked_for() {
-            self.quantize.form = self.quantize.form.or(all.quantize.form);
-            self.quantize.missing = self.quantize.missing.take().or(all.quantize.missing.clone());
-            self.quantize.no_workarounds |= all.quantize.no_workarounds;
-            self.conversion.nan_value = self.conversion.nan_value.take().or(all.conversion.nan_value.clone());
+        if self.quantizes() {
+            self.form = self.form.or(all.form);
+            self.missing = self.missing.take().or(all.missing.clone());
+            self.no_workarounds |= all.no_workarounds;
+            self.nan_value = self.nan_value.take().or(all.nan_value.clone());
         }
     }
 
     /// Options that say how something is done, without the option that does it here or in a rule, are a mistake.
-    fn check_dependent_options<'a>(&self, rules: impl Iterator<Item = &'a Changes>) -> anyhow::Result<()> {
-        let Changes { change, quantize, conversion } = self;
-        let (mut quantizes, mut converts) = (quantize.is_asked_for(), change.data_type.is_some());
-        for rule in rules {
-            quantizes |= rule.quantize.is_asked_for();
-            converts |= rule.change.data_type.is_some();
-        }
-        converts |= quantizes;
+    fn check_dependent_options<'a>(
+        &'a self,
+        rules: impl Iterator<Item = &'a Changes> + Clone,
+    ) -> anyhow::Result<()> {
+        let mut all = rules.chain([self]);
+        let quantizes = all.clone().any(Changes::quantizes);
+        let converts = quantizes || all.any(|changes| changes.data_type.is_some());
         let for_quantize = [
-            ("as", quantize.form.is_some()),
-            ("missing", quantize.missing.is_some()),
-            ("no-workarounds", quantize.no_workarounds),
+            ("as", self.form.is_some()),
+            ("missing", self.missing.is_some()),
+            ("no-workarounds", self.no_workarounds),
         ];
         let for_own_quantize = [
-            ("range", quantize.range.is_some()),
-            ("scale", quantize.scale.is_some()),
-            ("offset", quantize.offset.is_some()),
+            ("range", self.range.is_some()),
+            ("scale", self.scale.is_some()),
+            ("offset", self.offset.is_some()),
         ];
         let for_conversion = [
-            ("nan-value", conversion.nan_value.is_some()),
-            ("rounding", conversion.rounding.is_some()),
-            ("out-of-range", conversion.out_of_range.is_some()),
+            ("nan-value", self.nan_value.is_some()),
+            ("rounding", self.rounding.is_some()),
+            ("out-of-range", self.out_of_range.is_some()),
         ];
         super::require(quantizes, &for_quantize, "--quantize, --max-error or --step")?;
-        super::require(quantize.is_asked_for(), &for_own_quantize, "--quantize, --max-error or --step")?;
+        super::require(self.quantizes(), &for_own_quantize, "--quantize, --max-error or --step")?;
         super::require(converts, &for_conversion, "--quantize, --max-error, --step or --data-type")
     }
 }
@@ -334,34 +336,11 @@ fn rule(text: &str) -> anyhow::Result<(PathPattern, Changes)> {
         let first = text.lines().next().unwrap_or_default();
         usage(first.trim_start_matches("error: ").to_owned())
     })?;
-    let of_all =
-        [("zarr-format", changes.change.zarr_format.is_some()), ("select", changes.change.select.is_some())];
+    let of_all = [("zarr-format", changes.zarr_format.is_some()), ("select", changes.select.is_some())];
     if let Some((option, _)) = of_all.iter().find(|(_, is_given)| *is_given) {
         let reason = format!("--{option} is for the whole of DEST, not for some of its arrays");
         return Err(usage(reason).into());
     }
     changes.check_dependent_options([].into_iter())?;
     Ok((pattern, changes))
-}
-
-impl QuantizeArguments {
-    /// True if an option is given that quantises by itself.
-    fn is_asked_for(&self) -> bool {
-        self.quantize.is_some() || self.max_error.is_some() || self.step.is_some()
-    }
-
-    fn into_options(self, nan_value: Option<&Json>) -> anyhow::Result<QuantizeOptions> {
-        Ok(QuantizeOptions {
-            data_type: self.quantize,
-            max_error: self.max_error,
-            step: self.step,
-            form: self.form.unwrap_or_default(),
-            range: self.range,
-            scale: self.scale,
-            offset: self.offset,
-            nan_value: nan_value.map(value::code).transpose()?,
-            missing: self.missing,
-            no_workarounds: self.no_workarounds,
-        })
-    }
 }

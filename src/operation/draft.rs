@@ -64,8 +64,7 @@ impl Draft {
 
     /// Puts another chain in the place of the present one.
     pub(super) fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
-        set_member(&mut self.document, "codecs", codecs_json(&codecs));
-        self.codecs = codecs;
+        self.keep_codecs(codecs);
         self.new_chain = true;
     }
 

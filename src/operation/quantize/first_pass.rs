@@ -33,7 +33,7 @@ pub(in crate::operation) struct FirstPass<'a> {
     /// Who wants to know how far it is.
     pub progress: &'a dyn Progress,
     /// Where chunks that it read are kept.
-    pub cache: &'a ArrayCache,
+    pub cache: ArrayCache,
 }
 
 impl FirstPass<'_> {

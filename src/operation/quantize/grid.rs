@@ -1,6 +1,6 @@
 //! `--step S`: codes that count steps of S from 0, or from a multiple of S (CLI.md, "Quantising").
 
-use super::range::{FloatType, RangeFault, RangeFinder, Scaling};
+use super::range::{FloatType, RangeFault, RangeFinder, Scaling, float_of};
 use crate::kernel::Rounding;
 
 /// The multiples of a step.
@@ -69,8 +69,7 @@ impl RangeFinder {
     ) -> Result<Scaling, RangeFault> {
         let float = FloatType(self.source);
         let scale = grid.scale(float).ok_or(RangeFault::NoScale)?;
-        #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
-        let (first, last) = (self.codes.first as f64, self.codes.last as f64);
+        let (first, last) = (float_of(self.codes.first), float_of(self.codes.last));
         let least = grid.multiple(hi, self.rounding) - last;
         let greatest = grid.multiple(lo, self.rounding) - first;
         let powers = (0..=15).rev().map(|exponent| 10_f64.powi(exponent));

@@ -2,7 +2,6 @@
 
 pub(super) mod first_pass;
 mod grid;
-pub(super) mod masking;
 pub(super) mod quantization;
 pub(super) mod range;
 pub(super) mod readers;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::range::{Codes, FloatType, RangeFinder, Scaling};
+use super::range::{Codes, FloatType, RangeFinder, Scaling, float_of};
 use crate::codec::kinds::cast_value::BoundCastValue;
 use crate::codec::kinds::scale_offset;
 use crate::data_type::{DataType, FillValue, value_to_json};
@@ -258,11 +258,7 @@ impl Quantization {
         let (mut span, magnitude) = ((ends[1] - ends[0]).abs(), ends[0].abs().max(ends[1].abs()));
         if self.grid_step.is_some() {
             // The offset may lie far from the values.
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "codes are at most 2^53 in magnitude, which is exact"
-            )]
-            let farthest = self.codes.first.unsigned_abs().max(self.codes.last.unsigned_abs()) as f64;
+            let farthest = float_of(self.codes.first).abs().max(float_of(self.codes.last).abs());
             span = span.max(farthest * self.step());
         }
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);

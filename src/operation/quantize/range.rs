@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::codec::element_bits;
+use crate::codec::fault::number_value;
+use crate::data_type::FillValue;
 use crate::element::{ElementType, NumberType};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
@@ -102,11 +104,7 @@ impl FloatType {
 
     /// The value of a bit pattern of the type.
     pub(in crate::operation) fn value(self, bits: u64) -> f64 {
-        match self.0.element() {
-            ElementType::Float16 => half::f16::from_bits(low_bits(bits)).to_f64(),
-            ElementType::Float32 => f64::from(f32::from_bits(low_bits(bits))),
-            _ => f64::from_bits(bits),
-        }
+        number_value(self.0, bits)
     }
 
     /// The bit pattern of a value that the type holds.
@@ -121,11 +119,7 @@ impl FloatType {
 
     /// The greatest finite value.
     pub(in crate::operation) fn greatest(self) -> f64 {
-        match self.0.element() {
-            ElementType::Float16 => half::f16::MAX.to_f64(),
-            ElementType::Float32 => f64::from(f32::MAX),
-            _ => f64::MAX,
-        }
+        self.0.float_format().map_or(f64::MAX, |format| self.value(format.greatest()))
     }
 
     /// The positive value `ulps` steps nearer to zero (never zero).
@@ -166,15 +160,16 @@ impl FloatType {
     }
 }
 
+/// A code as a float.
+#[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
+pub(in crate::operation) fn float_of(code: i64) -> f64 {
+    code as f64
+}
+
 /// The exponent of the leading bit of a finite value that is not zero.
 pub(in crate::operation) fn exponent_of(value: f64) -> i32 {
     let biased = i32::try_from((value.to_bits() >> 52) & 0x7ff).unwrap_or(0);
     if biased == 0 { -1022 } else { biased - 1023 }
-}
-
-/// The low bits of a pattern as a narrower unsigned type.
-fn low_bits<T: TryFrom<u64> + Default>(bits: u64) -> T {
-    T::try_from(bits).unwrap_or_default()
 }
 
 /// Why there is no `offset` and `scale`.
@@ -223,25 +218,15 @@ impl RangeFinder {
         }
         let float = FloatType(self.source);
         // Halves first: the difference of two float64 may overflow.
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "codes are at most 2^53 in magnitude; their difference is near enough"
-        )]
-        let span = (self.codes.last as f64 - self.codes.first as f64) / 2.0;
+        let span = (float_of(self.codes.last) - float_of(self.codes.first)) / 2.0;
         let ideal = float.round(span / (hi / 2.0 - lo / 2.0), Rounding::TowardsZero).min(float.greatest());
         if ideal.is_nan() || ideal <= 0.0 {
             return Err(RangeFault::TooWide);
         }
         let attempt = |ulps: u64| self.attempt(float.towards_zero(ideal, ulps), 0, lo, hi);
-        let mut failed = match attempt(0) {
-            Some(scaling) => return Ok(scaling),
-            None => 0,
-        };
-        for ulps in 1..=64 {
-            match attempt(ulps) {
-                Some(scaling) => return Ok(scaling),
-                None => failed = ulps,
-            }
+        let mut failed = 64;
+        if let Some(scaling) = (0..=failed).find_map(attempt) {
+            return Ok(scaling);
         }
         // The offset is too coarse for its codes: the scale must give way by more. Double, then halve the gap. The offset
         // below the nearest leaves `lo` a code inside, where the nearest may be `lo` itself, whose code is 0.
@@ -265,10 +250,10 @@ impl RangeFinder {
     /// The scaling with this scale, and the offset so many values of the type beside the nearest, if both ends land inside.
     fn attempt(&self, scale: f64, beside: i64, lo: f64, hi: f64) -> Option<Scaling> {
         let float = FloatType(self.source);
-        #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
-        let first = self.codes.first as f64;
-        let offset =
-            if self.codes.first == 0 { lo } else { float.round(lo - first / scale, Rounding::NearestEven) };
+        let offset = match self.codes.first {
+            0 => lo,
+            first => float.round(lo - float_of(first) / scale, Rounding::NearestEven),
+        };
         let offset = if beside == 0 { offset } else { float.neighbour(offset, beside)? };
         let scaling = Scaling::of(Some(offset), Some(scale));
         (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi))
@@ -285,7 +270,8 @@ impl RangeFinder {
         let quantize = Quantize::new(self.options(scaling));
         let (mut code, mut figures) = ([0_u8; 8], QuantizeFigures::default());
         let code = code.get_mut(..self.target.size())?;
-        quantize.convert(&float_bytes(float, value), code, &mut figures).ok()?;
+        let value = FillValue::from_bits(self.source, float.bits(value));
+        quantize.convert(&value.0, code, &mut figures).ok()?;
         Some(integer_of(self.target, code))
     }
 
@@ -327,21 +313,6 @@ impl RangeFinder {
         };
         if self.lands_inside(scaling, value) { Ok(scaling) } else { Err(RangeFault::NotFound) }
     }
-}
-
-/// The bytes of a value of a float type, in the order of this machine.
-fn float_bytes(float: FloatType, value: f64) -> Vec<u8> {
-    number_bytes(float.0, float.bits(value))
-}
-
-/// The bytes of an element from its zero-extended bits, in the order of this machine.
-pub(in crate::operation) fn number_bytes(number_type: NumberType, bits: u64) -> Vec<u8> {
-    let all = bits.to_le_bytes();
-    let mut bytes = all.get(..number_type.size()).unwrap_or_default().to_vec();
-    if cfg!(target_endian = "big") {
-        bytes.reverse();
-    }
-    bytes
 }
 
 /// The integer that an element's bytes hold.

@@ -4,7 +4,7 @@
 //! one; the arithmetic of the array's type adds to it. So the scale begins at that of exact arithmetic and grows, an
 //! ulp at a time where that is enough, until the error is kept at every code.
 
-use super::range::{Codes, Fitted, FloatType, RangeFault, RangeFinder, Scaling, exponent_of};
+use super::range::{Codes, Fitted, FloatType, RangeFault, RangeFinder, Scaling, exponent_of, float_of};
 use super::worst_error::WorstError;
 use crate::kernel::Rounding;
 
@@ -41,8 +41,7 @@ impl RangeFinder {
         let ideal = share / allowed;
         // Halves: the difference of two float64 may overflow.
         let needed = 2.0 * (hi / 2.0 - lo / 2.0) * ideal;
-        #[expect(clippy::cast_precision_loss, reason = "the number of codes needs no more than three digits")]
-        let has_room = needed < (self.codes.last - self.codes.first) as f64 + 1.0;
+        let has_room = needed < float_of(self.codes.last - self.codes.first) + 1.0;
         if !has_room {
             return Err(if ideal.is_finite() { RangeFault::TooFewCodes } else { RangeFault::TooCoarse });
         }
@@ -168,8 +167,7 @@ impl WidestSearch<'_> {
         if first == 0 {
             return Some(Scaling::of(Some(lo), Some(scale)));
         }
-        #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
-        let offset = float.round(lo - first as f64 / scale, Rounding::NearestEven);
+        let offset = float.round(lo - float_of(first) / scale, Rounding::NearestEven);
         let offsets = [0, -1, 1, -2, 2].into_iter().filter_map(|ulps| float.neighbour(offset, ulps));
         offsets
             .filter(|offset| offset.is_finite())

@@ -5,7 +5,7 @@
 //! the same value, the error is greatest at an end of the interval. The ends are found by bisection over the bit
 //! patterns, all codes side by side, through the kernel that quantises the data.
 
-use super::range::{Codes, FloatType, RangeFinder, Scaling, integer_of};
+use super::range::{Codes, FloatType, RangeFinder, Scaling, float_of, integer_of};
 use crate::element::NumberType;
 use crate::kernel::Rounding;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
@@ -149,7 +149,6 @@ impl<'a> WorstError<'a> {
     }
 
     /// Where exact arithmetic has the boundary above a code.
-    #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
     fn guess(&self, code: i64) -> Search {
         let edge = match self.finder.rounding {
             Rounding::NearestEven | Rounding::NearestAway => 0.5,
@@ -158,7 +157,7 @@ impl<'a> WorstError<'a> {
             Rounding::TowardsPositive | Rounding::TowardsZero => 0.0,
         };
         let (scale, offset) = self.parameters();
-        let value = self.float().round((code as f64 + edge) / scale + offset, Rounding::NearestEven);
+        let value = self.float().round((float_of(code) + edge) / scale + offset, Rounding::NearestEven);
         Search::At(self.float().ordinal(value.clamp(self.ends.0, self.ends.1)))
     }
 
@@ -169,11 +168,10 @@ impl<'a> WorstError<'a> {
 
     /// The error that a reader of `scale_factor` and `add_offset` sees, who computes in float64, and may round to the
     /// array's type afterwards.
-    #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
     fn cf_error(&self, ordinal: i64, code: i64) -> f64 {
         let (float, (scale, offset)) = (self.float(), self.parameters());
         let value = float.value(float.of_ordinal(ordinal));
-        let decoded = code as f64 * (1.0 / scale) + offset;
+        let decoded = float_of(code) * (1.0 / scale) + offset;
         let rounded = float.value(float.bits(decoded));
         (decoded - value).abs().max((rounded - value).abs())
     }

@@ -93,10 +93,7 @@ pub(super) fn open_bytes(source: &StoredArray) -> u64 {
 
 /// What reading a chunk of one side takes.
 pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
-    match &side.layout {
-        Some(layout) => layout.subchunk.reading_bytes(has_edges).saturating_add(side.index_bytes()),
-        None => side.chain.reading_bytes(has_edges),
-    }
+    side.subchunk_chain().reading_bytes(has_edges).saturating_add(side.index_bytes())
 }
 
 /// How both sides of a transfer are read within a budget; an error where it has no room for it.

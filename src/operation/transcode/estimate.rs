@@ -11,7 +11,6 @@ use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
 use crate::operation::options::ChangeOptions;
 use crate::operation::sample_result::EstimateResult;
-use crate::operation::transcode_result::TranscodeResult;
 
 impl Sampler<'_> {
     /// What the plans of all arrays come to, by their paths.
@@ -69,17 +68,6 @@ impl Sampler<'_> {
         let seconds = estimate.seconds * read_times(plan);
         Ok(EstimateResult { bytes_stored, is_exact, seconds, sample: sample.result() })
     }
-}
-
-/// The result of a plan with what its arrays come to.
-pub(super) fn with_estimates(
-    mut result: TranscodeResult,
-    mut estimates: BTreeMap<String, EstimateResult>,
-) -> TranscodeResult {
-    for node in &mut result.nodes {
-        node.estimate = estimates.remove(&node.path);
-    }
-    result
 }
 
 /// How often SOURCE is read beside once for each chunk.

@@ -2,10 +2,9 @@
 
 pub(super) mod change;
 pub(super) mod keep_bits;
-pub(super) mod lossy_filter;
+pub(super) mod losses;
 pub(super) mod metadata;
 pub(super) mod planner;
-mod reader_support;
 pub(super) mod regrid;
 pub(super) mod route;
 mod staging;

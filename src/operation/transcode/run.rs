@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use super::container;
 use super::destination::{Claim, Output, cannot_write};
-use super::estimate::with_estimates;
 use super::format::consolidate::{NodeDocuments, with_copies};
 use super::job::JobPlan;
 use super::many_objects::{many_objects, planned_objects};
@@ -111,7 +110,7 @@ impl<'a> JobPlan<'a> {
             Ok(done) => done,
             Err(ended) => return Err(self.fail(claim, ended)),
         };
-        claim.publish(sealed.documents(), &self.driver)?;
+        claim.publish(&sealed.documents, &self.driver)?;
         let mut result = self.result(Some(done), begun);
         result.warnings.extend(unlocked);
         let JobPlan { driver, source, arrays, .. } = self;
@@ -150,7 +149,7 @@ impl<'a> JobPlan<'a> {
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<(), OperationError> {
         let again = SealedPlan::seal(self, self.documents.clone());
-        if self.arrays.len() == sealed.num_arrays() {
+        if self.arrays.len() == sealed.arrays.len() {
             return sealed.check_same(&again);
         }
         sealed.of_some(is_wanted).check_same(&again.of_some(|_| true))
@@ -175,14 +174,16 @@ impl<'a> JobPlan<'a> {
         begun: Instant,
         progress: &dyn Progress,
     ) -> Result<TranscodeResult, OperationError> {
-        let sampler = Sampler { budget: self.budget, driver: &self.driver };
-        let estimates = if self.options.run.estimate {
-            sampler.estimates(&self.arrays, progress)?
-        } else {
-            BTreeMap::new()
-        };
-        let mut result = with_estimates(self.result(None, begun), estimates);
-        let documents = sealed.documents().iter().map(|(key, _)| key.as_str());
+        let mut estimates = BTreeMap::new();
+        if self.options.run.estimate {
+            let sampler = Sampler { budget: self.budget, driver: &self.driver };
+            estimates = sampler.estimates(&self.arrays, progress)?;
+        }
+        let mut result = self.result(None, begun);
+        for node in &mut result.nodes {
+            node.estimate = estimates.remove(&node.path);
+        }
+        let documents = sealed.documents.iter().map(|(key, _)| key.as_str());
         let keys: Vec<&str> = documents.chain(self.source.other_keys.iter().map(String::as_str)).collect();
         result.plan = Some(planned_objects(&self.arrays, &keys, (&self.source.node, &self.output)));
         result.warnings.extend(many_objects(&self.arrays, &self.output));
@@ -283,7 +284,7 @@ impl<'a> JobPlan<'a> {
 
 /// An error where DEST is published already, and not as this plan would have it.
 fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<(), OperationError> {
-    let Some((key, document)) = sealed.documents().last().filter(|_| claim.is_published) else {
+    let Some((key, document)) = sealed.documents.last().filter(|_| claim.is_published) else {
         return Ok(());
     };
     let found = claim.data().read_document(key).map_err(cannot_write)?;

@@ -24,7 +24,7 @@ use crate::engine::journal::{Assignment, Fingerprint, Journal};
 use crate::engine::progress::{Progress, Silent};
 use crate::engine::report::ObjectReport;
 use crate::engine::route::Route;
-use crate::grid::num_elements;
+use crate::grid::{Region, num_elements};
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
@@ -332,6 +332,5 @@ fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64
 /// Elements of a chunk that lie inside the array.
 fn elements_inside(chunk: u64, metadata: &ArrayMetadata) -> u64 {
     let region = metadata.grid.region_of(&position(chunk, metadata));
-    let lengths = region.start.iter().zip(&region.shape).zip(&metadata.shape);
-    lengths.map(|((start, length), end)| (*length).min(end.saturating_sub(*start))).product()
+    region.common(&Region::whole(&metadata.shape)).num_elements()
 }

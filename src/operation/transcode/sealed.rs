@@ -42,14 +42,14 @@ pub(super) struct SealedPlan {
     no_consolidate: bool,
     /// DEST's documents as they will be published, the one that makes it a node last.
     #[serde(with = "texts")]
-    documents: Vec<(String, Vec<u8>)>,
+    pub(super) documents: Vec<(String, Vec<u8>)>,
     /// The arrays, in the order of their paths.
-    arrays: Vec<SealedArray>,
+    pub(super) arrays: Vec<SealedArray>,
 }
 
 /// What is done with an array.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct SealedArray {
+pub(super) struct SealedArray {
     /// With its leading slash; `/` for SOURCE itself.
     path: String,
     /// What changes in it.
@@ -92,16 +92,6 @@ impl SealedPlan {
         SealedPlan { program, store, source, only, documents, arrays, ..*self }
     }
 
-    /// How many arrays there are.
-    pub(super) fn num_arrays(&self) -> usize {
-        self.arrays.len()
-    }
-
-    /// DEST's documents as they will be published, the one that makes it a node last.
-    pub(super) fn documents(&self) -> &[(String, Vec<u8>)] {
-        &self.documents
-    }
-
     /// What the plan is told apart by: what DEST will hold. Threads and memory, and with them the shapes of blocks, may
     /// be others when an unfinished run is gone on with.
     pub(super) fn fingerprint(&self) -> Fingerprint {
@@ -138,28 +128,7 @@ impl SealedPlan {
 
     /// The arrays by their numbers whose quantisation only the data settle.
     pub(super) fn open_arrays(&self) -> Vec<usize> {
-        let is_open =
-            |array: &SealedArray| array.change.quantize.is_some() && array.settled.quantization.is_none();
-        (0..self.arrays.len()).filter(|number| is_open(&self.arrays[*number])).collect()
-    }
-
-    /// Lets the arrays of SOURCE be changed as the plan has it; of those that it leaves open, what a first pass found is
-    /// known, by their numbers.
-    pub(super) fn apply_surveyed(
-        &self,
-        source: &mut Source,
-        surveys: BTreeMap<usize, Survey>,
-    ) -> Result<(), OperationError> {
-        self.apply(source)?;
-        for number in self.open_arrays() {
-            source.arrays[number].settled = None;
-        }
-        for (number, survey) in surveys {
-            if let Some(array) = source.arrays.get_mut(number) {
-                array.surveyed = Some(survey);
-            }
-        }
-        Ok(())
+        (0..self.arrays.len()).filter(|number| self.arrays[*number].is_open()).collect()
     }
 
     /// An error where the plan is of another SOURCE than the node: what is done is not what is asked for.
@@ -174,8 +143,13 @@ impl SealedPlan {
             .with_help("give the SOURCE of the plan; or name another DEST, and begin there with `--init`"))
     }
 
-    /// Lets the arrays of SOURCE be changed as the plan has it. An error where it is of others.
-    pub(super) fn apply(&self, source: &mut Source) -> Result<(), OperationError> {
+    /// Lets the arrays of SOURCE be changed as the plan has it; of those that it leaves open, what a first pass found is known,
+    /// by their numbers. An error where it is of other arrays.
+    pub(super) fn apply(
+        &self,
+        source: &mut Source,
+        mut surveys: BTreeMap<usize, Survey>,
+    ) -> Result<(), OperationError> {
         self.check_source(&source.node)?;
         let arrays = &mut source.arrays;
         let found: BTreeMap<String, String> =
@@ -185,9 +159,10 @@ impl SealedPlan {
         if !is_same || found != self.source {
             return Err(self.differs("SOURCE has changed since the plan was sealed"));
         }
-        for (array, sealed) in arrays.iter_mut().zip(&self.arrays) {
+        for (number, (array, sealed)) in arrays.iter_mut().zip(&self.arrays).enumerate() {
             array.change = sealed.change.clone();
-            array.settled = Some(sealed.settled.clone());
+            array.settled = (!sealed.is_open()).then(|| sealed.settled.clone());
+            array.surveyed = surveys.remove(&number);
         }
         Ok(())
     }
@@ -222,6 +197,11 @@ impl SealedPlan {
 }
 
 impl SealedArray {
+    /// True if only the data settle its quantisation.
+    fn is_open(&self) -> bool {
+        self.change.quantize.is_some() && self.settled.quantization.is_none()
+    }
+
     fn of(array: &PlannedArray) -> Self {
         let PlannedArray { path, plan, change, .. } = array;
         SealedArray {

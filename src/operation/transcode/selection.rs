@@ -102,14 +102,14 @@ pub(super) fn check_applied(
         Some(ShardRequest::Shape(shape)) => Some(shape),
         _ => None,
     };
-    let named = |shape: &Option<&ShapeRequest>| match shape {
+    let named = |shape: Option<&ShapeRequest>| match shape {
         Some(ShapeRequest::Named(named)) => named.iter().map(|(name, _)| name.clone()).collect(),
         _ => Vec::new(),
     };
     let names = [
         ("--select", select.iter().map(|slice| slice.dimension.clone()).collect()),
-        ("--chunk-shape", named(&chunk_shape.as_ref())),
-        ("--shard-shape", named(&shard_shape)),
+        ("--chunk-shape", named(chunk_shape.as_ref())),
+        ("--shard-shape", named(shard_shape)),
     ];
     for (option, name) in
         names.iter().flat_map(|(option, names)| names.iter().map(move |name| (option, name)))

@@ -14,7 +14,7 @@ mod variable_size;
 use self::variable_size::variable_size_values;
 use super::budget::compared_in;
 use super::plan::Plan;
-use super::plan::lossy_filter;
+use super::plan::losses;
 use crate::array::ChunkSet;
 use crate::array::buffers::PIECE;
 use crate::array::fault::{ChunkFault, Fault};
@@ -116,14 +116,14 @@ fn held(plan: &Plan, verification: Verification) -> Result<Verification, Operati
 fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
     let (differing, elements) = (result.differing, result.elements);
     let error = result.max_abs_error.unwrap_or(0.0);
-    if let Some(codec) = plan.job.objects().and_then(lossy_filter::of) {
+    if let Some(codec) = plan.job.objects().and_then(losses::of) {
         let name = &codec.name;
         return OperationError::data(format!(
             "the destination differs from the source in {differing} of {elements} elements, by up to {error}: `{name}` does not give back every number that it encodes anew"
         ))
         .with_help("give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`; nothing was kept");
     }
-    if plan.job.objects().is_some_and(lossy_filter::loses_fill_value) {
+    if plan.job.objects().is_some_and(losses::loses_fill_value) {
         return OperationError::data(format!(
             "the destination differs from the source in {differing} of {elements} elements, by up to {error}: absent elements, whose fill value does not survive the filters of the chain"
         ))

@@ -250,26 +250,18 @@ fn read_again(key: &str, bytes: &[u8]) -> Option<Json> {
     parse_document(key, bytes).ok().map(|(document, _)| document)
 }
 
-/// What was asked for, beside what the draft holds.
-#[derive(Clone, Copy)]
-pub(in crate::operation) struct Given<'a> {
-    /// The options of the array.
-    pub(in crate::operation) options: &'a ChangeOptions,
-    /// Whether the fill value is written anew, be it the same.
-    pub(in crate::operation) is_fill_given: bool,
-}
-
-/// The documents of an array that is written as v2, `.zarray` last, and what the user should know.
+/// The documents of an array that is written as v2, `.zarray` last, and what the user should know. The fill value is written
+/// anew where it `is_fill_given`, be it the same.
 pub(in crate::operation) fn documents(
     source: &OpenedArray,
     draft: &Draft,
-    given: Given<'_>,
+    options: &ChangeOptions,
+    is_fill_given: bool,
 ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
     let mut warnings = Vec::new();
     let original = (source.zarr_format == 2).then(|| read_again(".zarray", &source.document_bytes)).flatten();
-    let described =
-        Description::of(source, draft, given, &mut warnings).map_err(|error| refused(source, error))?;
-    let is_fill_given = given.is_fill_given;
+    let described = Description::of(source, draft, (options, is_fill_given), &mut warnings)
+        .map_err(|error| refused(source, error))?;
     let writer = Writer { source, draft, original: original.as_ref(), is_fill_given };
     let array = writer.array(described.is_null).map_err(|error| refused(source, error))?;
     if !source.warnings.iter().any(|known| known.is(code::V2_DTYPE_EXTENSION)) {

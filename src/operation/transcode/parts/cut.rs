@@ -1,5 +1,6 @@
 //! Where the work of a pass is cut into parts. Pure: how many units of which size in, boundaries out.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::array::ChunkSet;
@@ -57,16 +58,11 @@ fn at(work: &[Work], mut units: u64) -> Boundary {
 
 /// The units of an array between two boundaries; the last of all has no end.
 pub(super) fn units_between((from, to): (Boundary, Boundary), array: usize) -> Range<u64> {
-    let start = match from.0.cmp(&array) {
-        std::cmp::Ordering::Less => 0,
-        std::cmp::Ordering::Equal => from.1,
-        std::cmp::Ordering::Greater => return 0..0,
-    };
-    let end = match to.0.cmp(&array) {
-        std::cmp::Ordering::Less => return 0..0,
-        std::cmp::Ordering::Equal => to.1,
-        std::cmp::Ordering::Greater => u64::MAX,
-    };
+    let [start, end] = [from, to].map(|(of, unit)| match of.cmp(&array) {
+        Ordering::Less => 0,
+        Ordering::Equal => unit,
+        Ordering::Greater => u64::MAX,
+    });
     start..end.max(start)
 }
 

@@ -3,15 +3,21 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::part_report::PartReport;
 use super::plan_file::{PartsPlan, PassName, PassPlan};
+use crate::engine::report::ObjectReport;
 use crate::engine::route::staged::Intermediate;
+use crate::kernel::quantize::float_bits;
+use crate::metadata::array::num_elements;
 use crate::operation::error::OperationError;
 use crate::operation::parts_result::PassStatus;
+use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode::destination::cannot_write;
+use crate::operation::transcode::plan::Plan;
+use crate::operation::transcode::verify::Verification;
+use crate::operation::transcode_result::VerifyResult;
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
 /// What the parts of a pass noted, by their numbers: for each array that they did anything of, by its number.
@@ -171,6 +177,67 @@ fn listed(indices: impl IntoIterator<Item = u64>) -> String {
     ranges.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
+/// What a part did of an array, and what reading back found: no difference beyond what is allowed, else the part had not ended
+/// well.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct PartReport {
+    /// What was counted.
+    pub counted: ObjectReport,
+    #[serde(with = "float_bits")]
+    max_abs_error: f64,
+    /// The bits of a float.
+    bound: Option<u64>,
+    /// Which codes occur, one bit each, from the lowest bit of the first byte; empty where none are counted.
+    codes: Vec<u8>,
+}
+
+impl PartReport {
+    pub(super) fn of(counted: ObjectReport, verified: Option<Verification>) -> Self {
+        let (found, codes) = verified.map(|verified| (verified.result, verified.codes)).unwrap_or_default();
+        PartReport {
+            counted,
+            max_abs_error: found.max_abs_error.unwrap_or(0.0),
+            bound: found.bound.map(f64::to_bits),
+            codes: codes.as_deref().map(packed).unwrap_or_default(),
+        }
+    }
+
+    /// Adds what another part did of the same array.
+    pub(super) fn add(&mut self, other: &PartReport) {
+        self.counted.add(&other.counted);
+        self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
+        self.bound = self.bound.or(other.bound);
+        if self.codes.len() < other.codes.len() {
+            self.codes.resize(other.codes.len(), 0);
+        }
+        self.codes.iter_mut().zip(&other.codes).for_each(|(all, other)| *all |= other);
+    }
+
+    /// What `--verify` of one run would have found.
+    pub(super) fn verification(&self, plan: &Plan) -> Verification {
+        let quantization = plan.quantization.as_ref();
+        let bits = |byte: &u8| (0..8).map(|bit| byte >> bit & 1 == 1).collect::<Vec<_>>();
+        let counts_codes = quantization.is_some_and(|quantization| quantization.target.bits() <= 16);
+        let result = VerifyResult {
+            equal: true,
+            elements: num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX),
+            differing: 0,
+            max_abs_error: Some(self.max_abs_error),
+            bound: self.bound.map(f64::from_bits).or_else(|| quantization.map(Quantization::bound)),
+        };
+        let codes = counts_codes.then(|| self.codes.iter().flat_map(bits).collect());
+        Verification { result, codes, warning: None }
+    }
+}
+
+/// A bit for each code, without the zeros at the end.
+fn packed(codes: &[bool]) -> Vec<u8> {
+    let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
+    let mut bytes: Vec<u8> = codes.chunks(8).map(byte).collect();
+    bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -230,5 +297,29 @@ mod tests {
         place.write("7f/done/write/2.json", b"[[0]]").unwrap();
         let error = done(&place).noted::<u8>(PassName::Write).unwrap_err();
         assert!(error.to_string().contains("7f/done/write/2.json"), "{error}");
+    }
+
+    #[test]
+    fn report_comes_back_as_it_was_noted() {
+        let counted =
+            ObjectReport { written: 3, bytes_read: 70, bytes_written: 1 << 40, ..ObjectReport::default() };
+        for (max_abs_error, bound, codes) in
+            [(0.0, None, vec![]), (0.1, None, vec![]), (0.1, Some(f64::INFINITY.to_bits()), vec![0, 255, 1])]
+        {
+            let report = PartReport { counted, max_abs_error, bound, codes };
+            let text = serde_json::to_string(&report).unwrap();
+            assert_eq!(serde_json::from_str::<PartReport>(&text).unwrap(), report, "{text}");
+        }
+    }
+
+    #[test]
+    fn codes_of_parts_are_put_together() {
+        let mut codes = vec![false; 1 << 16];
+        (codes[0], codes[9]) = (true, true);
+        assert_eq!(packed(&codes), [1, 2]);
+        let of = |codes| PartReport { codes, ..PartReport::default() };
+        let mut all = of(vec![1]);
+        all.add(&of(vec![2, 4]));
+        assert_eq!(all.codes, [3, 4]);
     }
 }

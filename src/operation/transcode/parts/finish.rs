@@ -1,13 +1,13 @@
 //! `--finish`: all is proved to be there, and published.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::cut::units_between;
-use super::done::{self, DoneParts, Noted};
-use super::part_report::PartReport;
+use super::done::{self, DoneParts, Noted, PartReport};
 use super::plan_file::{PartsPlan, PassName, PassPlan};
 use super::range::settled;
-use super::{Standing, left_by_others, standing, status, status_of};
+use super::{job_under_way, left_by_others, status, status_of};
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::engine::driver::Driver;
@@ -53,28 +53,24 @@ pub fn finish(
     interrupt: &Interrupt,
 ) -> Result<Finished, OperationError> {
     let begun = Instant::now();
-    let (place, standing) = standing(options)?;
-    let others = left_by_others(&place, &standing)?;
-    let Standing::UnderWay(plan) = standing else {
+    let (place, plan) = job_under_way(options)?;
+    let others = left_by_others(&place, plan.as_ref())?;
+    let Some(plan) = plan else {
         // What a finish that was killed has left, or a part that came late. A plain run has a journal.
         if !place.below(&RUN_FOLDER).below(&JOURNAL).exists().map_err(cannot_write)? {
             clear_run_folder(&place).map_err(cannot_write)?;
         }
-        return Ok(Finished::Before(StatusResult {
-            warnings: others,
-            ..status_of(options, true, Vec::new())
-        }));
+        return Ok(Finished::Before(status_of(options, true, Vec::new(), others)));
     };
     let mut done_parts = DoneParts::at(&place, &plan);
-    let plan = settled(*plan, (&place, &mut done_parts), options, progress, interrupt)?;
-    let found =
-        StatusResult { warnings: others.clone(), ..status_of(options, false, done_parts.status(&plan)?) };
+    let plan = settled(plan, (&place, &mut done_parts), options, progress, interrupt)?;
+    let found = status_of(options, false, done_parts.status(&plan)?, others.clone());
     if found.is_missing_any() {
         return Ok(Finished::Missing(found));
     }
     // As the parts were planned: by that, too, the report tells the memory.
     let options = plan.options(options);
-    let apply = |source: &mut Source| plan.apply(source);
+    let apply = |source: &mut Source| plan.apply(source, BTreeMap::new());
     let job = JobPlan::new(&options, apply, |_| true, progress, interrupt)?;
     job.check_same(&plan.sealed, |_| true)?;
     let counted = done_parts.noted(PassName::Write)?;
@@ -84,7 +80,7 @@ pub fn finish(
         for part in lost {
             // By its log the part knows that there may be objects to remove.
             let folder = place.child(&plan.log(PassName::Write, part)).map_err(cannot_write)?;
-            let begun = Journal::open_part((&folder, &place), &plan.fingerprint(), Assignment::new());
+            let begun = Journal::open_part((&folder, &place), &plan.sealed.fingerprint(), Assignment::new());
             drop(begun.map_err(|error| cannot_begin(part, error))?);
             done::forget(&place, &plan.done_of(PassName::Write), part)?;
         }
@@ -99,11 +95,12 @@ pub fn finish(
     }
     let folder = format!("{}/finish", plan.folder());
     let left = "DEST is not published: `--finish` again does it".to_owned();
-    let claim = job.output.clone().claim_part(&folder, &plan.fingerprint(), Assignment::new(), left)?;
+    let claim =
+        job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new(), left)?;
     if let Err(error) = job.copy_other_keys(&claim).and_then(|()| claim.checkpoint()) {
         return Err(claim.fail(error, false));
     }
-    claim.publish(plan.sealed.documents(), &job.driver)?;
+    claim.publish(&plan.sealed.documents, &job.driver)?;
     let outcome = |(report, array): (PartReport, &PlannedArray)| Done {
         tally: report.counted,
         verified: plan.verifies.then(|| report.verification(&array.plan)),

@@ -7,7 +7,6 @@ mod cut;
 mod done;
 mod finish;
 mod init;
-mod part_report;
 mod partition;
 mod plan_file;
 mod range;
@@ -33,42 +32,28 @@ use crate::operation::parts_result::{PassStatus, StatusResult};
 use crate::operation::place::Place;
 use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
 
-/// What stands in DEST of a job in parts.
-enum Standing {
-    /// It goes on.
-    UnderWay(Box<PartsPlan>),
-    /// DEST is published, with what the job needed still there.
-    Published,
-    /// DEST is published, and nothing else is left.
-    Complete,
-}
-
 /// DEST, where all parts write.
 fn place(options: &TranscodeOptions) -> Result<Node, OperationError> {
     let destination = options.destination.node().destination(false).map_err(cannot_write)?;
     Ok(destination.place().clone())
 }
 
-/// What stands in DEST; an error where no job in parts was begun there, or it is of another SOURCE. Once it is complete,
-/// nothing tells of which SOURCE it was.
-fn standing(options: &TranscodeOptions) -> Result<(Node, Standing), OperationError> {
+/// DEST, and the plan of the job in parts that is under way there; `None` where DEST is published. An error where no such job
+/// was begun there, or it is of another SOURCE. Once it is complete, nothing tells of which SOURCE it was.
+fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>), OperationError> {
     let place = place(options)?;
     let is_published = is_node(&place).map_err(cannot_write)?;
     let plan = PartsPlan::find(&place)?;
-    if let Some(plan) = &plan {
-        plan.sealed.check_source(&Place::new(&options.source, None)?.node(&options.source)?)?;
-    }
-    let standing = match plan {
-        Some(_) if is_published => Standing::Published,
-        Some(plan) => Standing::UnderWay(Box::new(plan)),
-        None if is_published => Standing::Complete,
+    match &plan {
+        Some(plan) => plan.sealed.check_source(&Place::new(&options.source, None)?.node(&options.source)?)?,
+        None if is_published => {}
         None => {
             let shown = options.destination.display();
             return Err(OperationError::environment(format!("no job in parts was begun in `{shown}`"))
                 .with_help("`--init --partitions N` with the options of the job begins one"));
         }
-    };
-    Ok((place, standing))
+    }
+    Ok((place, plan.filter(|_| !is_published)))
 }
 
 /// A script that does all of the job in DEST by an engine: its parts, the finish, and again what is missing.
@@ -86,12 +71,12 @@ pub fn print_script(
     first_index: u64,
     access: Vec<String>,
 ) -> Result<String, OperationError> {
-    let (place, standing) = standing(options)?;
-    let Standing::UnderWay(plan) = standing else {
+    let (place, plan) = job_under_way(options)?;
+    let plan = plan.ok_or_else(|| {
         let shown = options.destination.display();
-        return Err(OperationError::environment(format!("`{shown}` is complete: nothing is left to do")));
-    };
-    let plan = plan.find_settled(&place)?.unwrap_or(*plan);
+        OperationError::environment(format!("`{shown}` is complete: nothing is left to do"))
+    })?;
+    let plan = plan.find_settled(&place)?.unwrap_or(plan);
     // Scripts run in other folders.
     let named = |location: &Location| {
         let node = location.node();
@@ -126,24 +111,17 @@ pub fn print_script(
 ///
 /// Where no job was begun in DEST, or its plan cannot be read.
 pub fn status(options: &TranscodeOptions) -> Result<StatusResult, OperationError> {
-    let (place, standing) = standing(options)?;
-    let warnings = left_by_others(&place, &standing)?;
-    let (complete, passes) = match standing {
-        Standing::UnderWay(plan) => {
-            let plan = plan.find_settled(&place)?.unwrap_or(*plan);
-            (false, DoneParts::at(&place, &plan).status(&plan)?)
-        }
-        Standing::Published | Standing::Complete => (true, Vec::new()),
-    };
-    Ok(StatusResult { warnings, ..status_of(options, complete, passes) })
+    let (place, plan) = job_under_way(options)?;
+    let warnings = left_by_others(&place, plan.as_ref())?;
+    let Some(plan) = plan else { return Ok(status_of(options, true, Vec::new(), warnings)) };
+    let plan = plan.find_settled(&place)?.unwrap_or(plan);
+    let passes = DoneParts::at(&place, &plan).status(&plan)?;
+    Ok(status_of(options, false, passes, warnings))
 }
 
 /// A warning where DEST has notes of another job than that which is under way there: they count for nothing.
-fn left_by_others(place: &Node, standing: &Standing) -> Result<Vec<Diagnostic>, OperationError> {
-    let own = match standing {
-        Standing::UnderWay(plan) => Some(plan.id.as_str()),
-        Standing::Published | Standing::Complete => None,
-    };
+fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnostic>, OperationError> {
+    let own = plan.map(|plan| plan.id.as_str());
     let mut left = Vec::new();
     let each = |key: &str, kind, _: Option<u64>| {
         // Intermediate data are told apart by their document.
@@ -161,12 +139,13 @@ fn left_by_others(place: &Node, standing: &Standing) -> Result<Vec<Diagnostic>, 
     Ok(left.into_iter().map(warning).collect())
 }
 
-fn status_of(options: &TranscodeOptions, complete: bool, passes: Vec<PassStatus>) -> StatusResult {
-    StatusResult {
-        source: options.source.display().to_string(),
-        destination: options.destination.display().to_string(),
-        complete,
-        passes,
-        warnings: Vec::new(),
-    }
+fn status_of(
+    options: &TranscodeOptions,
+    complete: bool,
+    passes: Vec<PassStatus>,
+    warnings: Vec<Diagnostic>,
+) -> StatusResult {
+    let [source, destination] =
+        [&options.source, &options.destination].map(|location| location.display().to_string());
+    StatusResult { source, destination, complete, passes, warnings }
 }

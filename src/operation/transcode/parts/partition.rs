@@ -1,14 +1,14 @@
 //! `--partition`: one part of a job, by its number.
 
+use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Instant;
 
 use super::cut::{Boundary, units_between};
-use super::done::{self, DoneParts};
-use super::part_report::PartReport;
+use super::done::{self, DoneParts, PartReport};
+use super::job_under_way;
 use super::plan_file::{PartsPlan, PassName, PassPlan};
 use super::range::{self, settled};
-use super::{Standing, standing};
 use crate::array::interrupt::Interrupt;
 use crate::engine::journal::name_of_pass;
 use crate::engine::progress::Progress;
@@ -58,7 +58,7 @@ pub fn partition(
     interrupt: &Interrupt,
 ) -> Result<PartResult, OperationError> {
     let begun = Instant::now();
-    let (place, standing) = standing(options)?;
+    let (place, plan) = job_under_way(options)?;
     let mut result = PartResult {
         source: options.source.display().to_string(),
         destination: options.destination.display().to_string(),
@@ -67,9 +67,9 @@ pub fn partition(
         was_done: true,
         ..PartResult::default()
     };
-    let Standing::UnderWay(plan) = standing else { return Ok(result) };
+    let Some(plan) = plan else { return Ok(result) };
     let mut done_parts = DoneParts::at(&place, &plan);
-    let plan = settled(*plan, (&place, &mut done_parts), options, progress, interrupt)?;
+    let plan = settled(plan, (&place, &mut done_parts), options, progress, interrupt)?;
     check_index(&plan, wanted)?;
     let pass = pass_of(&mut done_parts, &plan, wanted)?;
     (result.complete, result.pass) = (false, Some(pass.name.name()));
@@ -174,12 +174,12 @@ impl Part<'_> {
         interrupt: &Interrupt,
     ) -> Result<Option<Vec<(usize, PartReport)>>, OperationError> {
         let options = self.plan.options(options);
-        let given = |source: &mut Source| self.plan.apply(source);
+        let given = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
         // Of a hierarchy's arrays most are others' work.
         let is_own = |number| !units_between(self.bounds, number).is_empty();
         let job = JobPlan::new(&options, given, is_own, progress, interrupt)?;
         job.check_same(&self.plan.sealed, is_own)?;
-        let numbers: Vec<usize> = (0..self.plan.sealed.num_arrays()).filter(|n| is_own(*n)).collect();
+        let numbers: Vec<usize> = (0..self.plan.sealed.arrays.len()).filter(|n| is_own(*n)).collect();
         let left =
             format!("part {} is unfinished: `--partition {}` again goes on with it", self.index, self.index);
         let unfinished = interrupt.begin(left.clone(), Some(job.output.clearing(Weak::new())))?;
@@ -191,7 +191,7 @@ impl Part<'_> {
             let units = units_between(self.bounds, *number);
             (name, array.plan.job.objects_of(self.pass.number_in(&array.plan.job), &units))
         });
-        let (fingerprint, assigned) = (self.plan.fingerprint(), assigned.collect());
+        let (fingerprint, assigned) = (self.plan.sealed.fingerprint(), assigned.collect());
         let claim = job.output.clone().claim_part(&self.folder(), &fingerprint, assigned, left)?;
         unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::cut::Boundary;
 use crate::array::ChunkSet;
 use crate::engine::job::Job;
-use crate::engine::journal::Fingerprint;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
@@ -118,18 +117,14 @@ pub(super) fn present_of(arrays: &[PlannedArray]) -> Option<Vec<ChunkSet>> {
 }
 
 impl PartsPlan {
-    /// Lets the arrays of SOURCE be changed as the plan has it, and tells which of their chunks are there.
-    pub(super) fn apply(&self, source: &mut Source) -> Result<(), OperationError> {
-        self.apply_surveyed(source, BTreeMap::new())
-    }
-
-    /// The same with what the first pass found of arrays, by their numbers.
-    pub(super) fn apply_surveyed(
+    /// Lets the arrays of SOURCE be changed as the plan has it, and tells which of their chunks are there, and what the first
+    /// pass found of arrays, by their numbers.
+    pub(super) fn apply(
         &self,
         source: &mut Source,
         surveys: BTreeMap<usize, Survey>,
     ) -> Result<(), OperationError> {
-        self.sealed.apply_surveyed(source, surveys)?;
+        self.sealed.apply(source, surveys)?;
         for (array, present) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
             array.present = Some(present.clone());
         }
@@ -175,11 +170,6 @@ impl PartsPlan {
         format!("{}/settled.json", self.folder())
     }
 
-    /// What the logs of the parts are told apart by.
-    pub(super) fn fingerprint(&self) -> Fingerprint {
-        self.sealed.fingerprint()
-    }
-
     /// Whether another plan is the same job, cut alike.
     pub(super) fn is_same(&self, other: &PartsPlan) -> bool {
         self.verifies == other.verifies
@@ -187,18 +177,19 @@ impl PartsPlan {
             && self.sealed.fingerprint() == other.sealed.fingerprint()
     }
 
-    fn to_document(&self) -> Vec<u8> {
-        Json::Object(document_of(SCHEMA, self)).to_document()
-    }
-
     /// Writes the plan down in a node; false where another stands there, which may just have been made.
     pub(super) fn seal_in(&self, place: &Node) -> Result<bool, OperationError> {
-        place.publish_new(KEY, &self.to_document()).map_err(cannot_write)
+        self.write(place, KEY)
     }
 
     /// Writes the plan down in a node, with what its first pass found. Whoever comes second has the same, and leaves it.
-    pub(super) fn settle_in(&self, place: &Node) -> Result<(), OperationError> {
-        place.publish_new(&self.settled(), &self.to_document()).map(drop).map_err(cannot_write)
+    pub(super) fn settle_in(&self, place: &Node) -> Result<bool, OperationError> {
+        self.write(place, &self.settled())
+    }
+
+    fn write(&self, place: &Node, key: &str) -> Result<bool, OperationError> {
+        let document = Json::Object(document_of(SCHEMA, self)).to_document();
+        place.publish_new(key, &document).map_err(cannot_write)
     }
 
     /// The plan that lies in a node; `None` where none does.

@@ -38,7 +38,7 @@ pub(super) fn look(
     let options = plan.sealed.options(options);
     let budget = Budget::of(&options.run.common);
     let driver = new_driver(budget.threads(), interrupt)?;
-    let source = Source::taken(&options, |source| plan.apply(source), &driver)?;
+    let source = Source::taken(&options, |source| plan.apply(source, BTreeMap::new()), &driver)?;
     let (mut found, mut bytes_read) = (Vec::new(), 0_u64);
     for number in plan.sealed.open_arrays() {
         let array = &source.arrays[number];
@@ -63,7 +63,7 @@ pub(super) fn look(
             lacks_chunks: all.len() < metadata.num_chunks(),
             surveyed: None,
             progress,
-            cache: &ArrayCache::default(),
+            cache: ArrayCache::default(),
         };
         let (survey, read) = pass.look(&Request::new(opened, &array.change, quantize)?)?;
         found.push((number, survey));
@@ -96,7 +96,7 @@ pub(super) fn settled(
     let tell = |source: &mut Source| {
         let type_of = |array: usize| source.arrays.get(array)?.opened.data_type.number();
         let surveys = merged(found.values().flatten(), type_of);
-        plan.apply_surveyed(source, surveys)
+        plan.apply(source, surveys)
     };
     let mut job = JobPlan::new(&options, tell, |_| true, progress, interrupt)?;
     job.check_room()?;

@@ -7,7 +7,7 @@ use super::keep_bits::{self, Chunks};
 use super::metadata::{DestinationMetadata, check};
 use super::work::Choice;
 use super::{Plan, Planner};
-use super::{lossy_filter, reader_support, regrid};
+use super::{losses, regrid};
 use crate::array::chunk_cache::ArrayCache;
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
@@ -23,9 +23,8 @@ use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{Compression, KeepBits, QuantizeForm, QuantizeOptions};
 use crate::operation::quantize::first_pass::FirstPass;
-use crate::operation::quantize::masking::{changed_masks, mask_by_nan};
 use crate::operation::quantize::quantization::Quantization;
-use crate::operation::quantize::readers;
+use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::{Request, refuse_packed};
 use crate::operation::storage::{dangling_links, not_keys};
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
@@ -122,11 +121,18 @@ impl Planner<'_> {
         progress: &dyn Progress,
         cache: &ArrayCache,
     ) -> Result<Quantization, OperationError> {
-        let none = ArrayCache::default();
         let (budget, interrupt) = (self.budget, self.driver.interrupt());
         let (present, surveyed) = (listing.known(), self.surveyed);
         let lacks_chunks = listing.present.len() < request.source.metadata.num_chunks();
-        let pass = FirstPass { budget, interrupt, present, lacks_chunks, surveyed, progress, cache: &none };
+        let pass = FirstPass {
+            budget,
+            interrupt,
+            present,
+            lacks_chunks,
+            surveyed,
+            progress,
+            cache: ArrayCache::default(),
+        };
         if !request.reads_data() {
             return pass.settle(request);
         }
@@ -144,10 +150,9 @@ impl Planner<'_> {
         let memory = sketch.allot(budget, self.run.verify)?;
         // What is kept, of this array and of others, takes none of the memory of the passes, and of what is read ahead.
         self.cache.limit(budget.left_by(memory.bytes.saturating_add(ahead_bytes(&request.source.node))));
-        let keeps = |job: &ObjectJob| job.reads_subchunks_once() && job.transfer.source.is_regular();
-        let keeps = sketch.job.objects().is_some_and(keeps);
-        let (budget, cache) = (budget.narrowed(memory.threads), if keeps { cache } else { &none });
-        FirstPass { budget, cache, ..pass }.settle(request)
+        let keeps = |job: &&ObjectJob| job.reads_subchunks_once() && job.transfer.source.is_regular();
+        let cache = sketch.job.objects().filter(keeps).map(|_| cache.clone()).unwrap_or_default();
+        FirstPass { budget: budget.narrowed(memory.threads), cache, ..pass }.settle(request)
     }
 
     /// The bits that keep a share of the information, from a pass over all chunks.
@@ -193,7 +198,7 @@ impl Planner<'_> {
                 warnings.push(packed);
             }
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
-            warnings.extend(reader_support::warning(&source.pipeline, &destination.pipeline));
+            warnings.extend(losses::rare_type_warning(&source.pipeline, &destination.pipeline));
         }
         let (quantization, rounding) = (changed.quantization.clone(), changed.rounding.clone());
         if let Some(rounding) = &rounding {
@@ -213,7 +218,7 @@ impl Planner<'_> {
             elsewhere: 0,
         };
         let job = choice.job()?;
-        let lossy = job.objects().and_then(lossy_filter::warning);
+        let lossy = job.objects().and_then(losses::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
         // A fill value that readers differ about is said as it was taken, once it is an element like others.
         let is_settled = job.objects().is_some_and(ObjectJob::makes_elements)
@@ -276,7 +281,7 @@ impl Planner<'_> {
         if self.options.fill_value.is_none() {
             version_2::mask_by_fill_value(&mut draft)?;
         }
-        warnings.extend(reader_support::raw_warning(source, &draft));
+        warnings.extend(losses::raw_warning(source, &draft));
         Ok((draft, changed))
     }
 
@@ -317,11 +322,7 @@ impl Planner<'_> {
     ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
         if draft.zarr_format == 2 {
             let is_fill_given = self.options.fill_value.is_some() || is_settled;
-            return version_2::documents(
-                source,
-                draft,
-                version_2::Given { options: self.options, is_fill_given },
-            );
+            return version_2::documents(source, draft, self.options, is_fill_given);
         }
         let json = draft.document.clone();
         let is_same = source.zarr_format == 3 && json == source.document;

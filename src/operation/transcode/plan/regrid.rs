@@ -55,13 +55,9 @@ pub(in crate::operation) fn apply(
         Some(request) => names.resolve("--chunk-shape", request, present, |axis| axis)?,
         None => present.to_vec(),
     };
-    match (&options.shard_shape, shards) {
+    let (codecs, stored) = match (&options.shard_shape, shards) {
         (Some(ShardRequest::None), shards) => {
-            if let Some(shards) = shards {
-                let codecs = shards.taken_out(&draft.codecs);
-                draft.keep_codecs(codecs);
-            }
-            set_grid(draft, &metadata, &subchunk);
+            (shards.map(|shards| shards.taken_out(&draft.codecs)), Some(subchunk))
         }
         (Some(ShardRequest::Shape(request)), shards) => {
             let base = if shards.is_some() { metadata.largest_chunk() } else { &subchunk };
@@ -74,15 +70,21 @@ pub(in crate::operation) fn apply(
                 Some(shards) => shards.with_inner(&draft.codecs, &subchunk),
                 None => vec![wrapped(&draft.codecs, &subchunk)],
             };
-            draft.keep_codecs(codecs);
-            set_grid(draft, &metadata, &shard);
+            (Some(codecs), Some(shard))
         }
         (None, Some(shards)) => {
             check_divides(&subchunk, metadata.largest_chunk(), options, &source.shape)?;
-            let codecs = shards.with_inner(&draft.codecs, &subchunk);
-            draft.keep_codecs(codecs);
+            (Some(shards.with_inner(&draft.codecs, &subchunk)), None)
         }
-        (None, None) => set_grid(draft, &metadata, &subchunk),
+        (None, None) => (None, Some(subchunk)),
+    };
+    if let Some(codecs) = codecs {
+        draft.keep_codecs(codecs);
+    }
+    let grid = draft.document.pointer("/chunk_grid/name").and_then(Json::as_str);
+    let is_other = |shape: &Vec<u64>| grid == Some("rectilinear") || metadata.largest_chunk() != shape;
+    if let Some(shape) = stored.filter(is_other) {
+        set_chunk_shape(&mut draft.document, &shape);
     }
     Ok(())
 }
@@ -94,14 +96,6 @@ fn fitted_shard(chunk: &[u64], shape: &[u64], limit: u64) -> Vec<u64> {
     let chunks = fit(&counts, limit / num_elements(chunk).unwrap_or(u64::MAX));
     // No multiple of a length that is too great for 64 bits is needed: a chunk holds nearly all of the axis.
     chunks.iter().zip(chunk).map(|(count, chunk)| count.checked_mul(*chunk).unwrap_or(*chunk)).collect()
-}
-
-fn set_grid(draft: &mut Draft, metadata: &ArrayMetadata, chunk_shape: &[u64]) {
-    let is_rectilinear =
-        draft.document.pointer("/chunk_grid/name").and_then(Json::as_str) == Some("rectilinear");
-    if is_rectilinear || metadata.largest_chunk() != chunk_shape {
-        set_chunk_shape(&mut draft.document, chunk_shape);
-    }
 }
 
 /// The refusal of a grid that is to change, and keep a shape that it does not have.
@@ -120,32 +114,25 @@ fn check_divides(
     let Some(axis) = inner.iter().zip(shard).position(|(inner, shard)| !shard.is_multiple_of(*inner)) else {
         return Ok(());
     };
-    let (inner_length, shard_length) = (inner[axis], shard[axis]);
     let at_fault = format!(
-        "along dimension {axis}, {shard_length} is not a multiple of {inner_length} (the array's shape is {shape:?})"
+        "along dimension {axis}, {} is not a multiple of {} (the array's shape is {shape:?})",
+        shard[axis], inner[axis]
     );
-    let nearest: Vec<u64> = match options.shard_shape {
-        Some(_) => inner.iter().zip(shard).map(|(inner, shard)| nearest_multiple(*inner, *shard)).collect(),
-        None => inner.iter().zip(shard).map(|(inner, shard)| nearest_divisor(*inner, *shard)).collect(),
+    let pairs = inner.iter().zip(shard);
+    let (message, nearest, option, other): (_, Vec<u64>, _, _) = if options.shard_shape.is_some() {
+        let (of, other) = match options.chunk_shape {
+            None => ("of shape", "give --chunk-shape, too"),
+            Some(_) => ("of --chunk-shape", "give another --chunk-shape"),
+        };
+        let message = format!("--shard-shape {shard:?} does not hold whole chunks {of} {inner:?}");
+        let nearest = pairs.map(|(inner, shard)| nearest_multiple(*inner, *shard));
+        (message, nearest.collect(), "--shard-shape", other)
+    } else {
+        let message = format!("--chunk-shape {inner:?} does not divide the shard shape of SOURCE, {shard:?}");
+        let nearest = pairs.map(|(inner, shard)| nearest_divisor(*inner, *shard));
+        (message, nearest.collect(), "--chunk-shape", "give --shard-shape, too")
     };
     let lengths: Vec<String> = nearest.iter().map(u64::to_string).collect();
-    let (message, option, other) = match (&options.shard_shape, &options.chunk_shape) {
-        (Some(_), None) => (
-            format!("--shard-shape {shard:?} does not hold whole chunks of shape {inner:?}"),
-            "--shard-shape",
-            "give --chunk-shape, too",
-        ),
-        (Some(_), Some(_)) => (
-            format!("--shard-shape {shard:?} does not hold whole chunks of --chunk-shape {inner:?}"),
-            "--shard-shape",
-            "give another --chunk-shape",
-        ),
-        (None, _) => (
-            format!("--chunk-shape {inner:?} does not divide the shard shape of SOURCE, {shard:?}"),
-            "--chunk-shape",
-            "give --shard-shape, too",
-        ),
-    };
     Err(OperationError::data(format!("{message}: {at_fault}"))
         .with_help(format!("the nearest that does is {option} {}; or {other}", lengths.join(","))))
 }

@@ -99,21 +99,15 @@ impl Choice<'_> {
     /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
     /// goes on as it was begun.
     fn blocks(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
-        if let Some(Blocks { staging: Some(shape), .. }) = self.given() {
-            return Ok(Route::Staged(Box::new(self.staged(from, to, shape)?)));
-        }
-        if self.given().is_some() {
-            return Ok(Route::Rechunk(Box::new(self.rechunk(from, to)?)));
-        }
-        // A job in parts goes by its plan, whatever was begun.
-        let begun = if self.planner.run.resume && self.parts().is_none() {
-            begun(&to.node, from)?
-        } else {
-            Begun::Nothing
+        let begun = match self.given() {
+            Some(Blocks { staging: Some(shape), .. }) => Begun::InTwoPasses(shape.clone()),
+            Some(_) => Begun::InOnePass,
+            // A job in parts goes by its plan, whatever was begun.
+            None if self.planner.run.resume && self.parts().is_none() => begun(&to.node, from)?,
+            None => Begun::Nothing,
         };
         if let Begun::InTwoPasses(shape) = begun {
-            let staged = self.staged(from, to, &shape)?;
-            return Ok(Route::Staged(Box::new(staged)));
+            return Ok(Route::Staged(Box::new(self.staged(from, to, &shape)?)));
         }
         let one = self.rechunk(from, to)?;
         let once = one.plan.read_amplification();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::change::Changed;
 use super::keep_bits::rounding_first;
-use super::lossy_filter::kept;
+use super::losses::kept;
 use super::metadata::DestinationMetadata;
 use super::staging::misfit;
 use super::{Blocks, Planner};

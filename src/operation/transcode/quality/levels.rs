@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::geometry::{BAND, Geometry};
 use crate::codec::region::as_index;
 use crate::grid::{ravel, unravel};
-use crate::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity};
+use crate::kernel::quality::similarity::{LevelRange, RADIUS, Similarity};
 
 /// What is known of the levels.
 #[derive(Debug)]
@@ -28,12 +28,6 @@ pub(super) struct LevelBand {
     pub place: u64,
     /// The rows in the middle of the windows.
     pub middles: Range<u64>,
-}
-
-/// What a thread keeps from band to band.
-#[derive(Debug, Default)]
-pub(super) struct LevelBuffers {
-    pub band: Band,
 }
 
 impl<'a> Levels<'a> {

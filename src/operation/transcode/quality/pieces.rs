@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::ThreadCounts;
 use super::geometry::Geometry;
-use super::levels::{LevelBand, LevelBuffers, Levels, bands};
+use super::levels::{LevelBand, Levels, bands};
 use super::values::{ValueBuffers, Values};
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Fault};
@@ -14,7 +14,7 @@ use crate::engine::driver::Driver;
 use crate::engine::pairs::{Pair, Pairs};
 use crate::engine::progress::Progress;
 use crate::kernel::quality::distribution::PossibleValues;
-use crate::kernel::quality::similarity::{RADIUS, Similarity, SimilarityScan};
+use crate::kernel::quality::similarity::{Band, RADIUS, Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::transcode::verify::{Compared, Comparison, Scratch};
 
@@ -37,7 +37,7 @@ struct Buffers {
     /// Fill values, of a piece that is stored on neither side.
     filled: Piece,
     numbers: NumberBuffers,
-    levels: LevelBuffers,
+    band: Band,
     scratch: Scratch,
 }
 
@@ -148,7 +148,7 @@ impl Pieces<'_> {
         fold: impl FnMut(u64, Measured),
     ) -> Result<(), ChunkFault> {
         let visit = |buffers: &mut Buffers, pair: &Pair<'_>| {
-            let Buffers { filled, numbers, levels, scratch } = buffers;
+            let Buffers { filled, numbers, band: rows, scratch } = buffers;
             let piece = self.elements(pair, filled);
             let mut measured = Measured::default();
             if let Some(comparison) = self.comparison.as_ref().filter(|_| counts.is_some()) {
@@ -174,7 +174,7 @@ impl Pieces<'_> {
                 let own =
                     bands(self.geometry, &(index..index + 1), |_, place| measured.ranges.get(place).copied());
                 for band in own {
-                    let similarity = compare(self, &band, (index, &[piece]), (levels, numbers));
+                    let similarity = compare(self, &band, (index, &[piece]), (rows, numbers));
                     measured.compared.push((band, similarity));
                 }
             }
@@ -195,12 +195,12 @@ impl Pieces<'_> {
     /// Compares the levels of pieces that are there.
     fn compare(&self, slab: &Range<u64>, kept: &[Piece], levels: &mut Levels) -> Result<(), ChunkFault> {
         let bands = levels.bands(slab);
-        let buffers: Vec<Mutex<(LevelBuffers, NumberBuffers)>> =
+        let buffers: Vec<Mutex<(Band, NumberBuffers)>> =
             (0..self.driver.num_threads()).map(|_| Mutex::default()).collect();
         let kept: Vec<[&[u8]; 2]> = kept.iter().map(|piece| piece.each_ref().map(Vec::as_slice)).collect();
         let compared: Vec<Result<Similarity, Fault>> =
-            self.driver.map(&buffers, bands.len(), |(buffers, numbers), item| {
-                Ok(compare(self, &bands[item], (slab.start, &kept), (buffers, numbers)))
+            self.driver.map(&buffers, bands.len(), |(rows, numbers), item| {
+                Ok(compare(self, &bands[item], (slab.start, &kept), (rows, numbers)))
             });
         for (band, similarity) in bands.iter().zip(compared) {
             let similarity = similarity.map_err(|fault| ChunkFault { index: slab.start, fault })?;
@@ -254,11 +254,11 @@ fn compare(
     pieces: &Pieces<'_>,
     band: &LevelBand,
     (first, kept): (u64, &[[&[u8]; 2]]),
-    (buffers, numbers): (&mut LevelBuffers, &mut NumberBuffers),
+    (rows, numbers): (&mut Band, &mut NumberBuffers),
 ) -> Similarity {
     let geometry = pieces.geometry;
     let Some((_, width, piece_rows)) = geometry.level() else { return Similarity::default() };
-    buffers.band.begin(as_index(width));
+    rows.begin(as_index(width));
     let radius = RADIUS as u64;
     let (mut row, end) = (band.middles.start - radius, band.middles.end + radius);
     while row < end {
@@ -272,12 +272,12 @@ fn compare(
         match index.checked_sub(first).and_then(|place| kept.get(as_index(place))) {
             Some(piece) if !piece[0].is_empty() => {
                 pieces.each_stretch(*piece, own, numbers, |x, y| {
-                    buffers.band.append(&pieces.similarity, x, y, band.range);
+                    rows.append(&pieces.similarity, x, y, band.range);
                 });
             }
-            _ => buffers.band.append_gap(own.len()),
+            _ => rows.append_gap(own.len()),
         }
         row = until;
     }
-    pieces.similarity.run(&buffers.band)
+    pieces.similarity.run(rows)
 }

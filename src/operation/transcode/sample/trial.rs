@@ -165,7 +165,7 @@ impl Sampler<'_> {
     ) -> Result<Trial, OperationError> {
         let (mut options, is_cut_off) = of_chunks_alone(options);
         let finds_bits = matches!(options.keep_bits, Some(KeepBits::Auto(_)));
-        let (there, none) = (sample.drawn.common(&sample.present), ArrayCache::default());
+        let there = sample.drawn.common(&sample.present);
         // What grows with the array, and what does not.
         let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
         let mut quantization = settled.cloned();
@@ -179,7 +179,7 @@ impl Sampler<'_> {
                 lacks_chunks: sample.lacks_chunks,
                 surveyed: None,
                 progress: &Silent,
-                cache: &none,
+                cache: ArrayCache::default(),
             };
             let begun = Instant::now();
             let (survey, _) = pass.look(&request)?;

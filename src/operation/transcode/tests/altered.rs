@@ -224,7 +224,7 @@ fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
     let array = copy.plan.pointer("/arrays/0").unwrap().as_object().unwrap().clone();
     let plan = copy.plan.as_object().unwrap().clone();
     let blocks = Json::parse_str(r#"{"shapes":[[4,4]]}"#).unwrap();
-    let plan = Json::Object(plan.with("arrays", Json::Array(vec![with_blocks(array, blocks).into()])));
-    let error = copy.carry_out(&plan).unwrap_err();
+    let plan = plan.with("arrays", Json::Array(vec![with_blocks(array, blocks).into()]));
+    let error = copy.carry_out(&Json::Object(plan.clone().with("seal", seal_of(&plan)))).unwrap_err();
     assert!(error.to_string().contains("/a` has blocks of [[4, 4]]"), "{}", text(&error));
 }

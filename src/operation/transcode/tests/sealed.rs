@@ -1,5 +1,6 @@
 //! A plan that is written down, read again and carried out.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::{
@@ -50,7 +51,13 @@ pub(super) fn transcode_sealed(
     sealed: &SealedPlan,
 ) -> Result<TranscodeResult, OperationError> {
     let (options, interrupt) = (sealed.options(options), Interrupt::default());
-    let job = JobPlan::new(&options, |source| sealed.apply(source), |_| true, &Silent, &interrupt)?;
+    let job = JobPlan::new(
+        &options,
+        |source| sealed.apply(source, BTreeMap::new()),
+        |_| true,
+        &Silent,
+        &interrupt,
+    )?;
     job.check_same(sealed, |_| true)?;
     job.run(Instant::now(), &Silent, &interrupt)
 }

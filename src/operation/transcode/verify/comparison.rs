@@ -18,7 +18,7 @@ use crate::engine::transfer::Transfer;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode::plan::Plan;
-use crate::operation::transcode::plan::lossy_filter::kept;
+use crate::operation::transcode::plan::losses::kept;
 
 /// Elements that are converted and compared at a time: they stay in a level 2 cache.
 const STRETCH: usize = 1 << 13;

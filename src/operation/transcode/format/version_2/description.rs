@@ -1,6 +1,6 @@
 //! The attributes of a v2 array: what masks values is the fill value there, and may stand in `_FillValue` beside it.
 
-use super::{Given, is_zero, named, read_again};
+use super::{is_zero, named, read_again};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
@@ -23,7 +23,7 @@ impl Description {
     pub(super) fn of(
         source: &OpenedArray,
         draft: &Draft,
-        given: Given<'_>,
+        (options, is_fill_given): (&ChangeOptions, bool),
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Description, NotInV2> {
         let mut attributes = draft.attributes();
@@ -44,7 +44,7 @@ impl Description {
         // What v3 has no attribute for stays what it was.
         let is_kept =
             source.zarr_format == 2 && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
-        let beside = Beside::of(source, draft, given.options);
+        let beside = Beside::of(source, draft, options);
         let mut is_null = false;
         if fill.is_some_and(is_alike) {
             match beside.and_then(|beside| beside.written(draft, decoded.as_ref())) {
@@ -58,7 +58,7 @@ impl Description {
                 attributes.insert(FILL_VALUE, beside);
             }
             // A null that readers take for 0 is NaT for times.
-            is_null = is_zero(draft) && !given.is_fill_given && !matches!(data_type, DataType::Time(_));
+            is_null = is_zero(draft) && !is_fill_given && !matches!(data_type, DataType::Time(_));
             if !is_null && fill.is_some_and(|fill| !xarray::is_nan(data_type, fill)) {
                 warnings.push(masks(draft));
             }
