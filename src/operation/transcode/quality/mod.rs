@@ -125,7 +125,9 @@ impl ThreadCounts {
     fn merged(self) -> PairCounts {
         let mut all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut merged = all.pop().unwrap_or_default();
-        all.iter().for_each(|counts| merged.merge(counts));
+        for counts in &all {
+            merged.merge(counts);
+        }
         merged
     }
 }
