@@ -1,7 +1,7 @@
 //! SOURCE's elements converted to what any reader must get of DEST, beside what DEST gives.
 
 use std::ops::AddAssign;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::array::fault::Fault;
 use crate::codec::BoundChain;
@@ -69,7 +69,7 @@ pub(in crate::operation::transcode) struct Comparison {
     /// How far a quantisation moves absent elements.
     absent_error: f64,
     /// Which codes occur, up to 16 bits.
-    codes: Option<Mutex<Vec<bool>>>,
+    codes: Option<Vec<AtomicBool>>,
 }
 
 impl Comparison {
@@ -112,7 +112,7 @@ impl Comparison {
             may_be_fill: false,
             max_loss: chain.max_loss(kept).filter(|_| !is_exact && !quantizes),
             absent_error: quantization.and_then(Quantization::absent_error).unwrap_or(0.0),
-            codes: few.map(|_| Mutex::new(vec![false; 1 << 16])),
+            codes: few.map(|_| (0..1 << 16).map(|_| AtomicBool::new(false)).collect()),
         }
     }
 
@@ -154,10 +154,11 @@ impl Comparison {
         self.change.run(from, changed, &mut workspace.tiles, Some(&mut figures)).map_err(fault)?;
         self.read_back.run(changed, expected, &mut workspace.tiles, None).map_err(fault)?;
         if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
-            let mut codes = codes.lock().unwrap_or_else(PoisonError::into_inner);
             for code in changed.chunks_exact(self.change.sizes().1) {
-                if let Some(occurs) = codes.get_mut(as_index(element_bits(code))) {
-                    *occurs = true;
+                let occurs = codes.get(as_index(element_bits(code)));
+                // A write would take the line from the caches of the other threads.
+                if let Some(occurs) = occurs.filter(|occurs| !occurs.load(Ordering::Relaxed)) {
+                    occurs.store(true, Ordering::Relaxed);
                 }
             }
         }
@@ -172,7 +173,7 @@ impl Comparison {
 
     /// Which codes occur, of types up to 16 bits.
     pub(super) fn codes(&self) -> Option<Vec<bool>> {
-        Some(self.codes.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        Some(self.codes.as_ref()?.iter().map(|occurs| occurs.load(Ordering::Relaxed)).collect())
     }
 
     /// Elements that are not what they should be: bit for bit, or but for what the compressor may change of a number.
