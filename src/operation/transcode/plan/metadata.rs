@@ -7,13 +7,14 @@ use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::edit::codecs_json;
 use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::write_dtype;
 use crate::operation::draft::{Draft, build};
 use crate::operation::error::OperationError;
 use crate::operation::open::{ArrayReading, OpenedArray, open_documents, opened, refusal};
 use crate::operation::options::ChangeOptions;
 use crate::operation::place::Place;
-use crate::operation::transcode::format::consolidate::NodeDocuments;
+use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::pipeline::{BoundConfiguration, Pipeline, Stage};
 use crate::store::{MemoryStore, Node, StoreError};
 
@@ -49,9 +50,17 @@ impl DestinationMetadata {
             let (metadata, pipeline) = (source.metadata.by_itself(), source.pipeline.clone());
             return Ok(DestinationMetadata { draft, metadata, pipeline });
         }
-        let OpenedArray { metadata, data_type, fill_value, mut pipeline, .. } =
+        let without_attributes = without_attributes(documents);
+        let (documents, attributes) = match &without_attributes {
+            Some((documents, attributes)) => (documents, Some(attributes)),
+            None => (documents, None),
+        };
+        let OpenedArray { mut metadata, data_type, fill_value, mut pipeline, .. } =
             // Whether the fill value is lost was judged before: there are options that accept it.
             read_back(documents, in_memory(&source.store), &source.store, Profile::WriteAnyFillValue)?;
+        if let Some(attributes) = attributes {
+            metadata.attributes = attributes.clone();
+        }
         // Some types of v3 have one name in v2.
         let in_v2 = |data_type| write_dtype(data_type, false).ok().filter(|_| draft.zarr_format == 2);
         let has_same_name = || in_v2(&data_type).is_some_and(|name| Some(name) == in_v2(&draft.data_type));
@@ -72,6 +81,14 @@ impl DestinationMetadata {
         pipeline.input.data_type = draft.data_type.clone();
         Ok(DestinationMetadata { draft, metadata, pipeline })
     }
+}
+
+/// A document of v3 without its attributes, which may be large and are as they were given; and these.
+fn without_attributes(documents: &NodeDocuments) -> Option<(NodeDocuments, Object)> {
+    let [(key, document)] = documents.as_slice() else { return None };
+    let mut members = document.json.as_object()?.clone();
+    let attributes = members.remove("attributes")?.as_object()?.clone();
+    Some((vec![(key.clone(), NodeDocument::new(Json::Object(members)))], attributes))
 }
 
 /// Writes documents to an empty place, and reads the array that they describe: an error if the profile forbids anything in
