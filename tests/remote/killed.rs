@@ -340,9 +340,9 @@ fn run_that_is_terminated_during_slow_writes_notes_all_that_is_written() {
     let slow = |chunk: usize| if chunk < 30 { Duration::ZERO } else { Duration::from_mins(5) };
     let (test, left, status) = end_at(30, "-TERM", slow);
     assert_eq!(status, Some(143));
-    // One is taken for under way that began while the other thread began one that hangs.
+    // Those are taken for under way that began while one began that hangs: at most one for each request.
     let again = resumed(&test, left);
-    assert!((170..=171).contains(&again), "{again}");
+    assert!((170..=174).contains(&again), "{again}");
 }
 
 #[test]
