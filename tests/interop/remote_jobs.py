@@ -155,7 +155,8 @@ def killed(zarrcast, cloud, folder):
         process.kill()
         process.communicate()
         keys = cloud.listed("killed/")
-        if process.returncode == 0:
+        # A run may be killed when all is done.
+        if process.returncode == 0 or ("killed/zarr.json" in keys and not any(".zarrcast" in key for key in keys)):
             break
         # The document comes last: where it is, only the journal may be left to remove.
         chunks = [key for key in keys if key.endswith(".0")]
