@@ -173,6 +173,12 @@ impl<'a> Script<'a> {
                 let (found, part) = (self.stream(stream)?, unescaped(part));
                 return if found.contains(&*String::from_utf8_lossy(&part)) { Err(found) } else { Ok(()) };
             }
+            "once" => {
+                let (stream, part) = rest.split_once(' ').unwrap();
+                let found = self.stream(stream)?;
+                let is_once = found.matches(part).count() == 1;
+                return if is_once { Ok(()) } else { Err(format!("{part} is not once in:\n{found}")) };
+            }
             ">" => {
                 let found = self.stream("stdout")?;
                 return if found == format!("{rest}\n") { Ok(()) } else { Err(found) };
@@ -261,6 +267,11 @@ impl<'a> Script<'a> {
             "group" => {
                 let group = json!({"zarr_format": 3, "node_type": "group", "attributes": json(second)});
                 self.test.write(&format!("{first}/zarr.json"), group.to_string());
+            }
+            "clone" => {
+                for (name, bytes) in self.test.all_files(first) {
+                    self.test.write(&format!("{second}/{name}"), bytes);
+                }
             }
             "mkdir" => fs::create_dir_all(self.test.path(rest)).unwrap(),
             "rm" => {

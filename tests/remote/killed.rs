@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{Answer, Manner, Objects, Server, array, run, sound, variables};
@@ -296,10 +296,11 @@ fn end_at(
     for (key, bytes) in long("a") {
         test.write(&key, bytes);
     }
-    let asked = AtomicUsize::new(0);
     let linger = move |_, request: &Request| {
-        if request.method == "PUT" && request.path.starts_with("/bucket/b/c/") {
-            std::thread::sleep(slow(asked.fetch_add(1, Ordering::SeqCst)));
+        let chunk = request.path.strip_prefix("/bucket/b/c/").filter(|_| request.method == "PUT");
+        // By its number: under load requests do not arrive in the order in which they are made.
+        if let Some(chunk) = chunk {
+            std::thread::sleep(slow(chunk.parse().unwrap()));
         }
         None
     };
@@ -336,13 +337,13 @@ fn resumed(test: &CliTest, left: Objects) -> usize {
 
 #[test]
 fn run_that_is_terminated_during_slow_writes_notes_all_that_is_written() {
-    // From the 31st on no answer comes.
+    // Of the 31st and all that follow no answer comes.
     let slow = |chunk: usize| if chunk < 30 { Duration::ZERO } else { Duration::from_mins(5) };
     let (test, left, status) = end_at(30, "-TERM", slow);
     assert_eq!(status, Some(143));
-    // Those are taken for under way that began while one began that hangs: at most one for each request.
+    // One is taken for under way that began while the other thread began one that hangs.
     let again = resumed(&test, left);
-    assert!((170..=174).contains(&again), "{again}");
+    assert!((170..=171).contains(&again), "{again}");
 }
 
 #[test]
