@@ -159,20 +159,6 @@ impl OpenedObject<'_> {
         self.side.region_of_subchunk(&self.position(place))
     }
 
-    /// The elements of a unit; `None` where it is absent.
-    pub fn read<'b>(
-        &self,
-        place: &[u64],
-        subchunk: &Region,
-        buffers: &'b mut ReadBuffers,
-    ) -> Result<Option<&'b [u8]>> {
-        if !self.read_encoded(place, buffers)? {
-            return Ok(None);
-        }
-        let first = subchunk.offset_in(&self.whole(place).start);
-        Ok(Some(decode(&*self.chain()?, (subchunk, &first), buffers)?))
-    }
-
     /// The elements of a unit; `None` where it is absent. A unit that the array is to keep is kept, and one that it has
     /// is not read again.
     pub fn read_or_keep<'b>(

@@ -266,8 +266,8 @@ impl Conversion {
         }
     }
 
-    /// The same by every codec by itself, in the array's frame: of a chunk that holds more of its array than is taken, what
-    /// is left is not moved along, as padding may be, but becomes the fill value.
+    /// Converts by each codec of both chains, in the array's frame. If a chunk holds more of its array than is taken, the
+    /// rest becomes the fill value; it is not moved along, as padding may be.
     pub fn run_whole(
         &self,
         source: Undone<'_>,

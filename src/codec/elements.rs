@@ -64,11 +64,6 @@ impl VlenChain {
         rest_is_run.then(|| VlenChain { chain: chain.clone(), place, vlen, order })
     }
 
-    /// The chain.
-    pub fn chain(&self) -> &BoundChain {
-        &self.chain
-    }
-
     /// The fill value of the array; nothing, where it has none.
     pub fn fill_value(&self) -> &[u8] {
         self.chain.decoded().fill_value.as_ref().map_or(&[], |fill| &fill.0)

@@ -102,13 +102,6 @@ impl ChainFault {
         }
     }
 
-    /// The same fault seen from the chain around it, at `place`.
-    #[must_use]
-    pub fn inside(mut self, place: usize) -> Self {
-        self.place = format!("{place}.{}", self.place).into_boxed_str();
-        self
-    }
-
     /// A stored chunk is not of the size that its chain gives.
     pub fn of_stored_size(reader: &ObjectReader, expected: u64) -> ChainFault {
         let found = reader.length();

@@ -38,11 +38,6 @@ impl Recoding {
         self.keep == self.source.codecs().len() && self.keep == self.destination.codecs().len()
     }
 
-    /// The chain that is written.
-    pub fn destination(&self) -> &BoundChain {
-        &self.destination
-    }
-
     /// Undoes what differs in a chunk of either side, and proves that what is left is whole, where that can be told.
     pub fn undo(
         &self,

@@ -102,11 +102,6 @@ impl BoundSharding {
         self.index_location
     }
 
-    /// True if inner chunks of nothing but the fill value are written all the same.
-    pub fn writes_empty(&self) -> bool {
-        self.write_empty
-    }
-
     /// Writes inner chunks of nothing but the fill value from now on.
     pub(super) fn set_write_empty(&mut self) {
         self.write_empty = true;

@@ -160,11 +160,6 @@ impl ValueProgram {
         self.steps.push((step, origin, self.target_size));
     }
 
-    /// True if elements pass unchanged.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
-    }
-
     /// True if a value can be at fault, or counts in figures.
     pub fn is_fallible(&self) -> bool {
         let is_infallible = |step: &ValueStep| {

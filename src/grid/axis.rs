@@ -77,11 +77,6 @@ impl Axis {
         self.runs.iter().zip(ends).map(|(run, end)| (run.chunk, end - run.first))
     }
 
-    /// Elements of the array.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
     /// Chunks that begin inside the array.
     pub fn count(&self) -> u64 {
         self.count

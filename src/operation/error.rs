@@ -74,7 +74,7 @@ impl OperationError {
         Self::environment(format!("`{name}` cannot be listed")).because(error)
     }
 
-    /// What an option gives, `json`, is not of the type that it is to be of.
+    /// An error for a value of an option, `json`, that is not a value of `data_type`.
     pub fn not_a_value(
         option: &str,
         json: &Json,

@@ -10,6 +10,7 @@ use super::vlen::framing::Vlen;
 use super::{ArrayRepresentation, BytesSize, Coder, Parsed, Representation, V2Form};
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
+use crate::element::NumberType;
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::{Delta, ElementFilter};
@@ -90,6 +91,16 @@ impl Binding<'_> {
     /// Adds a fault of the codec.
     pub(crate) fn report(&mut self, code: Code, message: impl Into<String>) {
         self.found.push(Diagnostic::new(code, message).at_pointer(self.codec.pointer.as_str()));
+    }
+
+    /// The type of an array of numbers. Of any other array it adds a fault; `takes` begins its message.
+    pub(crate) fn real_number(&mut self, code: Code, takes: &str) -> Option<NumberType> {
+        let data_type = &self.array.data_type;
+        let number_type = data_type.real_number();
+        if number_type.is_none() {
+            self.report(code, format!("{takes} integers and real floats, but `{data_type}` reaches it"));
+        }
+        number_type
     }
 
     /// Adds a fault of a member of the configuration.

@@ -28,9 +28,6 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// The order of this machine.
-    pub const NATIVE: Endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
-
     /// The name in metadata.
     pub const fn name(self) -> &'static str {
         match self {

@@ -169,13 +169,7 @@ impl ArrayConfiguration for CastValueConfiguration {
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let data_type = &to.array.data_type;
-        let Some(decoded) = data_type.real_number() else {
-            let message =
-                format!("`cast_value` casts from integers and real floats, but `{data_type}` reaches it");
-            to.report(code::CAST_VALUE_DATA_TYPE, message);
-            return None;
-        };
+        let decoded = to.real_number(code::CAST_VALUE_DATA_TYPE, "`cast_value` casts from")?;
         let pointer = &to.codec.pointer;
         let encode = scalar_map::bind(("encode", &self.encode), decoded, pointer, to.found);
         let decode = scalar_map::bind(("decode", &self.decode), decoded, pointer, to.found);

@@ -64,17 +64,16 @@ impl Member {
 
 /// Sets the members that numcodecs gives a value where the document has none.
 pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
-    for member in table.iter().filter(|member| !matches!(member.absent, Absent::Refused | Absent::Nothing)) {
-        if configuration.contains(member.name) {
-            continue;
-        }
+    for member in table {
         let value = match member.absent {
             Absent::Integer(value) => Json::from(value),
             Absent::Boolean(value) => Json::from(value),
             Absent::Text(text) => Json::from(text),
             Absent::Refused | Absent::Nothing => continue,
         };
-        configuration.insert(member.name, value);
+        if !configuration.contains(member.name) {
+            configuration.insert(member.name, value);
+        }
     }
 }
 

@@ -30,7 +30,7 @@ impl<'a> Members<'a> {
         Self::of_object(codec, configuration, format!("{pointer}/configuration"), known)
     }
 
-    /// The same, and whether the members are as `table` has them; faults are reported.
+    /// Reads a configuration and checks its members against `table`; faults are reported.
     pub(crate) fn of_table(
         codec: &'a str,
         configuration: Option<&'a Object>,

@@ -91,13 +91,7 @@ impl ArrayConfiguration for ScaleOffsetConfiguration {
     }
 
     fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let data_type = &to.array.data_type;
-        let Some(number_type) = data_type.real_number() else {
-            let message =
-                format!("`scale_offset` takes integers and real floats, but `{data_type}` reaches it");
-            to.report(code::SCALE_OFFSET_DATA_TYPE, message);
-            return None;
-        };
+        let number_type = to.real_number(code::SCALE_OFFSET_DATA_TYPE, "`scale_offset` takes")?;
         let mut bits = |name: &str, json: &Option<Json>| match json {
             None => Some(None),
             Some(json) => {

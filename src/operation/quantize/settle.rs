@@ -1,5 +1,5 @@
-//! What the data make of a quantisation that was asked for: codes, all of a type or those of a step, range, NaN, fill value
-//! (CLI.md, "Quantising").
+//! A requested quantisation resolved by the data: codes (all of a type, or those of a step), range, NaN, fill value (CLI.md,
+//! "Quantising").
 
 use super::grid::Grid;
 use super::quantization::{Quantization, surviving_fill};
@@ -207,7 +207,7 @@ fn infinite(store: &str, what: &str) -> OperationError {
     )
 }
 
-/// How the scaling of a type of codes is found.
+/// The rule by which the scaling of a type of codes is found.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::operation) enum Fit {
     /// As `--scale` and `--offset` say, else over all codes of the type.

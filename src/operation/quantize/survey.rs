@@ -1,4 +1,4 @@
-//! What is found out over the values of an array: their extent, whether any are absent, and the error of a quantisation.
+//! The first pass over the values of an array: their extent, whether any are absent, and the error of a quantisation.
 
 use serde::{Deserialize, Serialize};
 

@@ -177,17 +177,17 @@ fn listed(indices: impl IntoIterator<Item = u64>) -> String {
     ranges.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// What a part did of an array, and what reading back found: no difference beyond what is allowed, else the part had not ended
-/// well.
+/// The work of a part on an array, and the result of reading it back. A part that found more difference than is allowed has
+/// no report.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct PartReport {
-    /// What was counted.
+    /// Chunks and bytes that were read and written.
     pub counted: ObjectReport,
     #[serde(with = "float_bits")]
     max_abs_error: f64,
     /// The bits of a float.
     bound: Option<u64>,
-    /// Which codes occur, one bit each, from the lowest bit of the first byte; empty where none are counted.
+    /// One bit for each code, set if it occurs, from the lowest bit of the first byte; empty where none are counted.
     codes: Vec<u8>,
 }
 
@@ -213,7 +213,7 @@ impl PartReport {
         self.codes.iter_mut().zip(&other.codes).for_each(|(all, other)| *all |= other);
     }
 
-    /// What `--verify` of one run would have found.
+    /// The result that `--verify` of one run would have.
     pub(super) fn verification(&self, plan: &Plan) -> Verification {
         let quantization = plan.quantization.as_ref();
         let bits = |byte: &u8| (0..8).map(|bit| byte >> bit & 1 == 1).collect::<Vec<_>>();

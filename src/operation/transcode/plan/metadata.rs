@@ -30,7 +30,7 @@ const ABOUT_NAMES: [Code; 5] = [
 /// DEST's metadata.
 #[derive(Debug, Clone)]
 pub(in crate::operation) struct DestinationMetadata {
-    /// What was asked for, in the form of v3.
+    /// The metadata as requested, in the form of v3.
     pub draft: Draft,
     /// The members, as a reader of the documents has them.
     pub metadata: ArrayMetadata,
@@ -50,16 +50,13 @@ impl DestinationMetadata {
             let (metadata, pipeline) = (source.metadata.by_itself(), source.pipeline.clone());
             return Ok(DestinationMetadata { draft, metadata, pipeline });
         }
-        let without_attributes = without_attributes(documents);
-        let (documents, attributes) = match &without_attributes {
-            Some((documents, attributes)) => (documents, Some(attributes)),
-            None => (documents, None),
-        };
+        let shortened = without_attributes(documents);
+        let documents = shortened.as_ref().map_or(documents, |(documents, _)| documents);
         let OpenedArray { mut metadata, data_type, fill_value, mut pipeline, .. } =
             // Whether the fill value is lost was judged before: there are options that accept it.
             read_back(documents, in_memory(&source.store), &source.store, Profile::WriteAnyFillValue)?;
-        if let Some(attributes) = attributes {
-            metadata.attributes = attributes.clone();
+        if let Some((_, attributes)) = shortened {
+            metadata.attributes = attributes;
         }
         // Some types of v3 have one name in v2.
         let in_v2 = |data_type| write_dtype(data_type, false).ok().filter(|_| draft.zarr_format == 2);
@@ -197,7 +194,7 @@ fn is_of_fill(found: &Diagnostic) -> bool {
     found.is(code::SCALE_OFFSET_FILL_VALUE_LOST) || found.is(code::CAST_VALUE_FILL_VALUE_LOST)
 }
 
-/// What is said of errors in what would be written: the option that brought them in, where one did.
+/// The beginning of the message about errors in DEST's metadata. It names the option that caused them, if one did.
 fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> String {
     let at = |part: &str| {
         let is_there = |error: &Diagnostic| {
