@@ -10,16 +10,16 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 /// Bytes of a buffer from which on it is mapped for itself.
 const LARGE: usize = 8 << 20;
 
-/// What is mapped begins with a page, of which no system has smaller ones.
+/// A mapping begins on a page boundary. No system has smaller pages.
 const LEAST_PAGE: usize = 1 << 12;
 
 /// mimalloc for what is small: metadata are many pieces, made on one thread and given back on another, and a tree of
 /// small arrays takes a third more time with the allocator of most systems.
 ///
-/// What is large is mapped, and unmapped the moment that it is freed: mimalloc keeps what was freed for a second, so that
-/// threads that each have a large chunk took more than `--max-memory` allows, by as many buffers as others had just given
-/// back. A buffer that grows is not copied either, of which both would be held meanwhile, and one that shrinks gives back
-/// what it no longer needs. Smaller ones are used again and again, and would cost a fault for each page.
+/// Large buffers are mapped, and unmapped the moment they are freed: mimalloc keeps freed memory for a second, so
+/// threads that each have a large chunk took more than `--max-memory` allows, by as many buffers as others had just
+/// given back. A buffer that grows is not copied either, of which both would be held meanwhile, and one that shrinks
+/// gives back what it no longer needs. Smaller ones are used again and again, and would cost a fault for each page.
 pub(crate) struct Allocator;
 
 /// Whether memory is mapped for itself: it is given back in the same way.

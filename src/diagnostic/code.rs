@@ -15,11 +15,11 @@ pub struct Code {
     pub code: &'static str,
     /// Kebab-case.
     pub name: &'static str,
-    /// What `validate` makes of it.
+    /// The severity in `validate`.
     pub severity: Severity,
     /// The profiles that make something else of it.
     pub(super) exceptions: &'static [(Profile, Severity)],
-    /// What `--explain` prints: Markdown of at most 80 columns.
+    /// The page of `--explain`: Markdown of at most 80 columns.
     pub(super) page: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! How bad findings are: the one place where a severity is decided.
+//! The severity of findings: the one place where it is decided.
 //!
 //! Who finds something never says how bad it is; a command takes its list under a profile. (`--deny` and `--allow` of
 //! `validate` come after that: they are the user's.)
@@ -6,7 +6,7 @@
 use super::{Code, Diagnostic, Profile, Severity, code};
 
 impl Profile {
-    /// How bad a code is.
+    /// The severity of a code.
     pub fn severity_of(self, code: Code) -> Severity {
         let own = code.exceptions.iter().find(|(profile, _)| *profile == self);
         match (own, self.base()) {
@@ -16,7 +16,7 @@ impl Profile {
         }
     }
 
-    /// How bad a finding is, whatever it was taken for before.
+    /// The severity of a finding, whatever it was taken for before.
     pub fn severity(self, found: &Diagnostic) -> Severity {
         let severity = code::of(found.code).map_or(found.severity, |entry| self.severity_of(entry));
         // Of a document that is nothing but copies all is made anew, also what has faults as any document can.

@@ -1,4 +1,4 @@
-//! What is wrong with the data, as data: a code, a severity, a sentence, and where.
+//! Findings about the data: a code, a severity, a sentence, and the place.
 //!
 //! A fault in a store is a [`Diagnostic`]; an `Err` elsewhere means that the program could not do its work.
 //! The codes stand in one table, [`code`]; what a command makes of a finding is its [`Profile`].
@@ -17,7 +17,7 @@ use serde::Serialize;
 pub use code::Code;
 pub use profile::Profile;
 
-/// How bad it is.
+/// Weight of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -70,7 +70,7 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// Kebab-case.
     pub name: &'static str,
-    /// How bad it is: what `validate` makes of it, until a command judges it under its [`Profile`].
+    /// The severity in `validate`, until a command judges it under its [`Profile`].
     pub severity: Severity,
     /// One clause that makes sense alone.
     pub message: String,

@@ -5,12 +5,12 @@
 use super::Code;
 
 impl Code {
-    /// What `--explain` prints, Markdown of at most 80 columns; that of a retired code says so.
+    /// The page of `--explain`, Markdown of at most 80 columns; the page of a retired code says so.
     pub const fn page(self) -> &'static str {
         self.page
     }
 
-    /// What the rule finds, as the heading of its page has it: one clause.
+    /// The fault that the rule finds, as the heading of its page has it: one clause.
     pub fn title(self) -> &'static str {
         self.page.lines().next().and_then(|heading| heading.split_once(": ")).map_or("", |(_, title)| title)
     }

@@ -1,4 +1,4 @@
-//! What a command looks for, which decides how bad findings are.
+//! The purpose of a command, which decides the severity of findings.
 
 /// For what a store is looked at. A profile judges as the one that it is made from, but for what its codes say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

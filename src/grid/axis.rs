@@ -4,7 +4,7 @@
 /// The chunks along one dimension of an array: those that begin inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
-    /// Of neighbours, each has another length.
+    /// Neighbours differ in length.
     runs: Vec<Run>,
     /// Chunks of all runs.
     count: u64,
@@ -92,7 +92,7 @@ impl Axis {
         self.runs.len() == 1
     }
 
-    /// How many runs stand for the chunks.
+    /// The number of runs.
     #[cfg(test)]
     pub(super) fn runs(&self) -> usize {
         self.runs.len()

@@ -1,5 +1,5 @@
-//! How an array is cut into chunks: the regular grid, where all have one shape, and the rectilinear, where chunks have
-//! a length of their own along each dimension.
+//! Chunk grids: the regular one, whose chunks have one shape, and the rectilinear one, whose chunks have a length of
+//! their own along each dimension.
 //!
 //! Only chunks that begin inside the array are counted. A chunk that reaches beyond the edge is stored whole, in the
 //! shape that its grid gives it (zarr-extensions, `chunk-grids/rectilinear`; Zarr v3 core, regular grid).
@@ -46,7 +46,7 @@ impl Region {
         Region { start: zip_with(position, shape, u64::saturating_mul), shape: shape.to_vec() }
     }
 
-    /// What lies from `start` up to `end`.
+    /// The region from `start` up to `end`.
     pub fn between(start: Vec<u64>, end: &[u64]) -> Self {
         Region { shape: zip_with(end, &start, u64::saturating_sub), start }
     }
@@ -72,7 +72,7 @@ impl Region {
         axes.all(|((start, length), index)| index.checked_sub(*start).is_some_and(|inside| inside < *length))
     }
 
-    /// What it has in common with another: maybe nothing.
+    /// The intersection with another region. It may be empty.
     #[must_use]
     pub fn common(&self, other: &Region) -> Region {
         self.within(&other.start, &other.end())
@@ -187,7 +187,7 @@ impl Grid {
         &self.axes
     }
 
-    /// How many chunks there are along each dimension.
+    /// The number of chunks along each dimension.
     pub fn counts(&self) -> Vec<u64> {
         self.axes.iter().map(Axis::count).collect()
     }
@@ -256,7 +256,7 @@ pub fn volume(shape: &[u64]) -> u64 {
     shape.iter().fold(1, |product, length| product.saturating_mul(*length))
 }
 
-/// What is made of two shapes or positions, dimension by dimension.
+/// Combines two shapes or positions, dimension by dimension.
 pub fn zip_with(a: &[u64], b: &[u64], with: impl Fn(u64, u64) -> u64) -> Vec<u64> {
     a.iter().zip(b).map(|(a, b)| with(*a, *b)).collect()
 }

@@ -27,7 +27,7 @@ const MEMBERS: [&str; 11] = [
     "storage_transformers",
 ];
 
-/// What could be read of an array's `zarr.json`, and all that is wrong with it.
+/// The readable members of an array's `zarr.json`, and everything wrong with it.
 ///
 /// A member is `None` where it is missing or faulty; a diagnostic then says so.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -38,7 +38,6 @@ pub struct ArrayDocument {
     pub data_type: Option<Json>,
     /// The grid; `None` also where the chunk shape does not fit the array.
     pub chunk_grid: Option<ChunkGrid>,
-    /// How chunks are named.
     pub chunk_key_encoding: Option<ChunkKeyEncoding>,
     /// As written.
     pub fill_value: Option<Json>,
@@ -63,9 +62,8 @@ pub struct ArrayMetadata {
     pub shape: Vec<u64>,
     /// As written.
     pub data_type: Json,
-    /// How it is cut into stored objects.
+    /// The chunk grid; shards are its chunks.
     pub grid: Grid,
-    /// How chunks are named.
     pub chunk_key_encoding: ChunkKeyEncoding,
     /// As written.
     pub fill_value: Json,
@@ -77,7 +75,7 @@ pub struct ArrayMetadata {
     pub dimension_names: Option<Vec<Option<String>>>,
     /// Leading elements along each dimension that are not wanted: none but of a part of an array.
     pub skipped: Vec<u64>,
-    /// Of a part of an array, where it lies in the whole.
+    /// The part of another array that this array is, for `--select`.
     pub part: Option<PartOf>,
 }
 

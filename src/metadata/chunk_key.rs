@@ -6,7 +6,7 @@ use super::extension::{Findings, read_extension};
 use super::json::{Json, Object};
 use crate::diagnostic::{Diagnostic, code};
 
-/// What stands between the indices.
+/// The character between the indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Separator {
     /// `/`
@@ -27,13 +27,13 @@ impl Separator {
     }
 }
 
-/// How the chunks of an array are named: by one of the two encodings of the core specification, and no other.
+/// Names of the chunks of an array, by one of the two encodings of the core specification.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ChunkKeyEncoding {
     /// In front of the indices: `c`, or nothing.
     prefix: &'static str,
     separator: Separator,
-    /// Of a part of an array, the indices in the whole of its first chunk.
+    /// In a part of an array: the indices of its first chunk in the whole. Else empty.
     first_chunk: Vec<u64>,
 }
 
@@ -54,14 +54,14 @@ impl ChunkKeyEncoding {
         ChunkKeyEncoding { separator, ..self.clone() }
     }
 
-    /// How the chunks of a part are named, whose first is this one: as in the whole.
+    /// The encoding of a part whose first chunk has these indices in the whole.
     #[must_use]
     pub fn of_part(&self, first_chunk: &[u64]) -> Self {
         let first_chunk = first_chunk.iter().zip(self.firsts()).map(|(own, first)| own + first);
         ChunkKeyEncoding { first_chunk: first_chunk.collect(), ..*self }
     }
 
-    /// How chunks of the whole are named, where this is of a part.
+    /// The encoding of the whole array.
     #[must_use]
     pub fn of_whole(&self) -> Self {
         ChunkKeyEncoding { first_chunk: Vec::new(), ..*self }
@@ -131,7 +131,6 @@ impl ChunkKeyEncoding {
         })
     }
 
-    /// What stands between the indices.
     pub fn separator(&self) -> Separator {
         self.separator
     }

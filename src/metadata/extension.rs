@@ -22,11 +22,11 @@ pub struct CodecMetadata {
     pub must_understand: bool,
     /// Where it is, as an RFC 6901 pointer into the document.
     pub pointer: String,
-    /// How a codec of v2 takes the bytes of an element, where v3 has no word for that.
+    /// The view of an element's bytes that a v2 codec has, where v3 has no word for it.
     pub view: Option<View>,
 }
 
-/// How a codec of v2 takes the bytes of an element.
+/// The view of an element's bytes that a v2 codec has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
     /// A filter: for an element of its own `dtype`, in the order that they have.

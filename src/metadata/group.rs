@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 /// The members of a group's document, with zarr-python's `consolidated_metadata`.
 const MEMBERS: [&str; 4] = ["zarr_format", "node_type", "attributes", "consolidated_metadata"];
 
-/// What a document describes.
+/// The kind of a node, by its document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
     /// `"node_type": "array"`.
@@ -28,7 +28,7 @@ pub fn node_kind(document: &Json) -> NodeKind {
     }
 }
 
-/// What could be read of a group's `zarr.json`, and all that is wrong with it.
+/// The readable members of a group's `zarr.json`, and everything wrong with it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GroupDocument {
     /// The attributes, if there are any.

@@ -30,7 +30,7 @@ impl ArrayMetadata {
         self.shape.iter().zip(&self.skipped).map(|(length, skipped)| length - skipped).collect()
     }
 
-    /// Of a part, what it takes of the whole.
+    /// The region of the whole that the part takes.
     pub fn taken(&self) -> Option<Region> {
         let start = self.part.as_ref()?.start.iter().zip(&self.skipped);
         Some(Region {
@@ -39,8 +39,8 @@ impl ArrayMetadata {
         })
     }
 
-    /// What is taken as an array that is no part of another: what a copy of its chunks is. Its grid is that of the chunks,
-    /// whether or not elements are skipped.
+    /// The part as an array of its own, as a copy of its chunks is. Its grid is that of the chunks, whether or not
+    /// elements are skipped.
     #[must_use]
     pub fn by_itself(&self) -> ArrayMetadata {
         let (counts, shape) = (self.grid.counts(), self.taken_shape());

@@ -42,7 +42,7 @@ fn says_the_same(a: &Json, b: &Json) -> bool {
     a.same_value(b) || meaning(a).zip(meaning(b)).is_some_and(|(a, b)| a.same_value(&b))
 }
 
-/// What a document says, in one form for all that say the same; `None` of one that cannot be read.
+/// One form for all documents that mean the same. `None`: the document cannot be read.
 fn meaning(document: &Json) -> Option<Json> {
     match (document.get("zarr_format")?.as_u64()?, node_kind(document)) {
         (2, _) if document.get("chunks").is_some() => meaning_of_array(v2::read_array(document), 2),

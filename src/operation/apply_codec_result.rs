@@ -1,4 +1,4 @@
-//! What `apply-codec` did: the members of its `--json`, by their names.
+//! The result of `apply-codec`: the members of its `--json`, by their names.
 
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub struct ApplyCodecResult {
     pub repeat: Option<u32>,
     /// Findings that did not stop the run.
     pub warnings: Vec<Diagnostic>,
-    /// What belongs on stdout, where OUTPUT is `-`.
+    /// The bytes for stdout, where OUTPUT is `-`.
     #[serde(skip)]
     pub standard_output: Option<Vec<u8>>,
 }
@@ -39,7 +39,7 @@ pub struct StreamBytes {
     pub bytes: u64,
 }
 
-/// What is there after a codec ran.
+/// The data after one codec.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AppliedStage {
@@ -47,9 +47,9 @@ pub struct AppliedStage {
     pub codec: Option<String>,
     /// `array->array`, `array->bytes` or `bytes->bytes`; `None` for the input.
     pub kind: Option<&'static str>,
-    /// Of the elements; `None` for bytes.
+    /// The data type of an array; `None` for bytes.
     pub data_type: Option<Json>,
-    /// Of the array; `None` for bytes.
+    /// The shape of an array; `None` for bytes.
     pub shape: Option<Vec<u64>>,
     /// With `--fill-value`, of an array.
     pub fill_value: Option<Json>,

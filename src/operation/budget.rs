@@ -59,9 +59,9 @@ impl Budget {
         self.threads
     }
 
-    /// How many threads, each of which needs `unit` bytes, there is room for: at most those asked for.
+    /// The number of threads that have room, at `unit` bytes each: at most those asked for.
     ///
-    /// An error where not even one has room; `purpose` goes on its sentence: `for the chunks of ...`.
+    /// Fails where not even one has room; `purpose` goes on its sentence: `for the chunks of ...`.
     pub(super) fn threads_of(
         self,
         unit: u64,
@@ -88,7 +88,7 @@ impl Budget {
     /// The memory of a run that measures chunks as it reads them, of which each thread holds `beside` bytes whatever
     /// the chunk; the least budget where there is too little.
     pub(super) fn memory_share(self, beside: u64) -> Result<MemoryShare, u64> {
-        /// What the share of a thread leaves for a chunk, at least, where it has not all there is.
+        /// A thread's least share for a chunk, in bytes, where there is not room for all.
         const LEAST: u64 = 1 << 20;
         /// Chunks that take more are done one by one.
         const MOST: u64 = 64 << 20;
@@ -103,7 +103,7 @@ impl Budget {
     }
 }
 
-/// What to do where `least` bytes of memory are needed: the option that gives them, as long as a machine may have them.
+/// Advice where `least` bytes of memory are needed: the option that gives them, as long as a machine may have them.
 pub(super) fn memory_advice(least: u64) -> String {
     if least > MOST_ADVISED {
         "choose smaller chunks".to_owned()
@@ -112,7 +112,7 @@ pub(super) fn memory_advice(least: u64) -> String {
     }
 }
 
-/// What a thread needs to compare both sides of a transfer, beside blocks that it holds.
+/// Bytes that a thread needs to compare both sides of a transfer, beside the blocks that it holds.
 pub(super) fn comparing_bytes(transfer: &Transfer) -> u64 {
     let Transfer { source, destination, origin, .. } = transfer;
     let reading = if transfer.has_same_subchunks() {
@@ -126,7 +126,7 @@ pub(super) fn comparing_bytes(transfer: &Transfer) -> u64 {
     parts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// What of it a subchunk takes: as it is read, as it should be, on its way there, and what is absent or cut of it.
+/// The part of that for one subchunk: as read, as expected, on its way there, and with what is absent or cut off.
 pub(super) fn comparing_pieces(destination: &StoredArray) -> u64 {
     let chain = destination.subchunk_chain();
     chain.reading_bytes(true).saturating_add(chain.decoded_bytes().saturating_mul(3))

@@ -41,8 +41,8 @@ pub(super) struct CfDecoding {
 impl CfDecoding {
     /// The decoding that the attributes of an array ask for; `None` where its values are what is stored.
     ///
-    /// What is only to be masked keeps float32 and float64. Integers become `floats`, where that is given; else float32 for
-    /// those of up to 16 bits, and float64, as `--unpack` writes them.
+    /// Values that are only masked keep float32 and float64. Integers become `floats`, where that is given; else
+    /// float32 for those of up to 16 bits, and float64, as `--unpack` writes them.
     pub(super) fn of(
         source: &OpenedArray,
         floats: Option<NumberType>,
@@ -115,8 +115,9 @@ fn float_for(stored: NumberType) -> NumberType {
     NumberType::of(if is_narrow { ElementType::Float32 } else { ElementType::Float64 })
 }
 
-/// How the integers of an array become floats by its attributes, those that they declare missing NaN; `None` where it is not
-/// packed. The type is that asked for, or float32 for codes of up to 16 bits and float64 for wider ones.
+/// The conversion of packed integers to floats by the array's attributes; declared missing values become NaN. `None`:
+/// the array is not packed. The type is the one asked for, or float32 for codes of up to 16 bits and float64 for
+/// wider ones.
 pub(super) fn packing(
     source: &OpenedArray,
     floats: Option<&DataType>,

@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use crate::metadata::array::ArrayMetadata;
 use crate::metadata::json::{Json, Object};
 
-/// What the search for coordinates looks at.
+/// An array or group, as the search for coordinates sees it.
 pub(super) struct Member<'a> {
     /// With its leading slash.
     pub path: &'a str,
-    /// Of the array; of a group, none.
     pub array: Option<&'a ArrayMetadata>,
     /// Its attributes.
     pub attributes: &'a Object,
@@ -26,7 +25,7 @@ const NAMING: [&str; 7] = [
     "formula_terms",
 ];
 
-/// Of these each name comes behind a key, which is none.
+/// Attributes of the form `key: name key: name`. The keys are not names.
 const WITH_KEYS: [&str; 2] = ["cell_measures", "formula_terms"];
 
 /// Arrays that say where others lie or are computed with them, by their paths: they are not quantised or rounded unasked.

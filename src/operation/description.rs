@@ -51,7 +51,7 @@ pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -
 
 /// The chunks of an array, as documents say it.
 struct Chunks {
-    /// Of what can be decoded alone.
+    /// The shape of the smallest piece that can be decoded alone.
     shape: Option<Vec<u64>>,
     shard_shape: Option<Vec<u64>>,
     /// v3 form.

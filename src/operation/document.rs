@@ -21,7 +21,7 @@ pub struct Documents {
     pub key: &'static str,
     /// 2 or 3.
     pub zarr_format: u64,
-    /// What it describes; a guess where it does not say so itself.
+    /// The kind of the node; a guess where the document does not say so itself.
     pub kind: NodeKind,
     /// It, every literal as written.
     pub document: Json,
@@ -31,7 +31,7 @@ pub struct Documents {
     pub attributes: Option<Json>,
     /// The same, byte for byte.
     pub attributes_bytes: Option<Vec<u8>>,
-    /// What is wrong with the documents beside it; keys are relative to the node.
+    /// Findings about the documents beside it; keys are relative to the node.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -46,10 +46,9 @@ pub enum DocumentError {
     Json {
         /// The document.
         key: &'static str,
-        /// What is wrong with it.
         #[source]
         error: JsonError,
-        /// What stands there instead, where that is known.
+        /// The format of the file, where it is a known one other than JSON.
         format: Option<&'static FileFormat>,
     },
 }

@@ -30,7 +30,7 @@ pub(super) struct Draft {
     pub new_chain: bool,
 }
 
-/// What is taken of SOURCE, in its document.
+/// The document of SOURCE, cut to the part that is taken.
 fn described(source: &OpenedArray) -> Json {
     let mut document = source.document.clone();
     if source.metadata.part.is_some() {

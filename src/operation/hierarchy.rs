@@ -45,12 +45,12 @@ pub struct UnreadFolder {
 pub struct HierarchyNode {
     /// Where it is.
     pub place: Place,
-    /// What it is.
+    /// The array or group.
     pub content: NodeContent,
-    /// What is wrong with it as a member of the hierarchy; for a group also its consolidated metadata.
+    /// Findings about the node as a member of the hierarchy; for a group also about its consolidated metadata.
     pub diagnostics: Vec<Diagnostic>,
-    /// Of a group: what lies in its folder beside its members, keys relative to the store; `folders` are those without
-    /// a node. Empty for an array, whose keys are chunks.
+    /// In a group's folder, everything beside its members, keys relative to the store; `folders` are those without a
+    /// node. Empty for an array, whose keys are chunks.
     pub rest: FolderListing,
 }
 
@@ -205,7 +205,8 @@ fn content(place: &Place, node: Node, documents: Documents) -> Result<NodeConten
     })
 }
 
-/// What is wrong with the name of a node of this format (Zarr v3 core, "node names"). v2 reserves no names.
+/// The finding for a name that the format does not allow for a node (Zarr v3 core, "node names"). v2 reserves no
+/// names.
 pub fn check_name(place: &Place, zarr_format: Option<u64>) -> Option<Diagnostic> {
     let name = place.path.rsplit('/').next()?;
     let reason = if !name.is_empty() && name.bytes().all(|byte| byte == b'.') {

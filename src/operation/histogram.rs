@@ -1,4 +1,4 @@
-//! How many values lie in each of some bins of equal width: `--histogram`, and in reports.
+//! Counts of values in bins of equal width: `--histogram`, and in reports.
 //!
 //! As `numpy.histogram` has it over float64 values: edges are `min + i * ((max - min) / bins)`, the last one is `max`;
 //! a value belongs to the bin whose lower edge it reaches and whose upper edge it does not, but for the last bin,
@@ -22,7 +22,7 @@ pub(super) struct Histogram {
     width: f64,
 }
 
-/// How many values of a part of the array lie in each bin.
+/// The counts of a part of the array, bin by bin.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// For each bin; empty where nothing is counted.

@@ -28,7 +28,7 @@ use crate::kernel::bit_pairs::{BitPairs, BitPatterns, Block, BlockAxis, Informat
 use crate::kernel::cast::Cast;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline, Representation, Stage};
 
-/// What is looked at: an array whose elements are numbers, and which of them count as missing.
+/// An array of numbers, and the values that count as missing.
 pub(super) struct BitSurvey<'a> {
     /// The array.
     pub side: &'a StoredArray,
@@ -42,7 +42,7 @@ pub(super) struct BitSurvey<'a> {
     pub is_sample: bool,
 }
 
-/// Of a dimension: what was counted, and over how many pairs of neighbours, missing ones among them.
+/// The counts along one dimension, and the number of pairs of neighbours, those with a missing one included.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counted {
     pairs: BitPairs,
@@ -139,7 +139,7 @@ impl BitSurvey<'_> {
 }
 
 impl Accumulator for Counting<'_> {
-    /// Of each dimension.
+    /// One for each dimension.
     type Part = Vec<Counted>;
     type Buffers = (Block, Option<PairCounter>);
 
@@ -264,7 +264,8 @@ pub(super) struct Codes {
 
 /// The codes of an array; `None` where its chain makes none.
 ///
-/// What is decoded of codes are values on the steps of a grid, whose bits show information that the codes do not have.
+/// The codes of a quantised array. Decoded values are steps of a grid: their bits show information that the codes do
+/// not have.
 pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>, OperationError> {
     let outer = &source.pipeline;
     let inner = outer.sharding().map_or(outer, |(_, sharding)| &sharding.inner);

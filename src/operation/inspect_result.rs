@@ -1,4 +1,4 @@
-//! What `inspect` shows of a node: the members of its `--json`, by their names.
+//! The result of `inspect` for a node: the members of its `--json`, by their names.
 //!
 //! What a damaged array does not tell is `None`, which is null; the findings say why. So is what was not asked for.
 
@@ -77,7 +77,6 @@ pub struct GroupResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct GroupTotals {
-    /// How many there are.
     pub arrays: u64,
     /// Bytes of all elements.
     pub bytes_logical: u64,
@@ -166,10 +165,10 @@ pub struct ArrayResult {
     pub chunk: Option<ChunkResult>,
     /// `--preview`.
     pub preview: Option<PreviewResult>,
-    /// What `--preview-png` draws; no part of the document.
+    /// The picture for `--preview-png`; no part of the document.
     #[serde(skip)]
     pub image: Option<PreviewResult>,
-    /// What a report draws; no part of the document.
+    /// The figures for a report; no part of the document.
     #[serde(skip)]
     pub drawing: Option<ArrayDrawing>,
     /// Findings.
@@ -194,7 +193,7 @@ pub struct StageRow {
     pub fill_value: Option<Json>,
     /// The size of the chunk after it, where the metadata tell it.
     pub bytes: Option<u64>,
-    /// Of `sharding_indexed`: what it does to an inner chunk.
+    /// For `sharding_indexed`: the pipeline of an inner chunk.
     pub pipeline: Option<Vec<StageRow>>,
     /// The inner chunk before the first of these; shown in text alone.
     #[serde(skip)]

@@ -30,7 +30,8 @@ pub(super) fn values(
 
 /// The bits of the values that the attributes declare missing, NaN left out; what is no value of the type declares none.
 ///
-/// Of a v2 array with the names of its dimensions, xarray takes the fill value for one, too, unless it is null.
+/// Bits of the values that attributes declare missing. In a v2 array with dimension names xarray takes the fill value
+/// for one, too, unless it is null.
 pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
     let mut bits: Vec<u64> = Vec::new();
     for value in of_attributes(source, number_type).into_iter().chain(of_fill_value(source)) {
@@ -41,8 +42,8 @@ pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64
     bits
 }
 
-/// What declares values missing, as messages name it: attributes, or the fill value of a v2 array, of which the form of v3
-/// makes an attribute.
+/// The source of that declaration, as messages name it: attributes, or the fill value of a v2 array, of which the
+/// form of v3 makes an attribute.
 pub(super) fn declared_by(source: &OpenedArray) -> &'static str {
     // Only in v2 they have a document of their own.
     let own = source.attributes_bytes.as_deref().map(String::from_utf8_lossy);

@@ -1,4 +1,4 @@
-//! What a command does, with no terminal in sight: options in, a result or an error out.
+//! The commands, without a terminal: options in, a result or an error out.
 
 mod absent;
 pub mod against;

@@ -17,7 +17,7 @@ use crate::metadata::v2;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Location, Node};
 
-/// What could be read of an array, and all that is wrong with it.
+/// The readable members of an array, and everything wrong with it.
 #[derive(Debug, Clone)]
 pub struct ArrayReading {
     /// Where it lies.
@@ -71,7 +71,7 @@ pub struct OpenedArray {
     pub fill_value: Option<FillValue>,
     /// The way of a stored object through the chain.
     pub pipeline: Pipeline,
-    /// What not every reader accepts.
+    /// Findings about things that some readers do not accept.
     pub warnings: Vec<Diagnostic>,
 }
 

@@ -1,4 +1,4 @@
-//! What was asked for, after parsing and before anything is opened.
+//! Options of the commands, after parsing and before anything is opened.
 //!
 //! Text that is JSON, a number or a type name has been parsed here already: what cannot be parsed is a usage error.
 //! What parses but does not fit the data is found out by the operation.
@@ -20,7 +20,7 @@ use crate::operation::validate_result::Partition;
 use crate::store::Location;
 pub use crate::store::file::Stream;
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct CommonOptions {
@@ -51,7 +51,7 @@ pub enum Compression {
     Auto(CompressionGoal),
 }
 
-/// What `--compress auto` looks for.
+/// The goal of `--compress auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
@@ -83,7 +83,7 @@ impl CompressionGoal {
     }
 }
 
-/// How the codes of a quantisation are written (`--as`).
+/// The form of quantised values in DEST (`--as`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
@@ -108,7 +108,7 @@ pub enum Missing {
     Values(Vec<Json>),
 }
 
-/// How far values are seen as CF readers see them.
+/// The view of CF readers: missing values, and packing.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct CfOptions {
@@ -166,7 +166,7 @@ pub enum KeepBits {
     Bits(u32),
     /// `auto`: the fewest that keep this share of the bitwise real information, along every dimension.
     Auto(f64),
-    /// What `auto` was found to be: the bits, and the share.
+    /// The bits that `auto` found, and the share of information.
     Found(u32, f64),
 }
 
@@ -212,7 +212,7 @@ pub struct Slice {
     pub stop: Option<i64>,
 }
 
-/// What becomes of an array: its codecs, grid, values and metadata.
+/// Changes of an array: its codecs, grid, values and metadata.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
@@ -268,11 +268,10 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::
     Json::deserialize(deserializer).map(Some)
 }
 
-/// How a job runs, whatever it makes: what it may use, where it begins, and what is done beside it.
+/// Conduct of a job, apart from its changes: resources, beginning, checks.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct RunOptions {
-    /// What every command takes.
     pub common: CommonOptions,
     /// `--verify`.
     pub verify: bool,
@@ -296,9 +295,9 @@ pub struct RunOptions {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Rule {
-    /// Of paths without the leading slash.
+    /// Matches paths without their leading slash.
     pub pattern: PathPattern,
-    /// What changes; whatever it does not say is as without it.
+    /// Members that are not set stay as without the rule.
     pub change: ChangeOptions,
 }
 
@@ -310,9 +309,8 @@ pub struct TranscodeOptions {
     pub source: Location,
     /// DEST.
     pub destination: Location,
-    /// How it runs.
     pub run: RunOptions,
-    /// What changes in the arrays that `include` and `exclude` leave.
+    /// Changes of the arrays that `include` and `exclude` leave.
     pub change: ChangeOptions,
     /// `--only`: of the arrays of a hierarchy, those that are written, with what they need; empty: all.
     pub only: Vec<PathPattern>,
@@ -327,7 +325,7 @@ pub struct TranscodeOptions {
 }
 
 impl TranscodeOptions {
-    /// What applies to an array that is only copied: no reader opens a tree of both formats.
+    /// The changes that hold also for arrays that are only copied: no reader opens a tree of both formats.
     #[must_use]
     pub fn change_of_a_copied_array(&self) -> ChangeOptions {
         ChangeOptions {
@@ -378,7 +376,6 @@ impl ChangeOptions {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ApplyCodecOptions {
-    /// What every command takes.
     pub common: CommonOptions,
     /// INPUT; `None` with `--chunk`.
     pub input: Option<Stream>,
@@ -412,7 +409,6 @@ pub struct ApplyCodecOptions {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct InspectOptions {
-    /// What every command takes.
     pub common: CommonOptions,
     /// STORE.
     pub store: Location,
@@ -432,7 +428,6 @@ pub struct InspectOptions {
     pub chunk: Option<ChunkOptions>,
     /// `--preview` and `--preview-png`.
     pub preview: Option<PreviewOptions>,
-    /// How values are seen.
     pub cf: CfOptions,
     /// `--depth`: how far below a group nodes are shown; `None`: all.
     pub depth: Option<u64>,
@@ -485,7 +480,7 @@ pub struct PreviewOptions {
     pub image: Option<PictureSize>,
 }
 
-/// What a picture may be at most, in pixels.
+/// The greatest size of a picture, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PictureSize {
@@ -493,11 +488,11 @@ pub struct PictureSize {
     pub columns: u64,
     /// Pixels from top to bottom.
     pub rows: u64,
-    /// How many times higher than wide a pixel is.
+    /// Height of a pixel, in units of its width.
     pub pixel_height: u64,
 }
 
-/// How deep `validate` looks (`--level`); each level includes those before it.
+/// Depth of `validate` (`--level`); each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum ValidateLevel {
@@ -542,7 +537,6 @@ pub struct AgainstOptions {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ValidateOptions {
-    /// What every command takes.
     pub common: CommonOptions,
     /// STORE, one or more.
     pub stores: Vec<Location>,

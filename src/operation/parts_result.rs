@@ -1,11 +1,11 @@
-//! What the commands of a job in parts (`--init`, `--partition`, `--status`) tell: the members of their `--json`, by
-//! their names. `--finish` tells what a plain run does.
+//! Results of the commands of a job in parts (`--init`, `--partition`, `--status`): the members of their `--json`, by
+//! their names. `--finish` has the result of a plain run.
 
 use serde::Serialize;
 
 use crate::diagnostic::Diagnostic;
 
-/// What `--init` planned.
+/// The plan that `--init` made.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct InitResult {
@@ -15,7 +15,7 @@ pub struct InitResult {
     pub destination: String,
     /// Parts of each pass: fewer than asked for where there are fewer stored objects.
     pub partitions: u64,
-    /// What is done one after the other.
+    /// In the order in which they run.
     pub passes: Vec<PlannedPass>,
     /// Bytes that a part has in memory at most.
     pub memory_bytes: u64,
@@ -23,11 +23,10 @@ pub struct InitResult {
     pub bytes: u64,
     /// Stored objects that DEST will have, at most.
     pub objects: u64,
-    /// What `--compress auto` chose, array by array.
+    /// The choices of `--compress auto`, array by array.
     pub compressors: Vec<ChosenCompressor>,
     /// True if the same plan was there already.
     pub was_there: bool,
-    /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -47,11 +46,11 @@ pub struct ChosenCompressor {
 pub struct PlannedPass {
     /// `range`, `staging` or `write`.
     pub name: &'static str,
-    /// How many parts it has.
+    /// The number of its parts.
     pub partitions: u64,
 }
 
-/// What a part did.
+/// The work of one part.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PartResult {
@@ -65,7 +64,7 @@ pub struct PartResult {
     pub pass: Option<&'static str>,
     /// Its number, from 0.
     pub partition: u64,
-    /// How many parts the pass has.
+    /// The number of parts of the pass.
     pub partitions: u64,
     /// True if it was done already: then nothing was done.
     pub was_done: bool,
@@ -78,11 +77,10 @@ pub struct PartResult {
     /// Wall time.
     #[serde(serialize_with = "super::figure::number")]
     pub seconds: f64,
-    /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What is done of a job, and what is missing.
+/// The parts of a job that are done, and those that are missing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct StatusResult {
@@ -94,7 +92,6 @@ pub struct StatusResult {
     pub complete: bool,
     /// The passes, in their order.
     pub passes: Vec<PassStatus>,
-    /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -120,15 +117,15 @@ impl StatusResult {
     }
 }
 
-/// What is done of a pass.
+/// The parts of one pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PassStatus {
     /// `range`, `staging` or `write`.
     pub name: &'static str,
-    /// How many parts it has.
+    /// The number of its parts.
     pub partitions: u64,
-    /// How many of them are done.
+    /// The number of parts that are done.
     pub done: u64,
     /// The others, as schedulers take them: `3,7-9`.
     pub missing: String,

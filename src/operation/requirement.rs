@@ -86,7 +86,7 @@ impl Measure {
     }
 }
 
-/// How a figure is held to a number.
+/// Relation of a measure to its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
     AtLeast,
@@ -114,7 +114,7 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// What is wrong with a quantisation, if it does not keep the requirement.
+    /// The sentence for a quantisation that does not keep the requirement.
     pub fn fault(&self, result: &QuantizationResult) -> Option<String> {
         let value = match self.measure.of(result) {
             Ok(value) => value,

@@ -1,4 +1,4 @@
-//! What a sample of an array's chunks is, and what it says of the whole: members of `--json`, by their names.
+//! A sample of an array's chunks, and the estimate of the whole from it: members of `--json`, by their names.
 
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ impl SampleResult {
     pub const MOST_POSITIONS: usize = 100;
 }
 
-/// What an array is thought to come to.
+/// The estimated size and time of an array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EstimateResult {
@@ -39,11 +39,11 @@ pub struct EstimateResult {
     /// Wall time on this machine, in seconds.
     #[serde(serialize_with = "figure::number")]
     pub seconds: f64,
-    /// What it is estimated from.
+    /// The sample of the estimate.
     pub sample: SampleResult,
 }
 
-/// What `--compress auto` chose.
+/// The choice of `--compress auto`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CompressionResult {
@@ -58,7 +58,7 @@ pub struct CompressionResult {
 }
 
 impl CompressionResult {
-    /// Of a plan that reads no chunk.
+    /// The result of a plan that reads no chunk.
     pub(super) fn open(goal: &'static str) -> Self {
         CompressionResult { goal, chosen: None, tried: Vec::new(), sample: None }
     }

@@ -275,7 +275,7 @@ pub(super) struct Pixels {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Pixel {
-    /// Of the values that count: finite ones, of a picture that is no mean also infinities.
+    /// Sum of the values that count: the finite ones; in a picture of nearest values infinities too.
     sum: f64,
     count: u64,
     /// Elements that are stored.

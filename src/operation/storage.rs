@@ -1,4 +1,4 @@
-//! What is stored of an array: chunks and shards, possible and present, and their bytes.
+//! The stored objects of an array: chunks and shards, possible and present, and their bytes.
 
 use super::error::OperationError;
 use super::inspect_result::StorageResult;
@@ -17,7 +17,7 @@ use crate::store::{Node, Part};
 /// Findings that are kept; the count of all is in the last of them.
 const MOST_FINDINGS: usize = 100;
 
-/// What a census found.
+/// Counts of stored objects and bytes.
 #[derive(Debug, Clone)]
 pub struct Census {
     /// The counts.
@@ -26,7 +26,7 @@ pub struct Census {
     pub findings: Vec<Diagnostic>,
 }
 
-/// What one stored object holds.
+/// The chunks and bytes of one stored object.
 #[derive(Debug)]
 struct Object {
     bytes: u64,
@@ -108,7 +108,7 @@ pub fn census(
     Ok(Census { storage, findings })
 }
 
-/// What is to be said of names that are no keys, which listings leave out.
+/// The warning for names that are not keys, which listings leave out.
 pub fn not_keys(names: &[String]) -> Option<Diagnostic> {
     let first = names.first()?;
     let message = match names.len() {
@@ -124,7 +124,7 @@ pub fn not_keys(names: &[String]) -> Option<Diagnostic> {
     )
 }
 
-/// What is to be said of chunks that are links which lead nowhere: they count as absent, in every command (SEMANTICS D8).
+/// The warning for chunks that are links to nothing: they count as absent, in every command (SEMANTICS D8).
 pub fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
     let first = listing.broken_links().next()?;
     let message = match listing.broken_links().count() {

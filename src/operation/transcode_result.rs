@@ -1,4 +1,4 @@
-//! What `transcode` did, or with `--dry-run` would do: the members of its `--json`, by their names.
+//! The result of `transcode`, or with `--dry-run` its plan: the members of its `--json`, by their names.
 //!
 //! A member that does not apply, or is not known, is `None`, which is null.
 
@@ -67,7 +67,7 @@ impl RouteName {
     }
 }
 
-/// What became of one node.
+/// The result for one node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct NodeResult {
@@ -81,7 +81,7 @@ pub struct NodeResult {
     pub source: Option<ArrayDescription>,
     /// As it is written; `None` for a group.
     pub destination: Option<ArrayDescription>,
-    /// Of what `--select` takes, the first index and the one after the last along each dimension; `None` where all is taken.
+    /// For each dimension the first index that `--select` takes and the one after the last. `None`: all is taken.
     pub selection: Option<Vec<[u64; 2]>>,
     /// Chunks and bytes.
     #[serde(flatten)]
@@ -95,11 +95,8 @@ pub struct NodeResult {
     pub read_amplification: Option<f64>,
     /// Peak of the chunk data in flight, in bytes.
     pub memory_bytes: Option<u64>,
-    /// What a quantisation did.
     pub quantization: Option<QuantizationResult>,
-    /// What `--verify` found.
     pub verify: Option<VerifyResult>,
-    /// What `--compress auto` chose.
     pub compression: Option<CompressionResult>,
     /// With `--estimate`, what a plan comes to.
     pub estimate: Option<EstimateResult>,
@@ -127,26 +124,26 @@ pub struct ArrayDescription {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Of DEST's grid.
+    /// Chunks of DEST's grid.
     pub chunks: Option<u64>,
-    /// Of SOURCE's grid, not stored.
+    /// Chunks of SOURCE's grid that are not stored.
     pub chunks_absent: Option<u64>,
-    /// Of SOURCE's, what this run was refused and took for absent (`--missing-status 403`).
+    /// Chunks of SOURCE that this run was refused and took for absent (`--missing-status 403`).
     pub chunks_refused: Option<u64>,
     /// Read from SOURCE.
     pub chunks_read: Option<u64>,
     /// Written to DEST.
     pub chunks_written: Option<u64>,
-    /// Of chunks, encoded, from SOURCE.
+    /// Encoded bytes of the chunks read from SOURCE.
     pub bytes_read: Option<u64>,
-    /// Of chunks, encoded, to DEST.
+    /// Encoded bytes of the chunks written to DEST.
     pub bytes_written: Option<u64>,
-    /// Of intermediate data.
+    /// Bytes of intermediate data.
     pub bytes_temporary: Option<u64>,
-    /// Of the whole array's elements, in DEST's data type.
+    /// Bytes of all elements, in DEST's data type.
     pub bytes_logical: Option<u64>,
-    /// Of the chunks that are taken, as SOURCE stores them: `bytes_read` counts those that are read again. `None` where some
-    /// are and their sizes were not asked for, as of a job in parts.
+    /// Bytes of the chunks that are taken, as SOURCE stores them; `bytes_read` counts chunks read again. `None` where
+    /// some are and their sizes were not asked for, as in a job in parts.
     pub bytes_source: Option<u64>,
 }
 
@@ -177,7 +174,7 @@ pub struct PlannedObjects {
     pub requests_write: Option<u64>,
 }
 
-/// What a quantisation did to an array.
+/// The scaling and the errors of a quantised array.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct QuantizationResult {
@@ -187,9 +184,9 @@ pub struct QuantizationResult {
     pub form: &'static str,
     /// The codes' type; `None` where a plan that reads no chunk leaves it to `--max-error`.
     pub data_type: Option<String>,
-    /// Of `bitround`: the explicit bits of the significand that are kept; `None` also of a plan that reads no chunk.
+    /// For `bitround`: the explicit bits of the significand that are kept; `None` also in a plan that reads no chunk.
     pub keep_bits: Option<u32>,
-    /// Of `bitround`: the share of the bitwise real information that they were found to keep (`--keep-bits auto`).
+    /// For `bitround`: the share of the bitwise real information that they keep (`--keep-bits auto`).
     #[serde(serialize_with = "figure::optional_number")]
     pub information: Option<f64>,
     /// The least and the greatest value that the codes are for, as literals of the array's type.
@@ -220,7 +217,7 @@ pub struct QuantizationResult {
     /// Over finite unclamped elements.
     #[serde(serialize_with = "figure::optional_number")]
     pub rms_error: Option<f64>,
-    /// What the greatest error may be: `--max-error`, or what the step and the rounding give.
+    /// Bound of the error: `--max-error`, or the one that follows from step and rounding.
     #[serde(serialize_with = "figure::optional_number")]
     pub bound: Option<f64>,
     /// Who reads the result; `None` where only its maker knows what the codes mean.
@@ -230,18 +227,18 @@ pub struct QuantizationResult {
     pub reader_workaround: Option<(Json, i64)>,
     /// With `--verify`, up to 16 bits.
     pub distinct_codes: Option<u64>,
-    /// Of stored chunks.
+    /// Bytes of stored chunks.
     pub bytes_source: Option<u64>,
-    /// Of stored chunks.
+    /// Bytes of stored chunks.
     pub bytes_destination: Option<u64>,
-    /// How much it shows, with `--quality` or `--require`.
+    /// With `--quality` or `--require`.
     pub quality: Option<QualityResult>,
 }
 
 /// Why there is no Kolmogorov-Smirnov test.
 pub const NO_KS_TEST: &str = "the result can hold more than 2^20 different values";
 
-/// How much a quantisation shows: what a reader gets of DEST beside SOURCE, over points that are finite in both. What is not
+/// Measures of DEST beside SOURCE, as readers see both, over points that are finite in both. A measure that is not
 /// defined is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -283,7 +280,7 @@ pub struct QualityResult {
     pub no_dssim: Option<&'static str>,
 }
 
-/// What `--verify` found.
+/// The result of `--verify`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct VerifyResult {

@@ -1,4 +1,4 @@
-//! What `validate` found: the members of its `--json`, by their names.
+//! The result of `validate`: the members of its `--json`, by their names.
 
 use serde::Serialize;
 
@@ -13,8 +13,8 @@ use crate::metadata::json::Json;
 pub struct ValidateResult {
     /// True if every STORE could be looked at and nothing is at `error` level; a comparison has its own `equal`.
     pub valid: bool,
-    /// What may be said after what was looked at: `valid` alone where every chunk was decoded, `not valid`, `differs`,
-    /// `incomplete`, else what was found right and what was left out.
+    /// The verdict in words: `valid` alone where every chunk was decoded, `not valid`, `differs`, `incomplete`, else
+    /// the things found right and those left out.
     pub verdict: String,
     /// The share of the stored objects that was looked at; `None` where all were.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,7 @@ pub struct ValidateResult {
     pub warnings: u64,
     /// Findings at `info` level, likewise.
     pub infos: u64,
-    /// What no rule could look at, by reason, in the order in which it was met.
+    /// Things that no rule could look at, by reason, in the order in which they were met.
     pub unchecked: Vec<Unchecked>,
     /// The absent chunks of each array that has any: 100 ranges in all.
     pub absent: Vec<AbsentChunks>,
@@ -37,7 +37,7 @@ pub struct ValidateResult {
     pub findings: Vec<Diagnostic>,
     /// The comparison, where one was asked for.
     pub against: Option<AgainstResult>,
-    /// What was looked at; shown in text and in the formats of test runners alone.
+    /// The checks that were made; shown in text and in the formats of test runners alone.
     #[serde(skip)]
     pub checked: Vec<CheckedStore>,
 }
@@ -52,13 +52,12 @@ pub struct Partition {
     pub partitions: u64,
 }
 
-/// What no rule could look at.
+/// Things that no rule could look at, for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Unchecked {
-    /// What it is, and why: "chunks not decoded: codec 1 (mystery) is not supported".
+    /// The things and the reason: "chunks not decoded: codec 1 (mystery) is not supported".
     pub reason: String,
-    /// How many there are of it.
     pub count: u64,
 }
 
@@ -70,7 +69,7 @@ pub struct AbsentChunks {
     pub store: String,
     /// The array, `/a/b`.
     pub node: String,
-    /// How many stored chunks there may be along each dimension; for text, which has no linear indices.
+    /// The number of stored chunks along each dimension; for text, which has no linear indices.
     #[serde(skip)]
     pub grid_shape: Vec<u64>,
     /// The first and the last index of each range, in C order of the grid of stored chunks.
@@ -87,11 +86,11 @@ pub struct Failure {
     pub node: Option<String>,
     /// The key of the chunk, relative to the store.
     pub key: Option<String>,
-    /// What happened, with its causes, in one line.
+    /// The error with its causes, in one line.
     pub message: String,
 }
 
-/// What was looked at of a STORE.
+/// The checks that were made of a STORE.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CheckedStore {
@@ -178,7 +177,7 @@ impl Partition {
 }
 
 impl AgainstNode {
-    /// What the comparison says, clause by clause.
+    /// The sentence about the comparison, clause by clause.
     pub fn comparison(&self) -> Vec<String> {
         let mut clauses: Vec<String> = self.reason.clone().into_iter().collect();
         if self.equal {

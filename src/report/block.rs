@@ -1,4 +1,4 @@
-//! What a result says, in order. [`Report::write`] prints it as text, [`super::html::page`] as a page.
+//! A result as blocks, in order. [`Report::write`] prints it as text, [`super::html::page`] as a page.
 
 use super::table::Table;
 use super::terminal::Role;

@@ -44,7 +44,7 @@ fn command(finding: &Diagnostic) -> String {
     format!("::{word} {file}title={title}::{}", data(&message))
 }
 
-/// What stands after the last `::`.
+/// The text behind the last `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

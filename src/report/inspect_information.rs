@@ -12,7 +12,7 @@ use crate::operation::inspect_result::{DimensionInformation, InformationResult, 
 /// Letters of a dimension's name that are drawn, so that the 64 bits of a float64 stand on a line of 80.
 const NAME: usize = 10;
 
-/// What a bit is drawn as, from an eighth of a bit of information on.
+/// Letters for a bit, from an eighth of a bit of information on.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Where there is none.
@@ -32,7 +32,7 @@ pub(super) fn table(information: &InformationResult) -> Table {
     table
 }
 
-/// What it comes to.
+/// The sentence below the drawing.
 pub(super) fn verdict(information: &InformationResult) -> String {
     let Some((first, others)) = information.kept.split_first() else {
         return "neighbours share no information: it does not tell how many bits matter".to_owned();
@@ -86,7 +86,7 @@ fn level(found: f64) -> char {
     LEVELS[eighth.saturating_sub(1).min(LEVELS.len() - 1)]
 }
 
-/// What stands below which part of a drawing.
+/// The line below the drawing: sign, exponent, significand.
 fn legend(bits: usize, leading: usize) -> String {
     let significand = if bits - leading >= 11 { "significand" } else { "bits" };
     match leading {

@@ -1,4 +1,4 @@
-//! What `inspect` found in the chunks: figures, suggestion, ways to store an array smaller, one chunk.
+//! Results of reading the chunks, as blocks: figures, suggestion, ways to store an array smaller, one chunk.
 
 use super::block::{Block, Members, heading, known};
 use super::quantity::{self, bytes, count, counted, figure, percent, seconds};

@@ -16,7 +16,6 @@ pub struct Document<'a, T> {
 }
 
 impl<'a, T> Document<'a, T> {
-    /// Of a command.
     pub fn new(command: &str, result: &'a T) -> Self {
         // Both lost members: the interval of an estimate, and the skew of values.
         let version = if matches!(command, "inspect" | "transcode") { 2 } else { 1 };

@@ -10,7 +10,7 @@ fn report<'a>(title: String, (role, state): (Role, &str), members: Members<'a>) 
     Report { title, state: state.to_owned(), role: Some(role), blocks, ..Report::default() }
 }
 
-/// What `--init` planned.
+/// The plan of `--init`.
 pub fn init(result: &InitResult) -> Report<'_> {
     let state = if result.was_there { "the same plan is there already" } else { "planned in parts" };
     let passes =
@@ -31,7 +31,7 @@ pub fn init(result: &InitResult) -> Report<'_> {
     report(format!("{} -> {}", result.source, result.destination), (Role::Good, state), members)
 }
 
-/// What `--compress auto` chose: of an array alone, or array by array.
+/// The choices of `--compress auto`: for an array alone, or array by array.
 fn compressors(chosen: &[ChosenCompressor]) -> String {
     let one = |of: &ChosenCompressor| match of.path.as_str() {
         "/" => of.compress.clone(),
@@ -40,7 +40,7 @@ fn compressors(chosen: &[ChosenCompressor]) -> String {
     chosen.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What a part did.
+/// The work of a part.
 pub fn part(result: &PartResult) -> Report<'_> {
     let PartResult { destination, partition, partitions, .. } = result;
     let Some(pass) = result.pass else {
@@ -67,7 +67,7 @@ pub fn part(result: &PartResult) -> Report<'_> {
     report(title, (Role::Good, "done"), members)
 }
 
-/// What is done of a job, and what is missing.
+/// The parts that are done, and those that are missing.
 pub fn status(result: &StatusResult) -> Report<'_> {
     let title = result.destination.clone();
     if result.complete {

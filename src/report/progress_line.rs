@@ -11,10 +11,9 @@ const BAR: (usize, usize) = (24, 8);
 /// Before so much is known of the pace, no time that is left is told.
 const LEAST_TIME: Duration = Duration::from_secs(2);
 
-/// How far a piece of work is.
+/// A piece of work and its progress.
 #[derive(Debug, Clone)]
 pub(super) struct State<'a> {
-    /// What it is called.
     pub name: &'a str,
     /// Bytes that are done.
     pub done: u64,

@@ -1,4 +1,4 @@
-//! What a quantisation did to the values, and how much it shows, label by label.
+//! The effect of a quantisation on the values, label by label.
 
 use super::block::{Members, known};
 use super::quantity::{self, count, counted, figure};

@@ -29,7 +29,7 @@ pub(super) fn approximately(bytes_stored: u64, is_exact: bool) -> String {
     format!("{sign}{}", bytes(bytes_stored))
 }
 
-/// Which chunks.
+/// The number of chunks, and their choice.
 pub(super) fn sample(sample: &SampleResult) -> String {
     let of = if sample.chunks == sample.of {
         format!("all {}", counted(sample.of, "chunk"))
@@ -40,7 +40,7 @@ pub(super) fn sample(sample: &SampleResult) -> String {
     format!("{of}, of shape {}; {} read", shape(&sample.chunk_shape), bytes(sample.bytes_read))
 }
 
-/// What `--compress auto` chose.
+/// The choice of `--compress auto`.
 pub(super) fn chosen(compression: &CompressionResult) -> String {
     match (&compression.chosen, &compression.sample) {
         (Some(chosen), Some(sample)) => {

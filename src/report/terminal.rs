@@ -63,14 +63,14 @@ impl Colour {
     }
 }
 
-/// What a piece of text is, which decides how it looks.
+/// The role of a piece of text, which decides its look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The name of the thing that follows.
     Heading,
     /// The name of a member.
     Label,
-    /// Of less interest.
+    /// Text of less interest.
     Faint,
     /// Well.
     Good,

@@ -33,7 +33,7 @@ pub enum Json {
 }
 
 impl Json {
-    /// What it is, with an article: "a number", "an object", "null".
+    /// The kind of the value, with an article: "a number", "an object", "null".
     pub const fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -110,7 +110,7 @@ impl Json {
         self.as_object_mut().and_then(|object| object.get_mut(name))
     }
 
-    /// What an RFC 6901 pointer names; of repeated members the last.
+    /// The value at an RFC 6901 pointer. Of repeated members it is the last.
     pub fn pointer(&self, pointer: &str) -> Option<&Json> {
         if !pointer.is_empty() && !pointer.starts_with('/') {
             return None;

@@ -109,7 +109,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Of a JSON number's literal.
+    /// Reads the literal of a JSON number.
     fn of(literal: &str) -> Self {
         let (negative, unsigned) =
             literal.strip_prefix('-').map_or((false, literal), |unsigned| (true, unsigned));

@@ -64,7 +64,6 @@ impl JsonError {
 /// The bare words of a document for numbers that are not finite, all of them where they may stand.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NotFiniteValues {
-    /// How many there are.
     pub count: usize,
     /// The first of them, and the RFC 6901 pointer to it.
     pub first: Option<(&'static str, String)>,

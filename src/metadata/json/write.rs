@@ -116,7 +116,7 @@ impl Writer {
         self.text.extend_from_slice(text.as_bytes());
     }
 
-    /// What of a text there is room for.
+    /// The beginning of the text, as far as there is room.
     fn cut<'a>(&self, text: &'a str) -> &'a str {
         &text[..text.floor_char_boundary(self.max_bytes.saturating_sub(self.text.len()))]
     }

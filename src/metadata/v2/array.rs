@@ -67,7 +67,7 @@ pub fn read_array(document: &Json) -> ArrayDocument {
     }
 }
 
-/// What is to be said of a `dtype` of v2 that only tensorstore reads.
+/// The finding for a `dtype` of v2 that only tensorstore reads.
 pub fn extension_finding(dtype: &Json) -> Option<Diagnostic> {
     Dtype::read(dtype).ok()?.extension.map(tensorstore_finding)
 }

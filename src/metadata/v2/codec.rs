@@ -26,9 +26,9 @@ const OF_V2_ALONE: [(&str, CodecKind); 6] = [
 pub(super) struct V2Codec {
     pub(super) metadata: CodecMetadata,
     pub(super) kind: CodecKind,
-    /// What it takes an element for, where it says so.
+    /// The `dtype` that the codec takes elements for, where it names one.
     pub(super) decoded: Option<Dtype>,
-    /// What an element is after it, where it says so.
+    /// The `dtype` of its results, where it names one.
     pub(super) encoded: Option<Dtype>,
 }
 
@@ -108,7 +108,7 @@ pub(super) fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<
     })
 }
 
-/// What is said of a codec from array to array that stands as the compressor.
+/// The finding for an array->array codec that stands as the compressor.
 pub(super) fn filter_as_compressor(codec: &CodecMetadata) -> Diagnostic {
     let id = codec.name.trim_start_matches("numcodecs.");
     let message = format!("the compressor `{id}` is a filter, and is read as the last of `filters`");

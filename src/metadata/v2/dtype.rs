@@ -28,7 +28,7 @@ pub(super) struct Dtype {
     pub(super) has_layout: bool,
 }
 
-/// What is found in the parts of a `dtype`.
+/// The parts of a `dtype`, while it is read.
 struct Parts {
     /// Whether each is big endian, where it has a byte order.
     orders: Vec<Option<bool>>,
@@ -66,8 +66,8 @@ impl Dtype {
         matches!(&self.data_type, DataType::Other(name) if name.as_str() == Some("object"))
     }
 
-    /// How elements of another type are taken for this one; `None` where they are of this one, and where nothing
-    /// tells them apart in that way: elements of another size, or made of other components.
+    /// The view that takes elements of `stored` for this type. `None` where the types are the same, and where they
+    /// differ in size or in their components.
     pub(super) fn view_of(&self, stored: &Dtype) -> Option<View> {
         if self == stored || self.size != stored.size || self.component()? != stored.component()? {
             return None;

@@ -30,13 +30,13 @@ pub fn read_type_string(text: &str) -> Result<(DataType, bool), String> {
 /// The members of a `.zgroup`.
 const GROUP_MEMBERS: [&str; 1] = ["zarr_format"];
 
-/// What v2 cannot express.
+/// A member that v2 cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Zarr v2 cannot express {what}")]
 pub struct NotInV2 {
     /// It, by its name.
     pub what: String,
-    /// What can be done instead, where there is something.
+    /// The next step, where there is one.
     pub help: Option<&'static str>,
 }
 
@@ -58,7 +58,7 @@ pub enum V2ByteOrder {
     Little,
     /// Most significant byte first.
     Big,
-    /// Of a struct: which fields are big endian, those of a nested struct in its place.
+    /// A struct: true for each big-endian field. A nested struct stands as its fields.
     Fields(Vec<bool>),
 }
 

@@ -40,7 +40,7 @@ pub(super) fn tensorstore_name(data_type: &DataType) -> Option<&'static str> {
     OF_TENSORSTORE.into_iter().find(|name| *name == data_type.name())
 }
 
-/// What is to be said of an array with such a type.
+/// The finding for an array with such a type.
 pub(super) fn tensorstore_finding(name: &str) -> Diagnostic {
     let message = format!("`dtype`: {name:?} is a type that tensorstore added to Zarr v2");
     Diagnostic::new(code::V2_DTYPE_EXTENSION, message)
@@ -101,7 +101,7 @@ pub(super) fn read(text: &str) -> Result<(DataType, u64, Option<bool>), String> 
     Ok((data_type, size, Some(is_big.ok_or_else(without)?)))
 }
 
-/// What numpy's kind and size mean. Elements that are larger than this program reads are of no type that it decodes.
+/// The type of numpy's kind and size. Elements larger than this program reads have no type that it decodes.
 fn of_kind(kind: char, size: u64, unit: &str) -> Option<DataType> {
     let of_length = |name: &str, bytes: u64| configured(name, Object::new().with("length_bytes", bytes));
     match kind {

@@ -35,7 +35,7 @@ struct Values {
     is_packed: bool,
 }
 
-/// What was found in a piece, or in all so far.
+/// Differences in a piece, or in all pieces so far.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// Elements of pieces that are stored on neither side are not among them.
@@ -53,7 +53,7 @@ pub(super) struct Place {
     pub(super) values: [Vec<u8>; 2],
 }
 
-/// What of an array is there.
+/// The stored chunks of an array.
 pub(super) fn listed(array: &OpenedArray, driver: &Driver) -> Result<Listing, OperationError> {
     list(&array.node, &array.metadata, driver)
         .map_err(|error| OperationError::cannot_list(&array.store, error))
@@ -235,7 +235,7 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// What is reported of arrays of so many elements, whose values are of these types.
+    /// The result for arrays of so many elements, whose values are of these types.
     pub(super) fn result(self, elements: u64, types: [&DataType; 2], is_packed: bool) -> AgainstNode {
         let value = |data_type: &DataType, bytes| data_type.fill_value_to_json(&FillValue(bytes)).ok();
         let difference = self.greatest.as_ref().and_then(|place| place.greatest.difference);

@@ -12,7 +12,7 @@ use crate::operation::options::{ApplyCodecOptions, Stream};
 use crate::pipeline::{ArrayRepresentation, BytesSize, Representation};
 use crate::store::{StoreError, file};
 
-/// What runs through the chain.
+/// The data that run through the chain.
 pub(super) struct Input {
     /// INPUT, or the chunk.
     pub(super) name: String,
@@ -139,7 +139,7 @@ impl Early {
     }
 }
 
-/// What goes into the chain.
+/// The form of the data before the chain.
 fn taken(chain: &BoundChain, direction: Direction) -> Representation {
     match direction {
         Direction::Encode => Representation::Array(chain.decoded().clone()),

@@ -7,7 +7,6 @@ use crate::metadata::json::Json;
 use crate::operation::apply_codec_result::AppliedStage;
 use crate::pipeline::{CodecKind, Representation, codec_kind};
 
-/// Which way the chain runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Encode,
@@ -23,7 +22,7 @@ impl Direction {
     }
 }
 
-/// What came out of the chain, and how.
+/// The output of the chain, and times and sizes of its codecs.
 pub(super) struct Passage {
     /// The result.
     pub(super) bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What is applied: the chain, bound to the data type, shape and fill value of the decoded array.
+//! The chain, bound to the data type, shape and fill value of the decoded array.
 
 use super::data::{self, Early, Input};
 use super::measure::Direction;

@@ -7,10 +7,10 @@ use crate::operation::hierarchy::{NodeContent, read_hierarchy};
 use crate::operation::options::ValidateOptions;
 use crate::operation::{Interrupt, new_driver};
 
-/// What a contract leaves out: where the node lies, and what follows from its other members.
+/// Members that a contract leaves out: the node's path, and what follows from other members.
 const LEFT_OUT: [&str; 2] = ["path", "pipeline"];
 
-/// What the first bytes of `schema` are in a document of `inspect --json`.
+/// First bytes of `schema` in a document of `inspect --json`.
 const INSPECT_SCHEMA: &str = "zarrcast.inspect/";
 
 /// The contract of the first STORE as it is, and of every node below it by its path from there.

@@ -1,4 +1,4 @@
-//! What is read of an array's chunks, and what becomes of faults in them.
+//! Reading of an array's chunks, and the treatment of faults in them.
 
 use super::chunk;
 use super::ways::Trying;

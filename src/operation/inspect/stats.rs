@@ -20,12 +20,12 @@ pub(super) struct Stats<'a> {
     scan: SummaryScan,
 }
 
-/// What was found over all elements.
+/// Figures over all elements.
 #[derive(Debug, Clone)]
 pub(super) struct Figures {
     number_type: NumberType,
     scan: SummaryScan,
-    /// Of everything that is not missing.
+    /// Everything that is not missing.
     all: Summary,
     /// Elements that are missing, and of them those that equal the fill value where it is missing.
     missing: MissingCount,

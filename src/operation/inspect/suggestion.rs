@@ -17,7 +17,7 @@ use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::Request;
 
-/// What `--quantize` is tried with.
+/// The options with which `--quantize` is tried.
 pub(super) fn quantizing(
     source: &OpenedArray,
     target: NumberType,

@@ -1,4 +1,4 @@
-//! What was read of an array's chunks: figures, histogram, suggestion, one chunk, a slice.
+//! Results of reading an array's chunks: figures, histogram, suggestion, one chunk, a slice.
 
 use serde::Serialize;
 
@@ -31,12 +31,12 @@ pub struct StatsResult {
     /// From a sum of about 106 bits.
     #[serde(serialize_with = "figure::optional_number")]
     pub mean: Option<f64>,
-    /// Of the values as a whole population: no degree of freedom less.
+    /// Population standard deviation (n degrees of freedom).
     #[serde(serialize_with = "figure::optional_number")]
     pub standard_deviation: Option<f64>,
 }
 
-/// How many values lie in each of some bins of equal width, absent chunks included, as `numpy.histogram` counts.
+/// Counts of values in bins of equal width, absent chunks included, as `numpy.histogram` counts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HistogramResult {
@@ -54,7 +54,7 @@ pub struct HistogramResult {
     pub above: u64,
 }
 
-/// What `transcode --quantize` would do to the array.
+/// The plan of `transcode --quantize` for the array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SuggestionResult {
@@ -106,14 +106,14 @@ pub struct DimensionInformation {
     pub name: Option<String>,
     /// Pairs of neighbours of which neither is NaN nor missing.
     pub pairs: u64,
-    /// Of each bit, from 0 to 1, as it was found.
+    /// Information of each bit, from 0 to 1, as counted.
     #[serde(serialize_with = "figure::numbers")]
     pub information: Vec<f64>,
-    /// What is left of it where chance is taken off; drawn in text.
+    /// The same without the part that chance explains; drawn in text.
     #[serde(skip)]
     pub real: Vec<f64>,
-    /// What random bits show in so many pairs, with a confidence of 99 %. Information of no more counts as none, nor does
-    /// what is within half as much again as the most of the last four bits.
+    /// Information that random bits show in so many pairs, with a confidence of 99 %. No more than this counts as
+    /// none, nor does anything within half as much again as the most of the last four bits.
     #[serde(serialize_with = "figure::number")]
     pub insignificant: f64,
     /// The sum of what counts, in bits.
@@ -123,11 +123,11 @@ pub struct DimensionInformation {
     pub kept: Vec<KeptBits>,
 }
 
-/// How many bits of the significand, or of an integer's bits behind the sign, keep a share of the information.
+/// The bits of the significand, or of an integer's bits behind the sign, that keep a share of the information.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct KeptBits {
-    /// Of the information, from 0 to 1.
+    /// Share of the information, from 0 to 1.
     #[serde(serialize_with = "figure::number")]
     pub share: f64,
     /// Bits; 0 where the sign and the exponent hold so much already.
@@ -168,7 +168,7 @@ pub struct ChunkStage {
     pub bytes_encoded: u64,
     /// Bytes after; `None` where it failed.
     pub bytes: Option<u64>,
-    /// What it gave, where that is an array.
+    /// The result, where it is an array.
     pub data_type: Option<Json>,
     /// Its shape, likewise.
     pub shape: Option<Vec<u64>>,

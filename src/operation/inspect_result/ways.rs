@@ -6,7 +6,7 @@ use super::StatsResult;
 use crate::operation::figure;
 use crate::operation::sample_result::SampleResult;
 
-/// What `transcode` could make of an array of floats.
+/// The ways in which `transcode` could store an array of floats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WaysResult {
@@ -16,7 +16,7 @@ pub struct WaysResult {
     pub values: StatsResult,
     /// Bytes that the array's chunks take as they are.
     pub bytes_stored: u64,
-    /// What every way adds by `--compress`, where the array is not compressed.
+    /// The compressor that every way adds by `--compress`, where the array is not compressed.
     pub compress: Option<&'static str>,
     /// The ways.
     pub ways: Vec<WayResult>,
@@ -45,7 +45,7 @@ pub struct WayResult {
     /// True if these are the very bytes; for text alone.
     #[serde(skip)]
     pub is_exact: bool,
-    /// How many times smaller than as it is.
+    /// Stored bytes of the array as it is, over those of this way.
     #[serde(serialize_with = "figure::optional_number")]
     pub ratio: Option<f64>,
     /// Wall time of the whole array on this machine, in seconds, estimated.

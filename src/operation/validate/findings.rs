@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Profile, Severity, code};
 use crate::operation::options::ValidateOptions;
 
-/// What becomes of a finding: dropped, or of a severity.
+/// The codes that are dropped, and those that are errors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Policy {
     deny: Vec<&'static str>,
@@ -50,7 +50,7 @@ impl<'a> Findings<'a> {
         Findings { policy, room, kept: Vec::new(), errors: 0, warnings: 0, infos: 0 }
     }
 
-    /// How many more findings are kept.
+    /// The number of findings that are still kept.
     pub(super) fn room_left(&self) -> usize {
         self.room.saturating_sub(self.kept.len())
     }

@@ -1,4 +1,4 @@
-//! What `validate` gathers beside the findings: what was not looked at, what is absent, what could not be read.
+//! Results of `validate` beside the findings: things not looked at, absent, or unreadable.
 
 use super::findings::Findings;
 use crate::array::chunk_set::ChunkSet;
@@ -22,7 +22,7 @@ pub(super) struct Gathered<'a> {
     pub(super) arrays: u64,
 }
 
-/// What could not be read: as results name it, and as errors with their causes and the next step, in the same order.
+/// Errors of reading: as results name them, and with their causes and the next step, in the same order.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     pub(super) named: Vec<Failure>,

@@ -18,7 +18,7 @@ pub(super) struct ObjectCheck<'a> {
     pub(super) node: &'a Node,
     pub(super) metadata: &'a ArrayMetadata,
     pub(super) chain: &'a BoundChain,
-    /// Of a sharded array, the chain of an innermost chunk from the array itself.
+    /// In a sharded array, the chain of an innermost chunk from the array itself.
     pub(super) subchunk: Option<BoundChain>,
     /// True if chunks are decoded, not only shard indexes.
     pub(super) decodes: bool,

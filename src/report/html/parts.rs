@@ -1,4 +1,4 @@
-//! What pages are made of: headings, members, tables.
+//! Elements of pages: headings, members, tables.
 
 use maud::{Markup, html};
 

@@ -18,13 +18,13 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Of values in a range.
+    /// The scale of values in a range.
     pub(super) fn of(range: Option<(f64, f64)>) -> Self {
         let (min, max) = range.unwrap_or_default();
         Scale { min, max, is_of_differences: false }
     }
 
-    /// Of differences, as far above 0 as below.
+    /// The scale of differences, as far above 0 as below.
     pub(super) fn of_differences(range: Option<(f64, f64)>) -> Self {
         let most = range.map_or(0.0, |(low, high)| low.abs().max(high.abs()));
         Scale { min: -most, max: most, is_of_differences: true }

@@ -1,4 +1,4 @@
-//! How binary floats use their bits: fields, bias, and which patterns are no finite number.
+//! Layouts of binary floats: fields, bias, and the patterns that are not finite numbers.
 
 use super::ElementType;
 
@@ -9,13 +9,13 @@ pub struct FloatFormat {
     pub exponent_bits: u32,
     /// Bits of the significand, without the hidden one.
     pub fraction_bits: u32,
-    /// What is subtracted from the exponent's field.
+    /// Subtracted from the exponent field.
     pub bias: i32,
-    /// Which patterns are no finite number.
+    /// The patterns that are not finite numbers.
     pub special: SpecialValues,
 }
 
-/// Which patterns are no finite number, by the suffix of the type's name.
+/// The patterns that are not finite numbers, by the suffix of the type's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SpecialValues {
     /// As IEEE 754: the greatest exponent holds infinities and NaN.

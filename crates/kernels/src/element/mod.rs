@@ -140,7 +140,7 @@ macro_rules! element {
     };
 }
 
-/// What follows from the list: the enum, what is known of its variants, and the Rust types.
+/// Makes the enum, the properties of its variants, and the Rust types from the list.
 macro_rules! define_elements {
     (@rows []
         { $($signed:ident: $signed_type:ty as $signed_bits:ty, $signed_doc:literal;)* }
@@ -190,7 +190,7 @@ elements!([define_elements] []);
 // Of the small floats the loops know this one as a number. Arrays hold its bits.
 element!(half::bf16, UInt16, u16, half::bf16::to_bits, half::bf16::from_bits);
 
-/// What the values of an array mean: a stored primitive and the bits of it that count, or a small float.
+/// The meaning of an array's values: a stored primitive and its bits that count, or a small float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct NumberType {
@@ -256,7 +256,7 @@ impl NumberType {
         self.small_float
     }
 
-    /// How a float uses its bits; `None` for integers.
+    /// The layout of a float; `None` for integers.
     pub const fn float_format(self) -> Option<FloatFormat> {
         match self.small_float {
             Some(float) => Some(float.format()),

@@ -58,7 +58,7 @@ impl SmallFloat {
         self.0.name
     }
 
-    /// How it uses its bits.
+    /// The layout of its bits.
     pub const fn format(self) -> FloatFormat {
         self.0.format
     }

@@ -19,10 +19,10 @@ pub use information::Information;
 /// Positions of the widest element.
 const POSITIONS: usize = 64;
 
-/// How often a bit was set, by its position from the least significant.
+/// Counts of set bits, by position from the least significant.
 type Ones = [u64; POSITIONS];
 
-/// What was counted over pairs of neighbours.
+/// Counts over pairs of neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BitPairs {
     /// Pairs of which neither element is missing.
@@ -269,7 +269,7 @@ impl BlockAxis {
 pub struct PairCounter {
     size: usize,
     kernel: TileKernel<(), count_loop::TileOnes>,
-    /// What is counted next: runs of all lengths, gathered.
+    /// Elements to count next: runs of all lengths, gathered.
     stage: Vec<u64>,
     /// Bytes of it that are filled.
     filled: usize,
@@ -285,7 +285,7 @@ impl PairCounter {
         PairCounter { size, kernel: TileKernel::select::<CountLoop>(), stage, filled: 0 }
     }
 
-    /// How often each bit is set in a box.
+    /// Counts each set bit in a box.
     pub fn ones(&mut self, block: &Block) -> [u64; 64] {
         let mut ones = [0; POSITIONS];
         self.gather([(block.patterns.as_slice(), None)].into_iter(), &mut ones);
@@ -334,7 +334,7 @@ impl PairCounter {
         };
     }
 
-    /// How many elements are there on both sides.
+    /// The number of elements that are there on both sides.
     fn elements<'a>(&mut self, runs: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> u64 {
         let mut ones = [0; POSITIONS];
         self.gather(runs, &mut ones);

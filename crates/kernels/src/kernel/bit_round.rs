@@ -2,7 +2,7 @@
 //!
 //! Encoding rounds to nearest, ties to even; decoding changes nothing. NaN stays as it is: its significand is no number.
 
-/// What a component is.
+/// The kind of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
     /// An integer, its bits taken without regard to a sign.
@@ -19,9 +19,9 @@ pub enum Component {
 pub struct BitRound {
     /// Bytes of a component: 1, 2, 4 or 8.
     pub size: usize,
-    /// What a component is.
+    /// The kind of its components.
     pub component: Component,
-    /// How many bits are kept.
+    /// The number of bits that are kept.
     pub keepbits: u32,
 }
 

@@ -21,16 +21,16 @@ use super::{ElementFault, FaultKind, OutOfRange, Rounding};
 use crate::element::{ElementType, NumberType};
 use crate::with_float;
 
-/// What one direction of `cast_value` does.
+/// One direction of `cast_value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CastOptions {
     /// The type of the values that come in.
     pub source: NumberType,
     /// The type of the values that go out.
     pub target: NumberType,
-    /// How inexact values are rounded.
+    /// Rounding of inexact values.
     pub rounding: Rounding,
-    /// What happens outside the target's range.
+    /// Treatment of values outside the target's range.
     pub out_of_range: OutOfRange,
     /// `(source bits, target bits)`, each zero-extended to 64 bits, in the order of the metadata; the first match wins.
     pub scalar_map: Vec<(u64, u64)>,
@@ -44,13 +44,13 @@ pub struct Cast {
     fast: Option<FastCast>,
 }
 
-/// What converts a tile that needs no exact path.
+/// The conversion of tiles that need no exact path.
 #[derive(Debug, Clone)]
 struct FastCast {
     /// Makes elements of so many bytes, which the conversion starts from.
     first_step: Option<(TileConversion, usize)>,
     conversion: TileConversion,
-    /// What of the scalar map the conversion does not do itself.
+    /// The entries of the scalar map that the conversion does not do itself.
     replacing: Option<Replacing>,
     /// Bytes of an element of both types.
     sizes: (usize, usize),
@@ -95,7 +95,7 @@ impl Cast {
         (!number_type.is_whole()).then(|| Self::new(options()))
     }
 
-    /// What was bound.
+    /// The options that were given.
     pub fn options(&self) -> &CastOptions {
         &self.options
     }

@@ -14,7 +14,7 @@ use crate::element::Element;
 pub(crate) trait TileLoop {
     /// Constants of the loop, bound once.
     type Parameters;
-    /// What it tells about the tile.
+    /// The figures of a tile.
     type Outcome;
 
     /// Runs over the elements of `source`, and writes as many of `target`.
@@ -177,7 +177,7 @@ fn avx512<L: TileLoop>(source: &[u8], target: &mut [u8], parameters: &L::Paramet
 pub(crate) trait BlockLoop {
     /// The slices, those that are written to among them.
     type Work<'a>;
-    /// What the loop finds.
+    /// The figures of the elements.
     type Outcome;
 
     /// Runs. `ROUNDS` is as in [`TileLoop::run`]; implementations are `#[inline(always)]`.

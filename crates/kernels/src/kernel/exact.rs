@@ -42,7 +42,7 @@ pub(crate) enum Outside {
 }
 
 impl Outside {
-    /// What it is where nothing is clamped.
+    /// The fault, where nothing is clamped.
     pub(crate) const fn fault(self) -> FaultKind {
         match self {
             Outside::Below | Outside::Above => FaultKind::OutOfRange,
@@ -53,7 +53,7 @@ impl Outside {
 }
 
 impl FloatFormat {
-    /// What clamping makes of finite values below or above the range: an infinity, or the least or greatest value.
+    /// The clamped value, for finite values below or above the range: an infinity, or the least or greatest value.
     pub(crate) const fn clamped(self, outside: Outside) -> Result<u64, Outside> {
         let bound = if self.is_ieee() { self.infinity() } else { self.greatest() };
         match outside {
@@ -149,7 +149,7 @@ impl Value {
 
     /// Rounds once to a float format, as if its exponents had no end; what then lies outside of it is an error.
     ///
-    /// What has no subnormal numbers is rounded so at the lower end too.
+    /// Formats without subnormal numbers are rounded so at the lower end too.
     pub(crate) fn to_float(self, format: FloatFormat, rounding: Rounding) -> Result<u64, Outside> {
         let (negative, magnitude, exponent) = match self {
             Value::Finite { negative, magnitude, exponent } => (negative, magnitude, exponent),

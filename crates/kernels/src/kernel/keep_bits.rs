@@ -53,7 +53,7 @@ impl KeepBits {
         self.number_type
     }
 
-    /// What one value becomes.
+    /// Rounds one value.
     pub fn round_one(&self, bits: u64) -> u64 {
         if self.missing.contains(bits) {
             return bits;

@@ -43,7 +43,7 @@ use std::cell::Cell;
 
 use serde::{Deserialize, Serialize};
 
-/// How a value between two representable ones is rounded (`cast_value`'s `rounding`).
+/// Rounding of a value between two representable ones (`cast_value`'s `rounding`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
@@ -67,7 +67,7 @@ impl Rounding {
     }
 }
 
-/// What becomes of a value outside the target's range (`cast_value`'s `out_of_range`).
+/// Treatment of a value outside the target's range (`cast_value`'s `out_of_range`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutOfRange {
@@ -113,7 +113,7 @@ pub struct ElementFault {
 /// The instruction sets that the fast loops are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstructionSet {
-    /// What every machine of the target architecture has.
+    /// The instructions of every machine of the target architecture.
     Baseline,
     /// AVX2 and FMA (x86-64).
     Avx2,

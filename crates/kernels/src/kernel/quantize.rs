@@ -20,7 +20,7 @@ use super::{ElementFault, OutOfRange, Rounding};
 use crate::element::{Element, FloatFormat, NumberType};
 use crate::with_element;
 
-/// What a quantisation does.
+/// The steps of a quantisation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuantizeOptions {
     /// The float type of the values that come in.
@@ -65,7 +65,7 @@ impl Quantize {
         Quantize { exact, fused, straight }
     }
 
-    /// What was bound.
+    /// The options that were given.
     pub fn options(&self) -> &QuantizeOptions {
         self.exact.options()
     }

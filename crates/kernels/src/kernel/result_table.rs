@@ -6,7 +6,7 @@ use super::FaultKind;
 use super::dispatch::TileConversion;
 use crate::element::Element;
 
-/// What each element becomes.
+/// The results for all values of a source type of one or two bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct ResultTable {
     /// The results, as long as one of them is; in words, so that they are aligned.

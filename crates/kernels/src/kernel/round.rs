@@ -166,7 +166,7 @@ pub(crate) fn round<W: WideFloat, M: RoundingMode, const ROUNDS: bool>(x: W) -> 
 
 /// A float element as the loops see it.
 pub(crate) trait FloatElement: Element {
-    /// What it is calculated in.
+    /// The type of the calculation.
     type Wide: WideFloat;
     /// The same value; a NaN becomes quiet and keeps its payload.
     fn widen(self) -> Self::Wide;

@@ -76,7 +76,7 @@ impl ScaleOffset {
         self.convert_one(Direction::Decode, bits)
     }
 
-    /// What converts tiles that need no exact path.
+    /// The conversion of tiles that need no exact path.
     fn select(&self, direction: Direction) -> Option<TileConversion> {
         if self.number_type.small_float().is_some() && self.number_type.size() == 1 {
             let own = self.clone();

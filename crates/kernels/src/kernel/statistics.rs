@@ -1,4 +1,4 @@
-//! What values an array holds: the least and the greatest finite one, and how many are none.
+//! Extent of an array's values: the least and the greatest finite one, and counts of the others.
 
 use half::f16;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What an array holds, in figures: counts, extremes, sums and squares, from one walk over its elements.
+//! Figures of an array: counts, extremes, sums and squares, from one walk over its elements.
 //!
 //! Summaries of parts are merged exactly in what is counted and to about 106 bits in what is summed; merged in one
 //! order, they are the same bits whoever made them.

@@ -1,4 +1,4 @@
-//! How often each bit is set in a tile of words.
+//! Counts of set bits, by position, in a tile of words.
 //!
 //! Words are added up bit by bit, sixteen at a time (carry-save adders, after Harley and Seal), so that only every
 //! sixteenth is looked at position by position; and that eight positions at a time, as bytes that count.
@@ -16,7 +16,7 @@ const LOWEST: u64 = 0x0101_0101_0101_0101;
 
 type Vector = [u64; LANES];
 
-/// Of each position of a 64-bit word from the least significant.
+/// Counts by position of a 64-bit word, from the least significant.
 pub(super) type TileOnes = [u32; 64];
 
 /// The walk over a tile of at most 255 blocks of words, aligned to them.

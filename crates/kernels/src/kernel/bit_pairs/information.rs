@@ -7,9 +7,10 @@ use super::BitPairs;
 pub struct Information {
     /// Pairs that it was found from.
     pub pairs: u64,
-    /// Of each position from the most significant on, in bits: from 0 to 1.
+    /// Information in bits, from 0 to 1, by position from the most significant on.
     pub by_position: Vec<f64>,
-    /// What random bits show in so many pairs, in one case of a hundred: information up to it is none.
+    /// Information that random bits show in so many pairs, in one case of a hundred. No more than this counts as
+    /// none.
     pub insignificant: f64,
 }
 
@@ -65,8 +66,8 @@ fn free_entropy(count: f64) -> f64 {
 }
 
 impl Information {
-    /// What is left of it where chance is taken off: positions that show no more than random bits do, nor half as much
-    /// again as the most of the last four, have none.
+    /// The information without the part that chance explains: positions that show no more than random bits do, nor
+    /// half as much again as the most of the last four, have none.
     pub fn real(&self) -> Vec<f64> {
         let tail = self.by_position.iter().rev().take(TAIL).copied().fold(0.0, f64::max);
         let least = self.insignificant.max(tail * BEYOND_TAIL);

@@ -17,12 +17,12 @@ pub(super) struct ScalarMap {
     entries: Vec<(u64, u64)>,
     /// One more than the index of an entry; 0 where there is none. At most a quarter of them is taken.
     slots: Vec<u32>,
-    /// Of the hash of a key, all but these bits are its slot.
+    /// All bits of a key's hash but these are its slot.
     shift: u32,
     format: Option<FloatFormat>,
-    /// What the canonical NaN becomes, which stands for every other NaN.
+    /// The result for the canonical NaN, which stands for every other NaN.
     nan: Option<u64>,
-    /// What a zero becomes, which stands for the other one.
+    /// The result for a zero, which stands for the other one.
     zero: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl ScalarMap {
         map
     }
 
-    /// What bits become, if an entry matches: one of exactly these bits goes first.
+    /// The result of the entry that matches: one of exactly these bits goes first.
     #[inline]
     pub(super) fn get(&self, bits: u64) -> Option<u64> {
         let mut slot = self.slot(bits);
@@ -158,7 +158,7 @@ impl ScalarMap {
 struct Rule {
     /// The bits that are compared.
     mask: u64,
-    /// What they are to be equal to; or greater than.
+    /// The key: values equal to it match, or values greater than it.
     key: u64,
     is_above: bool,
     value: u64,

@@ -50,7 +50,7 @@ impl FilterElements for AsType {
     }
 }
 
-/// What is not zero is true, NaN as well.
+/// Everything but zero is true, NaN as well.
 fn truth(source_type: NumberType, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
     with_element!(source_type.element(), T => {
         for_each_tile((source, size_of::<T>()), (target, 1), |source, target, _| {

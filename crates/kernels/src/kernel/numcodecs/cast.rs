@@ -7,7 +7,7 @@ use crate::kernel::tile::{TileBuffer, for_each_tile};
 use crate::kernel::{ElementFault, FaultKind, OutOfRange, Rounding};
 use crate::with_float;
 
-/// What becomes of a value that the target cannot hold.
+/// Treatment of a value that the target cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Excess {
     /// As numpy has it: integers wrap, floats become infinite. A float outside of an integer type is a fault.

@@ -28,7 +28,7 @@ pub use delta::Delta;
 pub use fixed_scale_offset::fixed_scale_offset;
 pub use quantize::{GREATEST_DIGITS, LEAST_DIGITS, quantize};
 
-/// What a filter takes elements for.
+/// The element types of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumpyType {
     /// A byte; anything but 0 becomes 1 in a cast.

@@ -22,7 +22,7 @@ pub(super) struct ExactQuantize {
 pub(super) struct Coded {
     /// Its element bits.
     pub(super) bits: u64,
-    /// What the element adds to the figures.
+    /// The element's share of the figures.
     outcome: Outcome,
 }
 

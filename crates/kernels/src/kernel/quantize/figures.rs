@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a quantisation did to the elements that it saw.
+/// Counts and errors over quantised elements.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct QuantizeFigures {
     /// Elements.

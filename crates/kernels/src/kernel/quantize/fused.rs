@@ -19,7 +19,7 @@ use crate::with_float;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FusedParameters {
     offset: u64,
-    /// What decoding adds: where the offset is absent -0.0, which changes nothing.
+    /// Added by decoding: where the offset is absent -0.0, which changes nothing.
     added: u64,
     scale: u64,
     /// The reciprocal of the scale in two parts.
@@ -42,7 +42,7 @@ impl FusedParameters {
     }
 }
 
-/// What a loop tells about its tile.
+/// The figures of a tile.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TileFigures {
     /// Elements whose code was in range.

@@ -1,4 +1,4 @@
-//! What the fused loop needs of its types: codes from floats, and errors that vectorise.
+//! Operations of the fused loop on its types: codes from floats, and errors that vectorise.
 
 use num_traits::AsPrimitive;
 

@@ -117,7 +117,7 @@ where
     }
 }
 
-/// What has been seen of a tile, by lane.
+/// The figures of a tile, by lane.
 struct Seen<W> {
     /// The least and greatest shifted code of a number.
     shifted: ([W; LANES], [W; LANES]),
@@ -161,7 +161,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
         rounded + S::Wide::SHIFT
     }
 
-    /// What a shifted code is decoded to.
+    /// Decodes a shifted code.
     #[inline(always)]
     fn decoded(&self, shifted: S::Wide) -> S::Wide {
         self.constants.decode::<S>(shifted - S::Wide::SHIFT, !ROUNDS)

@@ -11,7 +11,7 @@ use crate::kernel::double::{Double, two_sum};
 use crate::kernel::round::FloatElement;
 use crate::kernel::statistics::Ordered;
 
-/// What the loop is told.
+/// Parameters of the loop.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameters {
     /// Bits of the value that is counted.
@@ -29,14 +29,14 @@ pub(super) trait Summed: Ordered {
     fn moments(elements: &[Self], finite: usize, extremes: (Self, Self), scale: f64) -> Moments;
 }
 
-/// What is summed.
+/// The sums.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moments {
-    /// Of the elements.
+    /// Sum of the elements.
     pub sum: Double,
-    /// Of their distances from a pivot near the mean.
+    /// Sum of their distances from a pivot near the mean.
     pub distances: Double,
-    /// Of the squares of those.
+    /// Sum of the squares of those.
     pub squares: f64,
 }
 
@@ -76,7 +76,7 @@ impl<T: Summed> TileLoop for SummaryLoop<T> {
     }
 }
 
-/// How many are +Infinity and -Infinity, among floats.
+/// Counts of +Infinity and -Infinity, among floats.
 #[inline(always)]
 fn infinities<T: Ordered>(elements: &[T]) -> (usize, usize) {
     let zero = T::from_bits64(0);
