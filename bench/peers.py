@@ -9,6 +9,7 @@ Wants Python 3.11 with `pip install zarr==3.1.6 tensorstore numpy`; a tool that 
 """
 
 import argparse
+import json
 import shutil
 import statistics
 import subprocess
@@ -22,6 +23,9 @@ import numpy as np
 CHUNK = 128
 ZSTD = '[{"name":"zstd","configuration":{"level":5,"checksum":false}}]'
 SCALE, OFFSET = 4.0, 240.0
+FIXED_SCALE_OFFSET = json.dumps(
+    [{"name": "numcodecs.fixedscaleoffset", "configuration": {"offset": OFFSET, "scale": SCALE, "dtype": "f4", "astype": "u1"}}]
+)
 
 
 def make_source(path, mebibytes):
@@ -93,8 +97,8 @@ def by_tensorstore(job, source, result):
 PEERS = {"zarr-python": by_zarr_python, "tensorstore": by_tensorstore}
 
 
-def commands(job, program, source, result):
-    """The command of each tool for a job."""
+def commands(job, program, source, result, length):
+    """The command of each tool for a job; the first axis has this length."""
     ours = [program, "transcode", "--quiet", "--compress", "zstd:5"]
     by_job = {
         "quantise": ["--quantize", "uint8", "--scale", SCALE, "--offset", OFFSET],
@@ -104,8 +108,13 @@ def commands(job, program, source, result):
     found = {"zarrcast": [*ours, *by_job[job], source, result]}
     for peer in PEERS:
         found[peer] = [sys.executable, __file__, "--run", peer, job, source, result]
-    if job == "recompress" and shutil.which("zarrs_reencode"):
-        found["zarrs_tools"] = ["zarrs_reencode", "--bytes-to-bytes-codecs", ZSTD, source, result]
+    if shutil.which("zarrs_reencode"):
+        by_job = {
+            "quantise": ["--array-to-array-codecs", FIXED_SCALE_OFFSET],
+            "recompress": [],
+            "rechunk": ["--chunk-shape", f"{length},16,16"],
+        }
+        found["zarrs_tools"] = ["zarrs_reencode", "--bytes-to-bytes-codecs", ZSTD, *by_job[job], source, result]
     return found
 
 
@@ -130,11 +139,12 @@ def main():
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         source, result = Path(folder, "source.zarr"), Path(folder, "result.zarr")
         make_source(source, options.mebibytes)
+        length = json.loads(Path(source, "zarr.json").read_text())["shape"][0]
         print(f"float32, {options.mebibytes} MiB, {size(source) >> 20} MiB stored")
         for job in ["quantise", "recompress", "rechunk"]:
             times, sizes = {}, {}
             for _ in range(options.rounds):
-                for tool, command in commands(job, options.program.resolve(), source, result).items():
+                for tool, command in commands(job, options.program.resolve(), source, result, length).items():
                     times.setdefault(tool, []).append(seconds(command, result))
                     sizes[tool] = size(result)
             for tool, measured in times.items():

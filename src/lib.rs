@@ -15,8 +15,7 @@
 //! | [`diagnostic`] | findings: codes, severities, the page of each |
 //! | [`types`] | what options and results are made of |
 //!
-//! [`register`] gives other programs that use the `zarrs` crate the codecs `scale_offset`, `cast_value`, `transpose`
-//! and `packbits`.
+//! [`register`] gives other programs that use the `zarrs` crate the codecs of this one.
 //!
 //! # Example
 //!
@@ -47,7 +46,7 @@
 //! # Features
 //!
 //! - `cli` (default): the program, and what only it needs.
-//! - `zarrs` (default): [`register`].
+//! - `zarrs` (default): [`register`]; and codecs that this library lacks are run by zarrs, which has [`register`] called then.
 //!
 //! # What may change
 //!

@@ -235,6 +235,15 @@ pub fn find(name: &str) -> Option<Entry> {
     all().find(|entry| entry.name == name)
 }
 
+/// The row of a codec with its configuration: `vlen-array` has no members where zarrs writes it, and is as `vlen-bytes`.
+pub fn of(codec: &CodecMetadata) -> Option<Entry> {
+    let mut entry = find(&codec.name)?;
+    if entry.name == "vlen-array" && codec.configuration.as_ref().is_none_or(Object::is_empty) {
+        (entry.array, entry.is_decoded) = (Some(&kinds::vlen::VLEN), true);
+    }
+    Some(entry)
+}
+
 /// Every codec of the list, by what it turns into what.
 pub fn all() -> impl Iterator<Item = Entry> {
     ARRAY_TO_ARRAY.iter().chain(ARRAY_TO_BYTES).chain(BYTES_TO_BYTES).copied()

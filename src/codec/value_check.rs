@@ -20,7 +20,7 @@ impl ValueCheck {
         let mut offsets = Vec::new();
         match data_type {
             DataType::Bool => offsets.push(0),
-            DataType::Struct(_) => gather(data_type, 0, &mut offsets),
+            DataType::Struct(_) | DataType::Optional(_) => gather(data_type, 0, &mut offsets),
             _ => return None,
         }
         let size = data_type.size().filter(|size| *size > 0 && !offsets.is_empty())?;
@@ -78,6 +78,10 @@ fn gather(data_type: &DataType, start: usize, offsets: &mut Vec<usize>) {
                 gather(&field.data_type, start, offsets);
                 start += field.data_type.size().unwrap_or(0);
             }
+        }
+        DataType::Optional(inner) => {
+            offsets.push(start);
+            gather(inner, start + 1, offsets);
         }
         _ => {}
     }

@@ -7,6 +7,7 @@ use super::{DataType, FixedBytes, Leniency, TimeType, structure};
 use crate::metadata::json::{Number, Object};
 
 pub(super) const FIXED_LENGTH_UTF32: &str = "fixed_length_utf32";
+pub(super) const OPTIONAL: &str = "zarrs.optional";
 
 /// The units of time, "μs" being another spelling of "us".
 const UNITS: [&str; 15] =
@@ -30,8 +31,20 @@ pub(super) fn read(
         "raw_bytes" => fixed_bytes("raw_bytes", &members(&["length_bytes"])?),
         "null_terminated_bytes" => fixed_bytes("null_terminated_bytes", &members(&["length_bytes"])?),
         "struct" | "structured" => structure::read(&members(&["fields"])?, notes),
+        OPTIONAL => optional(&members(&["name", "configuration"])?),
         _ => Ok(None),
     }
+}
+
+/// `None` where the type of the values is not decoded, or has no fixed size.
+fn optional(members: &Members<'_>) -> Result<Option<DataType>, DataTypeError> {
+    let mut inner = Object::new().with("name", members.require("name")?.clone());
+    let of_inner = members.require("configuration")?;
+    if of_inner.as_object().is_none_or(|of_inner| !of_inner.is_empty()) {
+        inner.insert("configuration", of_inner.clone());
+    }
+    let inner = DataType::from_metadata(&inner.into())?;
+    Ok(inner.size().map(|_| DataType::Optional(Box::new(inner))))
 }
 
 fn time(name: &'static str, members: &Members<'_>) -> Result<Option<DataType>, DataTypeError> {

@@ -65,6 +65,7 @@ impl DataType {
                 opaque::utf32_from_json(&self.name(), *code_points, fill_value)
             }
             DataType::Struct(structure) => struct_fill_value(structure, fill_value),
+            DataType::Optional(inner) => optional_fill_value(self, inner, fill_value),
             DataType::String => opaque::string_from_json(fill_value),
             DataType::Bytes { name } => opaque::bytes_from_json(name, fill_value),
             DataType::Other(_) => {
@@ -116,10 +117,33 @@ impl DataType {
             DataType::FixedBytes(fixed) => Some(opaque::fixed_to_json(*fixed, bytes)),
             DataType::FixedUtf32(_) => opaque::utf32_to_json(bytes),
             DataType::Struct(structure) => struct_to_json(structure, bytes),
+            DataType::Optional(inner) => match bytes.split_first()? {
+                (0, _) => Some(Json::Null),
+                (_, value) => Some(Json::Array(vec![inner.value_to_json(value)?])),
+            },
             DataType::String => std::str::from_utf8(bytes).ok().map(Json::from),
             DataType::Bytes { .. } => Some(Json::from(base64::encode(bytes))),
             DataType::Other(_) => None,
         }
+    }
+}
+
+/// `null`, or the value as the one element of an array.
+fn optional_fill_value(
+    data_type: &DataType,
+    inner: &DataType,
+    json: &Json,
+) -> Result<Read<FillValue>, FillValueError> {
+    match json {
+        Json::Null => {
+            Ok(Read { value: FillValue(vec![0; data_type.size().unwrap_or(0)]), notes: Vec::new() })
+        }
+        Json::Array(values) if values.len() == 1 => {
+            let mut read = inner.fill_value_from_json(&values[0])?;
+            read.value.0.insert(0, 1);
+            Ok(read)
+        }
+        _ => Err(FillValueError::new(&data_type.name(), "null, or an array of one value", json)),
     }
 }
 

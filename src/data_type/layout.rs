@@ -97,6 +97,10 @@ impl DataType {
                 structure.fields().iter().for_each(|field| field.data_type.collect_runs(runs));
                 return;
             }
+            DataType::Optional(inner) => {
+                push_run(runs, Run { width: 1, count: 1 });
+                return inner.collect_runs(runs);
+            }
             DataType::String | DataType::Bytes { .. } | DataType::Other(_) => return,
         };
         push_run(runs, Run { width, count });

@@ -49,6 +49,8 @@ pub enum DataType {
     FixedUtf32(usize),
     /// `struct`, and `structured` of old: fields one after the other.
     Struct(StructType),
+    /// `zarrs.optional`: a byte that is 1 where there is a value, then the value, or zeros.
+    Optional(Box<DataType>),
     /// `string`: UTF-8 of any length.
     String,
     /// `bytes`, and `variable_length_bytes` of zarr-python: bytes of any length.
@@ -123,6 +125,7 @@ impl DataType {
             DataType::FixedBytes(bytes) => bytes.name.to_owned(),
             DataType::FixedUtf32(_) => configuration::FIXED_LENGTH_UTF32.to_owned(),
             DataType::Struct(structure) => structure.name().to_owned(),
+            DataType::Optional(_) => configuration::OPTIONAL.to_owned(),
             DataType::String => "string".to_owned(),
             DataType::Bytes { name } => (*name).to_owned(),
             DataType::Other(metadata) => name_of(metadata).unwrap_or_default().to_owned(),
@@ -139,6 +142,13 @@ impl DataType {
             DataType::FixedBytes(bytes) => length(bytes.size),
             DataType::FixedUtf32(code_points) => length(code_points * 4),
             DataType::Struct(structure) => structure.to_configuration(),
+            DataType::Optional(inner) => {
+                let inner = inner.to_metadata();
+                let of_inner = inner.get("configuration").cloned().unwrap_or_else(|| Object::new().into());
+                Object::new()
+                    .with("name", name_of(&inner).unwrap_or_default())
+                    .with("configuration", of_inner)
+            }
             plain => return Json::from(plain.name()),
         };
         Object::new().with("name", self.name()).with("configuration", configuration).into()
@@ -150,7 +160,7 @@ impl DataType {
             DataType::Number(number_type) if number_type.small_float().is_none() => {
                 number_type.bits().is_power_of_two()
             }
-            DataType::FixedBytes(_) => false,
+            DataType::FixedBytes(_) | DataType::Optional(_) => false,
             _ => registry::is_registered(&self.name()),
         }
     }
@@ -166,6 +176,7 @@ impl DataType {
             DataType::FixedBytes(bytes) => Some(bytes.size),
             DataType::FixedUtf32(code_points) => Some(code_points * 4),
             DataType::Struct(structure) => Some(structure.size()),
+            DataType::Optional(inner) => Some(inner.size()? + 1),
             DataType::String | DataType::Bytes { .. } | DataType::Other(_) => None,
         }
     }

@@ -17,8 +17,7 @@ const REGISTERED: &str = "
     uint16 uint2 uint32 uint4 uint64 uint8";
 
 /// The names that are read though no registry has them.
-const UNREGISTERED: &str =
-    "float8_e4m3fn complex_float8_e4m3fn raw_bytes null_terminated_bytes variable_length_bytes";
+const UNREGISTERED: &str = "float8_e4m3fn complex_float8_e4m3fn raw_bytes null_terminated_bytes variable_length_bytes zarrs.optional";
 
 /// The names that the core specification and the registry have, in order; some need a configuration.
 pub fn registered_types() -> impl Iterator<Item = &'static str> {
@@ -104,7 +103,7 @@ mod tests {
     ];
 
     /// What is read though no registry has it.
-    const OTHERS: [&str; 7] = [
+    const OTHERS: [&str; 8] = [
         r#""int12""#,
         r#""uint10""#,
         r#""float8_e4m3fn""#,
@@ -112,6 +111,7 @@ mod tests {
         r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#,
         r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}"#,
         r#""variable_length_bytes""#,
+        r#"{"name":"zarrs.optional","configuration":{"name":"int16","configuration":{}}}"#,
     ];
 
     /// A type for every name of the core and the registry, in order, and those that no registry has.

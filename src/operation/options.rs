@@ -533,6 +533,13 @@ pub struct AgainstOptions {
     pub cf: bool,
 }
 
+impl AgainstOptions {
+    /// Values must be equal to those of `other`, as they are stored.
+    pub fn new(other: Location) -> Self {
+        AgainstOptions { other, rtol: 0.0, atol: 0.0, cf: false }
+    }
+}
+
 /// `zarrcast validate`.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]

@@ -1,20 +1,48 @@
 //! One codec of a chain bound to the chunk that reaches it.
 
 use super::{BoundConfiguration, BytesSize, CodecKind, Representation, sharding_indexed};
+use crate::codec::from_zarrs::ZarrsCodec;
 use crate::codec::kinds::BytesCodec;
 use crate::codec::kinds::array::{BoundArray, keep};
 use crate::codec::registry::{self, Entry};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
 use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Json;
+
+/// A codec, and who runs it: this program by its row of the registry, or zarrs.
+#[derive(Debug)]
+pub(super) struct Known<'a> {
+    pub(super) codec: &'a CodecMetadata,
+    entry: Option<Entry>,
+    /// The codec of zarrs, where this program has none, or the reason why zarrs refuses it.
+    zarrs: Option<Result<ZarrsCodec, String>>,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn of(codec: &'a CodecMetadata) -> Self {
+        let entry = registry::of(codec);
+        let is_lacking = entry.is_none_or(|entry| !entry.is_decoded && entry.reason.is_none());
+        let zarrs = if is_lacking { ZarrsCodec::find(codec) } else { None };
+        Known { codec, entry, zarrs }
+    }
+
+    pub(super) fn kind(&self) -> Option<CodecKind> {
+        let by_zarrs = || Some(self.zarrs.as_ref()?.as_ref().ok()?.kind());
+        self.entry.map(|entry| entry.kind).or_else(by_zarrs)
+    }
+}
 
 /// A codec's configuration and the chunk after it; `None` for the latter after a fault.
 pub(super) fn bind(
-    codec: &CodecMetadata,
-    entry: Option<Entry>,
+    known: &Known<'_>,
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
-    report_name(codec, entry, diagnostics);
+    let Known { codec, entry, .. } = *known;
+    if let Some(Ok(zarrs)) = &known.zarrs {
+        return bind_zarrs(codec, zarrs, before, diagnostics);
+    }
+    report_name(known, diagnostics);
     let kind = entry.map(|entry| entry.kind);
     if kind == Some(CodecKind::BytesToBytes) {
         return bind_bytes(codec, entry, before, diagnostics);
@@ -54,12 +82,7 @@ fn bind_bytes(
     };
     // What is wrong with a codec inside is a finding of the chain.
     for codec in parsed.as_ref().map_or(&[][..], BytesCodec::inner) {
-        bind(
-            codec,
-            registry::find(&codec.name),
-            Some(&Representation::Bytes(BytesSize::Unbounded)),
-            diagnostics,
-        );
+        bind(&Known::of(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
     }
     let by_kind =
         |size| entry.and_then(|entry| entry.bytes).map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
@@ -70,9 +93,47 @@ fn bind_bytes(
     (configuration, size.map(Representation::Bytes))
 }
 
+/// The same for a codec that zarrs runs.
+fn bind_zarrs(
+    codec: &CodecMetadata,
+    zarrs: &ZarrsCodec,
+    before: Option<&Representation>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (BoundConfiguration, Option<Representation>) {
+    let name = Json::from(codec.name.as_str()).excerpt();
+    let message = format!("no registry has the codec name {name}; zarrs runs it");
+    diagnostics.push(
+        Diagnostic::new(code::CODEC_UNREGISTERED, message)
+            .with_help("not every reader can decode the array")
+            .at_pointer(codec.pointer.clone()),
+    );
+    match (zarrs.kind(), before) {
+        (CodecKind::BytesToBytes, Some(Representation::Bytes(size))) => {
+            let bytes_codec = zarrs.bytes_codec(codec);
+            let encoded = Representation::Bytes(bytes_codec.encoded_size(*size));
+            (BoundConfiguration::BytesToBytes(bytes_codec), Some(encoded))
+        }
+        (CodecKind::ArrayToArray | CodecKind::ArrayToBytes, Some(Representation::Array(array))) => {
+            match zarrs.bind(array) {
+                Ok(bound) => {
+                    (bound.codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), bound.output)
+                }
+                Err(reason) => {
+                    let message = format!("zarrs refuses the codec {name} here: {reason}");
+                    let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
+                    diagnostics.push(found.at_pointer(codec.pointer.clone()));
+                    (BoundConfiguration::Other, bytes_of(zarrs.kind()))
+                }
+            }
+        }
+        (kind, _) => (BoundConfiguration::Other, bytes_of(kind)),
+    }
+}
+
 /// Reports what the name tells, whatever the configuration.
-fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Vec<Diagnostic>) {
-    let name = crate::metadata::json::Json::from(codec.name.as_str()).excerpt();
+fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let Known { codec, entry, zarrs } = known;
+    let name = Json::from(codec.name.as_str()).excerpt();
     // Of a name that is in no list, not even the kind is known.
     let found = match entry {
         None => Some(report_unknown_name(&codec.name, &name)),
@@ -85,7 +146,8 @@ fn report_name(codec: &CodecMetadata, entry: Option<Entry>, diagnostics: &mut Ve
     };
     diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));
     if let Some(entry) = entry.filter(|entry| !entry.is_decoded) {
-        let reason = entry.reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        let refused = zarrs.as_ref().and_then(|found| found.as_ref().err().map(String::as_str));
+        let reason = entry.reason.or(refused).map_or_else(String::new, |reason| format!(": {reason}"));
         let message = format!("the codec {name} is not decoded by this program{reason}");
         let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message)
             .with_help("the array can be copied as it is; its chunks are not looked into");
@@ -124,7 +186,7 @@ fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
 
 /// Says that a codec is not looked at, since it need not be.
 pub(super) fn report_passed_over(codec: &CodecMetadata, diagnostics: &mut Vec<Diagnostic>) {
-    let name = crate::metadata::json::Json::from(codec.name.as_str()).excerpt();
+    let name = Json::from(codec.name.as_str()).excerpt();
     let message =
         format!("the codec {name} is not known, and passed over, since it says \"must_understand\": false");
     let named = report_unknown_name(&codec.name, &name);

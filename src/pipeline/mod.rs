@@ -16,6 +16,7 @@ use crate::codec::kinds::{BytesCodec, Coder, Role};
 use crate::codec::registry;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
+use binding::Known;
 
 /// A codec's configuration, bound to the chunk that reaches it.
 #[derive(Debug, Clone)]
@@ -94,21 +95,22 @@ impl Pipeline {
         pointer: &str,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Pipeline {
-        let (passed_over, codecs): (Vec<_>, Vec<_>) =
-            codecs.iter().partition(|codec| !codec.must_understand && registry::find(&codec.name).is_none());
-        for codec in passed_over {
-            binding::report_passed_over(codec, diagnostics);
+        let (passed_over, codecs): (Vec<_>, Vec<_>) = codecs
+            .iter()
+            .map(Known::of)
+            .partition(|known| !known.codec.must_understand && known.kind().is_none());
+        for known in passed_over {
+            binding::report_passed_over(known.codec, diagnostics);
         }
         check_order(&codecs, completeness, pointer, diagnostics);
         let mut before = Some(Representation::Array(input.clone()));
         let mut stages = Vec::with_capacity(codecs.len());
-        for codec in codecs {
-            let entry = registry::find(&codec.name);
-            let (configuration, output) = binding::bind(codec, entry, before.as_ref(), diagnostics);
+        for known in codecs {
+            let (configuration, output) = binding::bind(&known, before.as_ref(), diagnostics);
             stages.push(Stage {
-                name: codec.name.clone(),
-                metadata: codec.clone(),
-                kind: entry.map(|entry| entry.kind),
+                name: known.codec.name.clone(),
+                metadata: known.codec.clone(),
+                kind: known.kind(),
                 configuration,
                 output: output.clone(),
             });
@@ -183,17 +185,17 @@ impl Pipeline {
 
 /// Zero or more array->array codecs, exactly one array->bytes, zero or more bytes->bytes (Zarr v3 core, "codecs").
 fn check_order(
-    codecs: &[&CodecMetadata],
+    codecs: &[Known<'_>],
     completeness: Completeness,
     pointer: &str,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let kinds: Vec<_> = codecs.iter().map(|codec| codec_kind(&codec.name)).collect();
+    let kinds: Vec<_> = codecs.iter().map(Known::kind).collect();
     if kinds.contains(&None) {
         return; // What an unknown codec takes and gives is not known; it is reported by itself.
     }
     let mut is_bytes = false;
-    for (codec, kind) in codecs.iter().zip(&kinds) {
+    for (Known { codec, .. }, kind) in codecs.iter().zip(&kinds) {
         let (takes_bytes, gives_bytes) = match kind {
             Some(CodecKind::ArrayToArray) | None => (false, false),
             Some(CodecKind::ArrayToBytes) => (false, true),

@@ -8,11 +8,13 @@
     clippy::needless_pass_by_value,
     reason = "a test fails by panicking, and its helpers take what is at hand"
 )]
+#![expect(clippy::disallowed_methods, reason = "tests look at files")]
 #![allow(clippy::float_cmp, clippy::cast_precision_loss, reason = "tests compare exact values")]
 
 mod codecs;
 mod data_types;
 mod refused;
+mod run_by_zarrs;
 mod transpose;
 mod values;
 

@@ -74,6 +74,11 @@ impl ArrayConfiguration for BytesConfiguration {
             to.found.push(found.at_pointer(to.codec.pointer.as_str()));
             return None;
         }
+        // Such elements lie in memory as plain bytes all the same, and pass between two chains as such.
+        if matches!(data_type, DataType::Optional(_)) {
+            let message = format!("`bytes` does not encode `{data_type}`; `zarrs.optional` does");
+            to.report(code::CODEC_DATA_TYPE, message);
+        }
         let has_byte_order = data_type.has_byte_order();
         if has_byte_order && self.endian.is_none() {
             let message =

@@ -251,6 +251,16 @@ impl BytesCodec {
         members.finish(transform.map(|transform| BytesCodec { name, configuration, kind, transform }))
     }
 
+    /// A codec that was made by other means.
+    pub(in crate::codec) fn of(
+        codec: &CodecMetadata,
+        kind: &'static BytesKind,
+        coder: Arc<dyn Coder>,
+    ) -> Self {
+        let CodecMetadata { name, configuration, .. } = codec.clone();
+        BytesCodec { name, configuration, kind, transform: coder }
+    }
+
     /// A codec ready to run; the error says why it cannot.
     pub(crate) fn checked(codec: &CodecMetadata, kind_of: KindOf) -> Result<Self, String> {
         let kind = match kind_of(&codec.name) {

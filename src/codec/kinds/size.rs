@@ -51,6 +51,15 @@ pub enum BytesSize {
     Unbounded,
 }
 
+impl From<DecodedSize> for BytesSize {
+    fn from(size: DecodedSize) -> Self {
+        match size {
+            DecodedSize::Exact(bytes) => BytesSize::Fixed(bytes as u64),
+            DecodedSize::AtMost(bytes) => BytesSize::Bounded(bytes as u64),
+        }
+    }
+}
+
 impl BytesSize {
     /// The most bytes that there can be.
     pub const fn bound(self) -> Option<u64> {

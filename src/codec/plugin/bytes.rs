@@ -18,7 +18,8 @@ impl OurCodec {
     }
 }
 
-fn size(representation: BytesRepresentation) -> BytesSize {
+/// A size as this crate has it.
+pub(in crate::codec) fn bytes_size(representation: BytesRepresentation) -> BytesSize {
     match representation {
         BytesRepresentation::FixedSize(bytes) => BytesSize::Fixed(bytes),
         BytesRepresentation::BoundedSize(bytes) => BytesSize::Bounded(bytes),
@@ -37,7 +38,7 @@ impl BytesToBytesCodecTraits for OurCodec {
 
     fn encoded_representation(&self, decoded: &BytesRepresentation) -> BytesRepresentation {
         let codec = self.bytes_codec().ok();
-        representation(codec.map_or(BytesSize::Unbounded, |codec| codec.encoded_size(size(*decoded))))
+        representation(codec.map_or(BytesSize::Unbounded, |codec| codec.encoded_size(bytes_size(*decoded))))
     }
 
     fn encode<'a>(
@@ -56,7 +57,7 @@ impl BytesToBytesCodecTraits for OurCodec {
         representation: &BytesRepresentation,
         _: &CodecOptions,
     ) -> Result<ArrayBytesRaw<'a>, CodecError> {
-        let (mut decoded, bound) = (Vec::new(), DecodedSize::of(size(*representation)));
+        let (mut decoded, bound) = (Vec::new(), DecodedSize::of(bytes_size(*representation)));
         let result = self.bytes_codec()?.decode(&encoded, &mut decoded, bound, &mut Contexts::new());
         result.map(|()| decoded.into()).map_err(|error| CodecError::Other(error.to_string()))
     }

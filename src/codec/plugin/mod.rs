@@ -29,6 +29,8 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
 use array::OurCodec;
+pub(super) use array::from_zarrs;
+pub(super) use bytes::bytes_size;
 use either::EitherCodec;
 pub use odd_integer::OddIntegerDataType;
 
@@ -102,7 +104,7 @@ fn either(ours: Arc<OurCodec>, theirs: Codec, is_ours: fn(&zarrs::array::DataTyp
 }
 
 /// A size as zarrs has it.
-fn representation(size: BytesSize) -> BytesRepresentation {
+pub(super) fn representation(size: BytesSize) -> BytesRepresentation {
     match size {
         BytesSize::Fixed(bytes) => BytesRepresentation::FixedSize(bytes),
         BytesSize::Bounded(bytes) => BytesRepresentation::BoundedSize(bytes),

@@ -1,0 +1,285 @@
+//! Codecs that this program lacks and zarrs has, or the program that links both: zarrs runs them, a chunk at a time.
+//!
+//! zarrs' own decompressors allocate whatever a header claims. So [`register`] comes first: a chain inside of such a codec
+//! then runs the codecs of this crate. A panic of the codec is an error of the chunk.
+
+use std::num::NonZeroU64;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use zarrs::array::{
+    ArrayBytes, BytesRepresentation, Codec, CodecOptions, DataType as ZarrsType, FillValue as ZarrsFillValue,
+};
+use zarrs::metadata::v3::MetadataV3;
+use zarrs::plugin::{PluginCreateError, ZarrVersion};
+
+use super::kinds::array::BoundArray;
+use super::kinds::error::reserve;
+use super::kinds::{
+    ArrayRepresentation, BytesCodec, BytesKind, BytesSize, CodecError, Coder, Output, Representation,
+    SizeRule,
+};
+use super::plugin::{bytes_size, from_zarrs, register, representation};
+use super::registry::{self, CodecKind};
+use crate::data_type::{DataType, FillValue};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Json;
+
+/// A codec of zarrs.
+#[derive(Debug, Clone)]
+pub(crate) struct ZarrsCodec(Arc<Codec>);
+
+/// An error of a codec of zarrs.
+type Reason = String;
+
+impl ZarrsCodec {
+    /// The codec of this metadata, or the reason why zarrs refuses its configuration. `None`: zarrs has no codec of the
+    /// name, or has a codec of this crate under another name, whose decoder might not be bounded.
+    pub(crate) fn find(codec: &CodecMetadata) -> Option<Result<Self, Reason>> {
+        // zarrs finds the size of a shard's index by what the configuration claims.
+        if codec
+            .configuration
+            .as_ref()
+            .is_some_and(|members| Json::from(members.clone()).to_string().contains("sharding"))
+        {
+            return None;
+        }
+        register();
+        let metadata = serde_json::from_str::<MetadataV3>(&codec.to_json().to_string()).ok()?;
+        match guard(|| Codec::from_metadata(&metadata)) {
+            Ok(Ok(found)) => {
+                let name = match &found {
+                    Codec::ArrayToArray(codec) => codec.name(ZarrVersion::V3),
+                    Codec::ArrayToBytes(codec) => codec.name(ZarrVersion::V3),
+                    Codec::BytesToBytes(codec) => codec.name(ZarrVersion::V3),
+                };
+                let is_ours = |name: &str| registry::find(name).is_some_and(|entry| entry.is_decoded);
+                (!is_ours(&name.unwrap_or_default())).then(|| Ok(ZarrsCodec(Arc::new(found))))
+            }
+            Ok(Err(PluginCreateError::Unsupported(_))) => None,
+            Ok(Err(error)) => Some(Err(error.to_string())),
+            Err(reason) => Some(Err(reason)),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> CodecKind {
+        match *self.0 {
+            Codec::ArrayToArray(_) => CodecKind::ArrayToArray,
+            Codec::ArrayToBytes(_) => CodecKind::ArrayToBytes,
+            Codec::BytesToBytes(_) => CodecKind::BytesToBytes,
+        }
+    }
+
+    /// The codec for chunks of an array whose elements have one size.
+    pub(crate) fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, Reason> {
+        let decoded = ZarrsArray::of(array)?;
+        let ZarrsArray { shape, data_type, fill_value, .. } = &decoded;
+        let output = guard(|| match &*self.0 {
+            Codec::ArrayToArray(codec) => {
+                let encoded_type = codec.encoded_data_type(data_type)?;
+                let encoded_fill = codec.encoded_fill_value(data_type, fill_value)?;
+                let shape = codec.encoded_shape(shape)?.iter().map(|length| length.get()).collect();
+                let is_same = (&encoded_type, &encoded_fill) == (data_type, fill_value);
+                let fill_value = if is_same {
+                    array.fill_value.clone()
+                } else {
+                    Some(FillValue(encoded_fill.as_ne_bytes().to_vec()))
+                };
+                let data_type = if is_same { array.data_type.clone() } else { from_zarrs(&encoded_type) };
+                Ok(Representation::Array(ArrayRepresentation { data_type, shape, fill_value }))
+            }
+            Codec::ArrayToBytes(codec) => {
+                let size = codec.encoded_representation(shape, data_type, fill_value)?;
+                Ok(Representation::Bytes(bytes_size(size)))
+            }
+            Codec::BytesToBytes(_) => Ok(Representation::Bytes(BytesSize::Unbounded)),
+        });
+        let output = output?.map_err(|error: zarrs::array::CodecError| error.to_string())?;
+        let encoded = output.array().map(ZarrsArray::of).transpose()?;
+        let codec = Arc::new(ArrayCoder { codec: self.0.clone(), decoded, encoded });
+        Ok(BoundArray { codec: Some(codec), output: Some(output) })
+    }
+
+    /// The codec between bytes, which it is where its kind says so.
+    pub(crate) fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec {
+        static KIND: BytesKind = BytesKind::new(&[], |_, _| None, SizeRule::Unbounded);
+        BytesCodec::of(codec, &KIND, Arc::new(BytesCoder(self.0.clone())))
+    }
+}
+
+/// Runs a piece of zarrs. A panic is an error.
+fn guard<T>(work: impl FnOnce() -> T) -> Result<T, Reason> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| "zarrs stopped with a panic".to_owned())
+}
+
+fn options() -> CodecOptions {
+    CodecOptions::default().with_concurrent_target(1)
+}
+
+/// A chunk as zarrs has it.
+#[derive(Debug)]
+struct ZarrsArray {
+    own: DataType,
+    num_bytes: usize,
+    shape: Vec<NonZeroU64>,
+    data_type: ZarrsType,
+    fill_value: ZarrsFillValue,
+}
+
+impl ZarrsArray {
+    fn of(array: &ArrayRepresentation) -> Result<Self, Reason> {
+        let refusal =
+            || format!("it does not encode chunks of `{}` of shape {:?}", array.data_type, array.shape);
+        let num_bytes =
+            array.num_bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(refusal)?;
+        let shape = array.shape.iter().map(|length| NonZeroU64::new(*length)).collect::<Option<_>>();
+        let metadata = match array.data_type.to_metadata() {
+            Json::String(name) => MetadataV3::new(&*name),
+            metadata => serde_json::from_str(&metadata.to_string()).map_err(|_| refusal())?,
+        };
+        let data_type = guard(|| ZarrsType::from_metadata(&metadata))?.map_err(|error| error.to_string())?;
+        let fill_value = array.fill_value.clone().or_else(|| array.data_type.default_fill_value());
+        let fill_value = fill_value_of(&array.data_type, &fill_value.ok_or_else(refusal)?.0);
+        Ok(ZarrsArray {
+            own: array.data_type.clone(),
+            num_bytes,
+            shape: shape.ok_or_else(refusal)?,
+            data_type,
+            fill_value: ZarrsFillValue::new(fill_value),
+        })
+    }
+
+    /// The elements that zarrs gave, once their size is proved right.
+    fn accept(&self, bytes: ArrayBytes<'_>, out: &mut Output<'_>) -> Result<(), CodecError> {
+        out.bytes.clear();
+        reserve(out.bytes, self.num_bytes)?;
+        elements_of(&self.own, bytes, out.bytes);
+        if out.bytes.len() == self.num_bytes {
+            return Ok(());
+        }
+        let message = format!("expected {} bytes of elements, found {}", self.num_bytes, out.bytes.len());
+        Err(CodecError::Length { message, found: Some(out.bytes.len() as u64) })
+    }
+}
+
+/// Elements as zarrs has them: of an optional type, values and a mask.
+fn to_zarrs<'a>(data_type: &DataType, elements: &'a [u8]) -> ArrayBytes<'a> {
+    let DataType::Optional(inner) = data_type else { return ArrayBytes::new_flen(elements) };
+    let size = data_type.size().unwrap_or(1);
+    let (mut mask, mut values) = (Vec::new(), Vec::new());
+    for element in elements.chunks_exact(size) {
+        mask.push(element[0]);
+        values.extend_from_slice(&element[1..]);
+    }
+    to_zarrs(inner, &values).into_owned().with_optional_mask(mask)
+}
+
+/// The same back, appended. Elements that zarrs lacks are missing at the end.
+fn elements_of(data_type: &DataType, bytes: ArrayBytes<'_>, elements: &mut Vec<u8>) {
+    match (data_type, bytes) {
+        (DataType::Optional(inner), ArrayBytes::Optional(optional)) => {
+            let (values, mask) = optional.into_parts();
+            let mut dense = Vec::new();
+            elements_of(inner, *values, &mut dense);
+            for (is_there, value) in mask.iter().zip(dense.chunks_exact(inner.size().unwrap_or(1))) {
+                elements.push(*is_there);
+                elements.extend_from_slice(value);
+            }
+        }
+        (_, ArrayBytes::Fixed(bytes)) => elements.extend_from_slice(&bytes),
+        _ => {}
+    }
+}
+
+/// The bytes of a fill value as zarrs has them: of an optional type, whether it is there stands behind the value.
+fn fill_value_of(data_type: &DataType, bytes: &[u8]) -> Vec<u8> {
+    match (data_type, bytes.split_first()) {
+        (DataType::Optional(_), Some((0, _))) => vec![0],
+        (DataType::Optional(inner), Some((_, value))) => [fill_value_of(inner, value), vec![1]].concat(),
+        _ => bytes.to_vec(),
+    }
+}
+
+/// A codec of zarrs that takes an array.
+#[derive(Debug)]
+struct ArrayCoder {
+    codec: Arc<Codec>,
+    decoded: ZarrsArray,
+    /// Where it gives an array.
+    encoded: Option<ZarrsArray>,
+}
+
+impl Coder for ArrayCoder {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let ZarrsArray { own, shape, data_type, fill_value, .. } = &self.decoded;
+        let elements = || to_zarrs(own, decoded);
+        match (&*self.codec, &self.encoded) {
+            (Codec::ArrayToArray(codec), Some(encoded)) => {
+                let found = run(|| codec.encode(elements(), shape, data_type, fill_value, &options()))?;
+                encoded.accept(found, out)
+            }
+            (Codec::ArrayToBytes(codec), _) => {
+                copy(&run(|| codec.encode(elements(), shape, data_type, fill_value, &options()))?, out)
+            }
+            _ => Err(CodecError::bytes("it takes no array")),
+        }
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let ZarrsArray { shape, data_type, fill_value, .. } = &self.decoded;
+        let found = run(|| match (&*self.codec, &self.encoded) {
+            (Codec::ArrayToArray(codec), Some(array)) => {
+                codec.decode(to_zarrs(&array.own, encoded), shape, data_type, fill_value, &options())
+            }
+            (Codec::ArrayToBytes(codec), _) => {
+                codec.decode(encoded.into(), shape, data_type, fill_value, &options())
+            }
+            _ => Ok(ArrayBytes::new_flen(Vec::new())),
+        })?;
+        self.decoded.accept(found, out)
+    }
+
+    /// zarrs makes its results in buffers of its own.
+    fn context_bytes(&self, decoded: u64) -> u64 {
+        decoded.saturating_mul(3)
+    }
+}
+
+/// A codec of zarrs between bytes.
+#[derive(Debug)]
+struct BytesCoder(Arc<Codec>);
+
+impl Coder for BytesCoder {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let Codec::BytesToBytes(codec) = &*self.0 else { return Err(CodecError::bytes("it takes an array")) };
+        copy(&run(|| codec.encode(decoded.into(), &options()))?, out)
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let Codec::BytesToBytes(codec) = &*self.0 else { return Err(CodecError::bytes("it takes an array")) };
+        let allowed = representation(out.allowed.into());
+        copy(&run(|| codec.decode(encoded.into(), &allowed, &options()))?, out)
+    }
+
+    fn context_bytes(&self, decoded: u64) -> u64 {
+        decoded.saturating_mul(2)
+    }
+
+    fn encoded_size(&self, _: SizeRule, decoded: BytesSize) -> BytesSize {
+        let Codec::BytesToBytes(codec) = &*self.0 else { return BytesSize::Unbounded };
+        let encoded = guard(|| codec.encoded_representation(&representation(decoded)));
+        bytes_size(encoded.unwrap_or(BytesRepresentation::UnboundedSize))
+    }
+}
+
+/// Runs a codec over a chunk.
+fn run<T>(work: impl FnOnce() -> Result<T, zarrs::array::CodecError>) -> Result<T, CodecError> {
+    guard(work).map_err(CodecError::corrupt)?.map_err(CodecError::bytes)
+}
+
+fn copy(bytes: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+    out.bytes.clear();
+    reserve(out.bytes, bytes.len())?;
+    out.bytes.extend_from_slice(bytes);
+    Ok(())
+}
