@@ -6,7 +6,6 @@ use super::request::Request;
 use super::settle::Fit;
 use super::survey::{Measure, Survey, Surveyor};
 use crate::array::ChunkSet;
-use crate::array::chunk_cache::ArrayCache;
 use crate::array::interrupt::Interrupt;
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
@@ -18,90 +17,73 @@ use crate::operation::fault::explain;
 use crate::operation::new_driver;
 use crate::operation::stored::stored_array;
 
-/// What a first pass goes over, and with what.
+/// The passes over an array that settle a quantisation.
 pub(in crate::operation) struct FirstPass<'a> {
-    /// What it may use.
-    pub budget: Budget,
-    /// What stops it.
-    pub interrupt: &'a Interrupt,
-    /// The objects that are there, where that is known; of a part of the pass, those of the part.
-    pub present: Option<&'a ChunkSet>,
-    /// Whether some of the array are known to be absent.
-    pub lacks_chunks: bool,
-    /// What the pass found, where it was made before.
-    pub surveyed: Option<&'a Survey>,
-    /// Who wants to know how far it is.
-    pub progress: &'a dyn Progress,
-    /// Where chunks that it read are kept.
-    pub cache: ArrayCache,
+    request: &'a Request<'a>,
+    /// The objects that are gone over, and where chunks that were read are kept.
+    pub array: StoredArray,
+    /// Whether objects of the whole array are known to be absent.
+    lacks_chunks: bool,
+    driver: Driver,
+    progress: &'a dyn Progress,
 }
 
-impl FirstPass<'_> {
-    /// Surveys the data as far as needed and settles a quantisation, with the first type that has the codes.
-    pub(in crate::operation) fn settle(&self, request: &Request<'_>) -> Result<Quantization, OperationError> {
-        let (side, driver) = self.begin(request)?;
-        let survey = match self.surveyed {
-            Some(survey) => survey.clone(),
-            None => self.survey(request, &side, &driver)?.0,
-        };
+impl<'a> FirstPass<'a> {
+    /// Over the objects that are `present`, where that is known.
+    pub(in crate::operation) fn new(
+        request: &'a Request<'a>,
+        present: Option<&ChunkSet>,
+        lacks_chunks: bool,
+        (budget, interrupt): (Budget, &Interrupt),
+        progress: &'a dyn Progress,
+    ) -> Result<Self, OperationError> {
+        let mut array = stored_array(request.source)?;
+        array.present = present.cloned();
+        let driver = new_driver(budget.threads(), interrupt)?;
+        Ok(FirstPass { request, array, lacks_chunks, driver, progress })
+    }
+
+    /// Looks for what the quantisation wants to know of the data; with the encoded bytes that were read.
+    pub(in crate::operation) fn survey(&self) -> Result<(Survey, u64), OperationError> {
+        let Some(surveyor) = Surveyor::of(self.request) else { return Ok((Survey::default(), 0)) };
+        if !surveyor.wants_pass(&self.array, self.lacks_chunks) {
+            return Ok((surveyor.survey(None, self.lacks_chunks), 0));
+        }
+        let fold = Fold { array: &self.array, driver: &self.driver, progress: self.progress };
+        let found = fold.run("first pass", &surveyor);
+        let store = &self.request.source.store;
+        let found = found.map_err(|fault| explain(fault, &self.array.metadata, store, None))?;
+        let absent_elements = self.lacks_chunks || found.lacks_chunks;
+        Ok((surveyor.survey(Some(found.part), absent_elements), found.bytes_read))
+    }
+
+    /// The quantisation, with the first type that has the codes.
+    pub(in crate::operation) fn settle(&self, survey: &Survey) -> Result<Quantization, OperationError> {
+        let request = self.request;
         request.first_fit(|target, fit| {
             let Some(max_error) = request.quantize.max_error else {
-                return request.settle(target, &survey, fit);
+                return request.settle(target, survey, fit);
             };
             let error = |quantization: &Quantization| {
                 let absent = quantization.absent_error().filter(|_| survey.absent_elements).unwrap_or(0.0);
                 if quantization.is_proved {
                     return Ok(absent);
                 }
-                let stored = self.measure(&side, request, quantization, &driver)?;
-                Ok(absent.max(stored + quantization.cf_rounding()))
+                Ok(absent.max(self.measure(quantization)? + quantization.cf_rounding()))
             };
-            keep(max_error, fit, |fit| request.settle(target, &survey, fit), error)
+            keep(max_error, fit, |fit| request.settle(target, survey, fit), error)
         })
     }
 
-    /// Surveys the objects that are there, and settles nothing; with the encoded bytes that were read.
-    pub(in crate::operation) fn look(&self, request: &Request<'_>) -> Result<(Survey, u64), OperationError> {
-        let (side, driver) = self.begin(request)?;
-        self.survey(request, &side, &driver)
-    }
-
-    fn begin(&self, request: &Request<'_>) -> Result<(StoredArray, Driver), OperationError> {
-        let mut array = stored_array(request.source)?;
-        (array.present, array.cache) = (self.present.cloned(), self.cache.clone());
-        Ok((array, new_driver(self.budget.threads(), self.interrupt)?))
-    }
-
-    fn survey(
-        &self,
-        request: &Request<'_>,
-        array: &StoredArray,
-        driver: &Driver,
-    ) -> Result<(Survey, u64), OperationError> {
-        let Some(surveyor) = Surveyor::of(request) else { return Ok((Survey::default(), 0)) };
-        if !surveyor.wants_pass(array, self.lacks_chunks) {
-            return Ok((surveyor.survey(None, self.lacks_chunks), 0));
-        }
-        let found = Fold { array, driver, progress: self.progress }.run("first pass", &surveyor);
-        let found = found.map_err(|fault| explain(fault, &array.metadata, &request.source.store, None))?;
-        let absent_elements = self.lacks_chunks || found.lacks_chunks;
-        Ok((surveyor.survey(Some(found.part), absent_elements), found.bytes_read))
-    }
-
     /// The greatest error of a quantisation, measured over all stored data without writing anything.
-    fn measure(
-        &self,
-        array: &StoredArray,
-        request: &Request<'_>,
-        quantization: &Quantization,
-        driver: &Driver,
-    ) -> Result<f64, OperationError> {
-        let measure = Measure::new(request.unpack.as_ref(), quantization);
-        let found = Fold { array, driver, progress: self.progress }.run("measuring", &measure);
-        let store = array.node.name();
+    fn measure(&self, quantization: &Quantization) -> Result<f64, OperationError> {
+        let measure = Measure::new(self.request.unpack.as_ref(), quantization);
+        let fold = Fold { array: &self.array, driver: &self.driver, progress: self.progress };
+        let found = fold.run("measuring", &measure);
+        let store = self.array.node.name();
         found
             .map(|found| found.part.max_abs_error)
-            .map_err(|fault| explain(fault, &array.metadata, &store, Some(quantization)))
+            .map_err(|fault| explain(fault, &self.array.metadata, &store, Some(quantization)))
     }
 }
 

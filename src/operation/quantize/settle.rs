@@ -6,7 +6,6 @@ use super::quantization::{Quantization, surviving_fill};
 use super::range::{Codes, Fitted, FloatType, RangeFault, RangeFinder, Scaling};
 use super::request::Request;
 use super::survey::Survey;
-use crate::array::ChunkSet;
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -16,9 +15,8 @@ use crate::operation::options::QuantizeForm;
 
 impl Request<'_> {
     /// The quantisation as far as it is known before any chunk is read.
-    pub(in crate::operation) fn open(&self, present: &ChunkSet) -> Result<Quantization, OperationError> {
-        let total: u64 = self.source.metadata.num_chunks();
-        let survey = Survey { absent_elements: present.len() < total, ..Survey::default() };
+    pub(in crate::operation) fn open(&self, lacks_chunks: bool) -> Result<Quantization, OperationError> {
+        let survey = Survey { absent_elements: lacks_chunks, ..Survey::default() };
         // Whether inner chunks are absent decides what becomes of a finite fill value.
         let knows_fill = self.fill_is_nan() || self.source.pipeline.sharding().is_none();
         if self.fits_error() && self.quantize.range.is_some() && knows_fill {

@@ -16,7 +16,8 @@ use self::keep_bits::BitRounding;
 use self::metadata::DestinationMetadata;
 use super::budget::{Memory, compared_in, least_bytes, of_chunks, transfers, unit_bytes};
 use super::format::consolidate::NodeDocuments;
-use crate::array::chunk_cache::ChunkCache;
+use super::selection::SourceArray;
+use crate::array::chunk_cache::{ArrayCache, ChunkCache};
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::listing::Listing;
 use crate::codec::Recoding;
@@ -33,9 +34,8 @@ use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, RunOptions};
+use crate::operation::options::RunOptions;
 use crate::operation::quantize::quantization::Quantization;
-use crate::operation::quantize::survey::Survey;
 use crate::operation::sample_result::CompressionResult;
 use crate::operation::stored::{opaque_array, side};
 use crate::store::Node;
@@ -71,21 +71,15 @@ pub(super) struct Plan {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Makes plans.
+/// Makes the plan of an array.
 #[derive(Debug)]
-pub(in crate::operation) struct Planner<'a> {
-    /// What was asked for.
-    pub options: &'a ChangeOptions,
-    /// The array by its path without the leading slash, where it is one of a hierarchy.
-    pub path_in_tree: Option<&'a str>,
-    /// What is known of it already.
-    pub settled: Option<&'a Settled>,
-    /// What its first pass found, where parts of another run made it.
-    pub surveyed: Option<&'a Survey>,
-    /// Its chunks that are there, where they were listed before.
-    pub listing: Option<&'a Listing>,
-    /// The variable that tells of a rounding by `--keep-bits`.
-    pub container: &'a str,
+pub(super) struct Planner<'a> {
+    /// The array, and what changes in it.
+    pub array: SourceArray,
+    /// Where it will be.
+    pub target: Node,
+    /// Whether it is one of a hierarchy.
+    pub is_in_tree: bool,
     /// How the job runs.
     pub run: &'a RunOptions,
     /// Into how many parts the work can be cut at least, of a job in parts.
@@ -94,8 +88,10 @@ pub(in crate::operation) struct Planner<'a> {
     pub budget: Budget,
     /// Who lists the chunks, and is told what stops a first pass.
     pub driver: &'a Driver,
-    /// Where first passes keep chunks.
+    /// Where first passes of all arrays keep chunks.
     pub cache: &'a ChunkCache,
+    /// Where those of this one do.
+    pub own_cache: ArrayCache,
 }
 
 /// What a plan that was sealed says of an array, so that it is settled again without a pass over the data.

@@ -8,7 +8,6 @@ use super::plan::Planner;
 use super::sample::Sampler;
 use super::selection::SourceArray;
 use crate::array::chunk_cache::ChunkCache;
-use crate::array::listing::Listing;
 use crate::engine::driver::Driver;
 use crate::engine::progress::{Progress, Share, Silent};
 use crate::metadata::array::num_elements;
@@ -105,66 +104,51 @@ impl Planning<'_> {
 
     fn settle(
         &self,
-        array: SourceArray,
+        mut array: SourceArray,
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<PlannedArray, OperationError> {
         self.driver.interrupt().check()?;
-        let SourceArray { path, opened, change, container, settled, surveyed, present } = array;
+        let (path, opened) = (array.path.clone(), &array.opened);
         let target = match path.trim_start_matches('/') {
             "" => self.work.clone(),
             inside => self.work.child(inside).map_err(cannot_write)?,
         };
         let target = target.with_permissions_of(&opened.node, opened.key());
-        let is_small = self.is_tree && bytes_of(&opened) <= SMALL_BYTES;
+        let is_small = self.is_tree && bytes_of(opened) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
-        let (settled, surveyed) = (settled.as_ref(), surveyed.as_ref());
-        let listing = present.map(|present| Listing { present, ..Listing::default() });
         let Planning { run, cache, .. } = *self;
-        let least_parts = self.least_parts(&opened);
-        let goal = match change.compress {
+        let own_cache = cache.part(opened.node.prefetch_limit().is_some());
+        let (least_parts, is_in_tree) = (self.least_parts(opened), self.is_tree);
+        let goal = match array.change.compress {
             Some(Compression::Auto(goal)) => Some(goal),
             _ => None,
         };
-        let compress = goal.map(|goal| Compression::Codecs(placeholder(goal))).or(change.compress);
-        let mut change = ChangeOptions { compress, ..change };
-        let planner = Planner {
-            options: &change,
-            path_in_tree: self.is_tree.then(|| path.trim_start_matches('/')),
-            container: &container,
-            settled,
-            surveyed,
-            listing: listing.as_ref(),
-            least_parts,
-            run,
-            budget,
-            driver,
-            cache,
-        };
-        let mut plan = planner.plan(opened, target, progress)?;
-        let keep_bits = plan.rounding.as_ref().map(|rounding| rounding.keep).or(change.keep_bits);
         if let Some(goal) = goal {
-            let found = ChangeOptions { keep_bits, ..change.clone() };
+            array.change.compress = Some(Compression::Codecs(placeholder(goal)));
+        }
+        let mut planner =
+            Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
+        let mut plan = planner.plan(progress)?;
+        if let Some(goal) = goal {
             // Of a job in parts it is chosen when it is begun.
             if run.dry_run && run.partitions.is_none() && !run.estimate {
                 plan.compression = Some(CompressionResult::open(goal.name()));
             } else {
-                let sampler = Sampler { budget, driver };
-                let (codecs, result) = sampler.choose(goal, &plan, &found)?;
-                let chosen = ChangeOptions { compress: Some(Compression::Codecs(codecs)), ..found };
-                plan = Planner { options: &chosen, ..planner }.with_chain(plan)?;
+                let (codecs, result) =
+                    Sampler { budget, driver }.choose(goal, &plan, &planner.array.change)?;
+                planner.array.change.compress = Some(Compression::Codecs(codecs));
+                plan = planner.assemble(plan.listing, plan.quantization)?;
                 plan.compression = Some(result);
-                change = chosen;
             }
         }
-        change.keep_bits = keep_bits;
         let memory = plan.allot(budget, self.run.verify)?;
         if path != "/" {
             for warning in &mut plan.warnings {
                 warning.location.node.get_or_insert_with(|| path.clone());
             }
         }
-        Ok(PlannedArray { path, change, plan, memory, is_small })
+        Ok(PlannedArray { path, change: planner.array.change, plan, memory, is_small })
     }
 }
 

@@ -13,8 +13,9 @@ use std::time::Instant;
 use super::format::version_2::as_source;
 use super::plan::metadata::{in_memory, read_back, unkept};
 use super::plan::{Blocks, Plan, Planner, Settled};
+use super::selection::SourceArray;
 use crate::array::ChunkSet;
-use crate::array::chunk_cache::ChunkCache;
+use crate::array::chunk_cache::{ArrayCache, ChunkCache};
 use crate::array::chunk_set::position;
 use crate::array::listing::Listing;
 use crate::diagnostic::Profile;
@@ -184,20 +185,23 @@ impl Sampler<'_> {
         settled: Option<&Settled>,
     ) -> Result<Plan, OperationError> {
         let run = RunOptions { dry_run: true, ..RunOptions::default() };
-        let planner = Planner {
-            options,
-            path_in_tree: None,
-            settled,
-            surveyed: None,
-            listing: Some(listing),
-            container: "",
+        let array = SourceArray {
+            settled: settled.cloned(),
+            listing: Some(listing.clone()),
+            ..SourceArray::new("/".to_owned(), source.clone(), options.clone())
+        };
+        let mut planner = Planner {
+            array,
+            target: in_memory(&source.store),
+            is_in_tree: false,
             run: &run,
             least_parts: 1,
             budget: self.budget,
             driver: self.driver,
             cache: &ChunkCache::default(),
+            own_cache: ArrayCache::default(),
         };
-        planner.plan(source.clone(), in_memory(&source.store), &Silent)
+        planner.plan(&Silent)
     }
 
     /// Carries out so much of a plan.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::plan::regrid::Names;
 use super::plan::{Settled, change};
-use crate::array::ChunkSet;
+use crate::array::listing::Listing;
 use crate::diagnostic::quantity::counted;
 use crate::element::NumberType;
 use crate::grid::Region;
@@ -37,14 +37,14 @@ pub(super) struct SourceArray {
     /// The variable that tells of a rounding by `--keep-bits`, in the array's group.
     pub container: String,
     /// Its chunks that are there, where they were listed before: they are not listed again.
-    pub present: Option<ChunkSet>,
+    pub listing: Option<Listing>,
 }
 
 impl SourceArray {
     /// An array to which options apply, of which nothing is settled.
     pub(super) fn new(path: String, opened: OpenedArray, change: ChangeOptions) -> Self {
         let container = CONTAINER.to_owned();
-        SourceArray { path, opened, change, container, settled: None, surveyed: None, present: None }
+        SourceArray { path, opened, change, container, settled: None, surveyed: None, listing: None }
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cut::Boundary;
 use crate::array::ChunkSet;
+use crate::array::listing::Listing;
 use crate::engine::job::Job;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
@@ -126,7 +127,7 @@ impl PartsPlan {
     ) -> Result<(), OperationError> {
         self.sealed.apply(source, surveys)?;
         for (array, present) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
-            array.present = Some(present.clone());
+            array.listing = Some(Listing { present: present.clone(), ..Listing::default() });
         }
         Ok(())
     }

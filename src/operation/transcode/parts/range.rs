@@ -9,7 +9,6 @@ use super::done::DoneParts;
 use super::init::{largest_part, memory, passes};
 use super::plan_file::{PartsPlan, PassName};
 use crate::array::ChunkSet;
-use crate::array::chunk_cache::ArrayCache;
 use crate::array::interrupt::Interrupt;
 use crate::element::NumberType;
 use crate::engine::listing;
@@ -45,8 +44,8 @@ pub(super) fn look(
         let units = units_between(bounds, number);
         let (Some(quantize), false) = (&array.change.quantize, units.is_empty()) else { continue };
         let (opened, metadata) = (&array.opened, &array.opened.metadata);
-        let all = if let Some(present) = &array.present {
-            present.clone()
+        let all = if let Some(listing) = &array.listing {
+            listing.present.clone()
         } else {
             let listing = listing::list_with_sizes(&opened.node, metadata, &driver);
             listing.map_err(|error| OperationError::cannot_list(&opened.store, error))?.present
@@ -56,16 +55,10 @@ pub(super) fn look(
         if part.is_empty() {
             continue;
         }
-        let pass = FirstPass {
-            budget,
-            interrupt,
-            present: Some(&part),
-            lacks_chunks: all.len() < metadata.num_chunks(),
-            surveyed: None,
-            progress,
-            cache: ArrayCache::default(),
-        };
-        let (survey, read) = pass.look(&Request::new(opened, &array.change, quantize)?)?;
+        let request = Request::new(opened, &array.change, quantize)?;
+        let lacks_chunks = all.len() < metadata.num_chunks();
+        let pass = FirstPass::new(&request, Some(&part), lacks_chunks, (budget, interrupt), progress)?;
+        let (survey, read) = pass.survey()?;
         found.push((number, survey));
         bytes_read = bytes_read.saturating_add(read);
     }

@@ -1,14 +1,11 @@
 //! The plan of an array settled: what changes in its values and its metadata, step after step, then proved.
 
-use std::borrow::Cow;
-
 use super::change::{self, Changed};
 use super::keep_bits::{self, Chunks};
 use super::metadata::{DestinationMetadata, check};
 use super::work::Choice;
 use super::{Plan, Planner};
 use super::{losses, regrid};
-use crate::array::chunk_cache::ArrayCache;
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
 use crate::data_type::registered_types;
@@ -21,7 +18,7 @@ use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{Draft, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{Compression, KeepBits, QuantizeForm, QuantizeOptions};
+use crate::operation::options::{ChangeOptions, Compression, KeepBits, QuantizeForm, QuantizeOptions};
 use crate::operation::quantize::first_pass::FirstPass;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
@@ -29,6 +26,7 @@ use crate::operation::quantize::request::{Request, refuse_packed};
 use crate::operation::storage::{dangling_links, not_keys};
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
+use crate::operation::transcode::selection::SourceArray;
 use crate::store::Node;
 
 /// Bytes that a store reads ahead, beside those of the work.
@@ -37,153 +35,131 @@ pub(in crate::operation::transcode) fn ahead_bytes(source: &Node) -> u64 {
 }
 
 impl Planner<'_> {
-    /// Settles the plan for an opened array.
+    /// Settles the plan.
     pub(in crate::operation::transcode) fn plan(
-        &self,
-        source: OpenedArray,
-        target: Node,
+        &mut self,
         progress: &dyn Progress,
     ) -> Result<Plan, OperationError> {
-        version_2::refuse_codecs(&source, self.options)?;
-        let unreadable = |error| OperationError::cannot_list(&source.store, error);
-        let with_sizes = self.asks_for_sizes(&source)?;
-        let list = if with_sizes { listing::list_with_sizes } else { listing::list };
-        let listing = match self.listing {
-            Some(listing) => listing.clone(),
-            None => list(&source.node, &source.metadata, self.driver).map_err(unreadable)?,
-        };
+        version_2::refuse_codecs(&self.array.opened, &self.array.change)?;
+        let listing = self.list()?;
         if let Some(folder) = listing.misplaced_folder() {
             return Err(OperationError::data(format!(
                 "a folder stands where the chunk `{folder}` should be"
             )));
         }
-        let cache = self.cache.part(source.node.prefetch_limit().is_some());
-        let quantization = match (&self.options.quantize, self.settled) {
-            (Some(_), Some(settled)) => settled.quantization.clone(),
-            (Some(quantize), None) => {
-                let request = Request::new(&source, self.options, quantize)?;
-                Some(self.quantization(&request, &target, &listing, progress, &cache)?)
-            }
-            (None, _) => None,
-        };
+        let quantization = self.quantization(&listing, progress)?;
         // Parts of a job have no pass for it: the bits are found when it is begun.
         let finds = !self.run.dry_run || self.run.partitions.is_some();
-        let mut options = Cow::Borrowed(self.options);
-        if let Some(KeepBits::Auto(share)) = self.options.keep_bits.filter(|_| finds) {
-            options.to_mut().keep_bits = Some(self.kept_bits(&source, &listing, share, progress)?);
+        if let Some(KeepBits::Auto(share)) = self.array.change.keep_bits.filter(|_| finds) {
+            self.array.change.keep_bits = Some(self.kept_bits(&listing, share, progress)?);
         }
-        let mut plan =
-            Planner { options: &options, ..*self }.assemble(source, target, listing, quantization)?;
-        plan.source_bytes = (with_sizes && self.listing.is_none()).then_some(plan.listing.present_bytes);
-        if let Job::Objects(job) = &mut plan.job {
-            job.transfer.source.cache = cache;
+        self.assemble(listing, quantization)
+    }
+
+    /// The chunks that are there.
+    fn list(&self) -> Result<Listing, OperationError> {
+        if let Some(listing) = &self.array.listing {
+            return Ok(listing.clone());
         }
-        Ok(plan)
+        let source = &self.array.opened;
+        let list = if self.asks_for_sizes()? { listing::list_with_sizes } else { listing::list };
+        list(&source.node, &source.metadata, self.driver)
+            .map_err(|error| OperationError::cannot_list(&source.store, error))
     }
 
     /// Whether chunks are listed with their sizes, for which a store that tells no keys is asked chunk by chunk.
-    fn asks_for_sizes(&self, source: &OpenedArray) -> Result<bool, OperationError> {
+    fn asks_for_sizes(&self) -> Result<bool, OperationError> {
+        let SourceArray { opened: source, change, .. } = &self.array;
         // A plan that is shown tells how much it would read; a rechunk may read chunks again, and does not tell what they
         // take by what it reads.
         if self.run.dry_run || source.node.tells_keys() {
-            return Ok(self.run.dry_run || self.options.chunk_shape.is_some());
+            return Ok(self.run.dry_run || change.chunk_shape.is_some());
         }
         // What is done in several runs is divided and counted by the chunks that are there.
         if self.run.resume || self.run.partitions.is_some() {
             return Ok(true);
         }
         // With a given range no first pass finds out whether the fill value is an element.
-        let Some(quantize) = self.options.quantize.as_ref().filter(|_| self.settled.is_none()) else {
+        let Some(quantize) = change.quantize.as_ref().filter(|_| self.array.settled.is_none()) else {
             return Ok(false);
         };
-        let request = Request::new(source, self.options, quantize)?;
+        let request = Request::new(source, change, quantize)?;
         Ok(!request.needs_first_pass() && !request.fill_is_nan())
     }
 
-    /// A plan with the chain of these options, of which all else stays that the data have told.
-    pub(in crate::operation::transcode) fn with_chain(&self, plan: Plan) -> Result<Plan, OperationError> {
-        let cache = plan.job.objects().map(|job| job.transfer.source.cache.clone()).unwrap_or_default();
-        let source_bytes = plan.source_bytes;
-        let mut plan = self.assemble(plan.source, plan.target, plan.listing, plan.quantization)?;
-        plan.source_bytes = source_bytes;
-        if let Job::Objects(job) = &mut plan.job {
-            job.transfer.source.cache = cache;
-        }
-        Ok(plan)
-    }
-
-    /// The quantisation: of a plan that reads no chunk, without what only the data tell.
+    /// The quantisation, where one is asked for: of a plan that reads no chunk, without what only the data tell.
     fn quantization(
         &self,
-        request: &Request<'_>,
-        target: &Node,
         listing: &Listing,
         progress: &dyn Progress,
-        cache: &ArrayCache,
-    ) -> Result<Quantization, OperationError> {
-        let (budget, interrupt) = (self.budget, self.driver.interrupt());
-        let (present, surveyed) = (listing.known(), self.surveyed);
-        let lacks_chunks = listing.present.len() < request.source.metadata.num_chunks();
-        let pass = FirstPass {
-            budget,
-            interrupt,
-            present,
-            lacks_chunks,
-            surveyed,
-            progress,
-            cache: ArrayCache::default(),
+    ) -> Result<Option<Quantization>, OperationError> {
+        let SourceArray { opened: source, change, settled, surveyed, .. } = &self.array;
+        let Some(quantize) = &change.quantize else { return Ok(None) };
+        if let Some(settled) = settled {
+            return Ok(settled.quantization.clone());
+        }
+        let request = Request::new(source, change, quantize)?;
+        let lacks_chunks = listing.present.len() < source.metadata.num_chunks();
+        let begin = |budget| {
+            let using = (budget, self.driver.interrupt());
+            FirstPass::new(&request, listing.known(), lacks_chunks, using, progress)
+        };
+        let settle = |pass: &FirstPass<'_>| match surveyed {
+            Some(survey) => pass.settle(survey).map(Some),
+            None => pass.settle(&pass.survey()?.0).map(Some),
         };
         if !request.reads_data() {
-            return pass.settle(request);
+            return settle(&begin(self.budget)?);
         }
-        let open = request.open(&listing.present);
+        let open = request.open(lacks_chunks);
         if self.run.dry_run {
-            return open;
+            return open.map(Some);
         }
         // Too small a budget is found out before anything is read.
-        let Ok(sketch) = open.and_then(|open| {
-            self.assemble(request.source.clone(), target.clone(), listing.clone(), Some(open))
-        }) else {
+        let Ok(sketch) = open.and_then(|open| self.assemble(listing.clone(), Some(open))) else {
             self.cache.limit(0);
-            return pass.settle(request);
+            return settle(&begin(self.budget)?);
         };
-        let memory = sketch.allot(budget, self.run.verify)?;
+        let memory = sketch.allot(self.budget, self.run.verify)?;
         // What is kept, of this array and of others, takes none of the memory of the passes, and of what is read ahead.
-        self.cache.limit(budget.left_by(memory.bytes.saturating_add(ahead_bytes(&request.source.node))));
-        let keeps = |job: &&ObjectJob| job.reads_subchunks_once() && job.transfer.source.is_regular();
-        let cache = sketch.job.objects().filter(keeps).map(|_| cache.clone()).unwrap_or_default();
-        FirstPass { budget: budget.narrowed(memory.threads), cache, ..pass }.settle(request)
+        let ahead = ahead_bytes(&source.node);
+        self.cache.limit(self.budget.left_by(memory.bytes.saturating_add(ahead)));
+        let mut pass = begin(self.budget.narrowed(memory.threads))?;
+        let keeps = |job: &ObjectJob| job.reads_subchunks_once() && job.transfer.source.is_regular();
+        if sketch.job.objects().is_some_and(keeps) {
+            pass.array.cache = self.own_cache.clone();
+        }
+        settle(&pass)
     }
 
     /// The bits that keep a share of the information, from a pass over all chunks.
     fn kept_bits(
         &self,
-        source: &OpenedArray,
         listing: &Listing,
         share: f64,
         progress: &dyn Progress,
     ) -> Result<KeepBits, OperationError> {
+        let SourceArray { opened: source, change, .. } = &self.array;
         // What cannot be rounded at all is found out before anything is read.
-        self.change(source, None, &mut Draft::of(source))?;
+        self.change(None, &mut Draft::of(source))?;
         let chunks = Chunks { present: listing.known(), are_all: true };
         let using = (self.budget, self.driver.interrupt());
-        keep_bits::find((source, self.options.unpack), chunks, share, using, progress)
+        keep_bits::find((source, change.unpack), chunks, share, using, progress)
     }
 
-    /// Puts a plan together, and proves it.
-    fn assemble(
+    /// Puts a plan together of what the data have told, and proves it.
+    pub(in crate::operation::transcode) fn assemble(
         &self,
-        source: OpenedArray,
-        target: Node,
         listing: Listing,
         quantization: Option<Quantization>,
     ) -> Result<Plan, OperationError> {
-        let mut warnings = known_warnings(&source, &listing);
-        let (mut draft, changed) = self.draft(&source, quantization, &mut warnings)?;
+        let SourceArray { opened: source, change: options, .. } = &self.array;
+        let mut warnings = known_warnings(source, &listing);
+        let (mut draft, changed) = self.draft(quantization, &mut warnings)?;
         let is_open = changed.quantization.as_ref().is_some_and(|quantization| quantization.is_open);
-        check(self.options, is_open, &mut draft, &source, &mut warnings)?;
-        let (mut documents, mut told) = self.documents(&source, &draft, false)?;
-        let destination = DestinationMetadata::read(draft, &documents, &source)?;
+        check(options, is_open, &mut draft, source, &mut warnings)?;
+        let (mut documents, mut told) = self.documents(&draft, false)?;
+        let destination = DestinationMetadata::read(draft, &documents, source)?;
         let draft = &destination.draft;
         if let Some(quantization) = &changed.quantization {
             // Of a type that may not be taken nothing is said.
@@ -191,7 +167,7 @@ impl Planner<'_> {
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(quantization.few_codes_warning());
             let masks = changed_masks(&source.metadata.attributes, &draft.attributes());
-            warnings.extend(masks.filter(|_| !self.options.unpack));
+            warnings.extend(masks.filter(|_| !options.unpack));
             if let Some(packed) = packed_warning(quantization) {
                 // It says of the codes' type what is said of any.
                 warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
@@ -210,33 +186,34 @@ impl Planner<'_> {
         }
         let choice = Choice {
             planner: self,
-            source: &source,
             present: listing.known(),
-            target: &target,
             destination: &destination,
             changed: &changed,
             elsewhere: 0,
         };
-        let job = choice.job()?;
+        let mut job = choice.job()?;
         let lossy = job.objects().and_then(losses::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
         // A fill value that readers differ about is said as it was taken, once it is an element like others.
         let is_settled = job.objects().is_some_and(ObjectJob::makes_elements)
             && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
         if is_settled {
-            (documents, told) = self.documents(&source, draft, true)?;
+            (documents, told) = self.documents(draft, true)?;
         }
         warnings.extend(told);
-        let is_exact = self.options.codecs.is_none();
+        if let Job::Objects(job) = &mut job {
+            job.transfer.source.cache = self.own_cache.clone();
+        }
+        let has_sizes = self.array.listing.is_none() && self.asks_for_sizes()?;
         Ok(Plan {
-            source,
-            target,
+            source: source.clone(),
+            target: self.target.clone(),
             destination,
+            source_bytes: has_sizes.then_some(listing.present_bytes),
             listing,
-            source_bytes: None,
             job,
             change: changed.change,
-            is_exact,
+            is_exact: options.codecs.is_none(),
             quantization,
             rounding,
             compression: None,
@@ -250,35 +227,36 @@ impl Planner<'_> {
     /// value once its data type stands; attributes last, since values and fill value are described in them.
     fn draft(
         &self,
-        source: &OpenedArray,
         quantization: Option<Quantization>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(Draft, Changed), OperationError> {
+        let SourceArray { opened: source, change: options, path, .. } = &self.array;
         let mut draft = Draft::of(source);
-        version_2::set_format(&mut draft, source, self.options)?;
-        let mut changed = self.change(source, quantization, &mut draft)?;
+        version_2::set_format(&mut draft, source, options)?;
+        let mut changed = self.change(quantization, &mut draft)?;
         self.complete_chain(&mut draft, &changed, &source.store);
-        let element_bytes = self.element_bytes(source, &draft);
-        let regridded =
-            regrid::apply(&mut draft, self.options, &source.metadata, element_bytes, &source.store);
-        regridded.map_err(|error| match self.path_in_tree {
-            Some(path) => error.or_help(&format!("leave this array as it is with `--exclude '{path}'`")),
-            None => error,
+        let element_bytes = self.element_bytes(&draft);
+        let regridded = regrid::apply(&mut draft, options, &source.metadata, element_bytes, &source.store);
+        regridded.map_err(|error| match path.trim_start_matches('/') {
+            path if self.is_in_tree => {
+                error.or_help(&format!("leave this array as it is with `--exclude '{path}'`"))
+            }
+            _ => error,
         })?;
         version_2::set_grid(&mut draft, source)?;
-        if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &self.options.quantize) {
+        if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
             warnings.extend(readers::cf_warning(quantization));
         }
-        if self.options.codecs.is_none() {
+        if options.codecs.is_none() {
             version_2::set_byte_order(&mut draft);
         }
         self.set_fill_value(&mut draft)?;
         version_2::follow_fill_value(&mut draft, source);
         let described = draft.attributes();
-        draft.describe(self.options, source.metadata.shape.len())?;
+        draft.describe(options, source.metadata.shape.len())?;
         version_2::keep_described(&mut draft, &described, source);
-        if self.options.fill_value.is_none() {
+        if options.fill_value.is_none() {
             version_2::mask_by_fill_value(&mut draft)?;
         }
         warnings.extend(losses::raw_warning(source, &draft));
@@ -288,9 +266,10 @@ impl Planner<'_> {
     /// What an element of DEST takes decoded, as far as it is known before chunks are read: shapes must not depend on
     /// what is read, since parts of a job are cut before. Elements of any length are taken for 16 bytes, as numpy keeps
     /// them.
-    fn element_bytes(&self, source: &OpenedArray, draft: &Draft) -> u64 {
+    fn element_bytes(&self, draft: &Draft) -> u64 {
         const OF_ANY_LENGTH: u64 = 16;
-        let quantize = self.options.quantize.as_ref();
+        let SourceArray { opened: source, change, .. } = &self.array;
+        let quantize = change.quantize.as_ref();
         let is_open =
             quantize.is_some_and(|asked| asked.form != QuantizeForm::Codecs && asked.data_type.is_none());
         let data_type = if is_open { &source.data_type } else { &draft.data_type };
@@ -299,14 +278,15 @@ impl Planner<'_> {
 
     /// Applies `--compress`, or gives `--codecs` what they leave out: both go by the size of an element.
     fn complete_chain(&self, draft: &mut Draft, changed: &Changed, store: &str) {
-        if self.options.compress.is_none() && self.options.codecs.is_none() {
+        let ChangeOptions { compress: compressor, codecs, .. } = &self.array.change;
+        if compressor.is_none() && codecs.is_none() {
             return;
         }
         let size = match &changed.quantization {
             Some(quantization) => quantization.target.size(),
             None => innermost_element_size(draft, store),
         };
-        draft.edit_innermost(|chain| match &self.options.compress {
+        draft.edit_innermost(|chain| match compressor {
             Some(Compression::Codecs(codecs)) => compress(chain, codecs, size),
             // It is chosen before: the chain is as it was.
             Some(Compression::Auto(_)) | None => complete_typesize(chain, size),
@@ -316,13 +296,13 @@ impl Planner<'_> {
     /// DEST's documents, and what the user should know of them. `zarr.json` is as it was written, where nothing changed.
     fn documents(
         &self,
-        source: &OpenedArray,
         draft: &Draft,
         is_settled: bool,
     ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
+        let SourceArray { opened: source, change: options, .. } = &self.array;
         if draft.zarr_format == 2 {
-            let is_fill_given = self.options.fill_value.is_some() || is_settled;
-            return version_2::documents(source, draft, self.options, is_fill_given);
+            let is_fill_given = options.fill_value.is_some() || is_settled;
+            return version_2::documents(source, draft, options, is_fill_given);
         }
         let json = draft.document.clone();
         let is_same = source.zarr_format == 3 && json == source.document;
@@ -333,11 +313,10 @@ impl Planner<'_> {
     /// Applies the options that change values or the chain to the draft.
     fn change(
         &self,
-        source: &OpenedArray,
         quantization: Option<Quantization>,
         draft: &mut Draft,
     ) -> Result<Changed, OperationError> {
-        let options = self.options;
+        let SourceArray { opened: source, change: options, container, .. } = &self.array;
         let keeps_type = quantization.is_some() || options.keep_bits.is_some();
         let (change, absent) = match &options.data_type {
             // First: all else is done to the floats.
@@ -367,7 +346,7 @@ impl Planner<'_> {
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
             let (change, rounding) =
-                keep_bits::apply(source, changed.absent.as_ref(), (keep, self.container), draft)?;
+                keep_bits::apply(source, changed.absent.as_ref(), (keep, container), draft)?;
             changed.change = changed.change.then(change);
             changed.rounding = Some(rounding);
         }
@@ -375,7 +354,7 @@ impl Planner<'_> {
     }
 
     fn set_fill_value(&self, draft: &mut Draft) -> Result<(), OperationError> {
-        let Some(json) = &self.options.fill_value else { return Ok(()) };
+        let Some(json) = &self.array.change.fill_value else { return Ok(()) };
         let data_type = &draft.data_type;
         let read = data_type
             .fill_value_from_json(json)

@@ -30,7 +30,7 @@ const WAITING: u64 = 3;
 impl Choice<'_> {
     /// The blocks of a plan that was made before.
     fn given(&self) -> Option<&Blocks> {
-        self.planner.settled?.blocks.as_ref()
+        self.planner.array.settled.as_ref()?.blocks.as_ref()
     }
 
     /// Of a job in parts: into how many the work can be cut at least.
@@ -40,7 +40,7 @@ impl Choice<'_> {
 
     /// The way of the objects.
     pub(super) fn way(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
-        let store = &self.source.store;
+        let store = &self.source().store;
         let nested = |side: &StoredArray| {
             side.layout.is_none() && side.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
         };
@@ -60,7 +60,7 @@ impl Choice<'_> {
         let has_same_subchunks = from.has_subchunks_of(to) && (has_shards || !same_objects);
         if has_same_subchunks || (same_objects && !has_shards && !from.metadata.skips()) {
             let [source, destination] = [from, to].map(|side| side.subchunk_chain().clone());
-            let write_empty = self.planner.options.write_empty_chunks;
+            let write_empty = self.planner.array.change.write_empty_chunks;
             let conversion = Conversion::new(source, destination, &self.changed.change, write_empty);
             return Ok(Route::Move(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
         }
@@ -92,7 +92,7 @@ impl Choice<'_> {
         let beside = [BASE_BYTES, BETWEEN_SUBCHUNKS, shard_bytes(Some(from), to)];
         let memory_share = self.planner.budget.memory_share(beside.into_iter().fold(0, u64::saturating_add));
         let memory_share = memory_share.map_err(|least| self.too_small(least, to))?;
-        let write_empty = self.planner.options.write_empty_chunks;
+        let write_empty = self.planner.array.change.write_empty_chunks;
         Ok(Some(Route::VariableSize(Box::new(VariableSize { way, destination, write_empty, memory_share }))))
     }
 
@@ -134,7 +134,7 @@ impl Choice<'_> {
             Some(_) => (folder_inside(&to.node), false),
             None => folder(&to.node),
         };
-        let (staging, document) = staging(from, folder, shape, &self.source.store)?;
+        let (staging, document) = staging(from, folder, shape, &self.source().store)?;
         let stored = SubchunkEncoder::new(from, &staging, &ValueChange::None, true);
         let stored = stored.map_err(|error| self.unsupported(error))?;
         let first = self.planned(from, &staging, stored, Pass::First);
@@ -155,7 +155,7 @@ impl Choice<'_> {
 
     /// What makes the subchunks of DEST.
     fn encoder(&self, from: &StoredArray, to: &StoredArray) -> Result<SubchunkEncoder, OperationError> {
-        let write_empty = self.planner.options.write_empty_chunks;
+        let write_empty = self.planner.array.change.write_empty_chunks;
         SubchunkEncoder::new(from, to, &self.changed.change, write_empty)
             .map_err(|error| self.unsupported(error))
     }
@@ -165,7 +165,7 @@ impl Choice<'_> {
     }
 
     fn unsupported(&self, error: BindError) -> OperationError {
-        OperationError::data(format!("the chunks of `{}` cannot be converted", &self.source.store))
+        OperationError::data(format!("the chunks of `{}` cannot be converted", &self.source().store))
             .because(error)
     }
 

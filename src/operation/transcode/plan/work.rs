@@ -23,18 +23,13 @@ use crate::operation::open::OpenedArray;
 use crate::operation::stored::{opaque_array, side, stored_array};
 use crate::operation::transcode::budget::{first_pass_bytes, least_bytes};
 use crate::operation::transcode::format::version_2;
-use crate::store::Node;
 
 /// What work depends on: the two arrays that it lies between, and what happens to the values.
 pub(super) struct Choice<'a> {
     /// What was asked for, and what may be used.
     pub planner: &'a Planner<'a>,
-    /// SOURCE.
-    pub source: &'a OpenedArray,
     /// Its chunks that are stored, where that is known.
     pub present: Option<&'a ChunkSet>,
-    /// Where DEST will be.
-    pub target: &'a Node,
     /// DEST.
     pub destination: &'a DestinationMetadata,
     /// What happens to the values.
@@ -43,10 +38,14 @@ pub(super) struct Choice<'a> {
     pub elsewhere: u64,
 }
 
-impl Choice<'_> {
+impl<'a> Choice<'a> {
+    pub(super) fn source(&self) -> &'a OpenedArray {
+        &self.planner.array.opened
+    }
+
     /// The cheapest work that gives DEST the values it is to have; an error where there is none, or too little memory.
     pub(super) fn job(self) -> Result<Job, OperationError> {
-        let (planner, store) = (self.planner, &self.source.store);
+        let (planner, store) = (self.planner, &self.source().store);
         let job = self.cheapest()?;
         check_settled(planner, store, &job)?;
         Ok(job)
@@ -75,7 +74,7 @@ impl Choice<'_> {
         let route = self.way(&transfer.source, &transfer.destination)?;
         let job = ObjectJob { transfer, route };
         let is_told = depends_on_one_element(job.transfer.destination.subchunk_chain(), kept(&job));
-        if planner.run.verify && planner.options.codecs.is_some() && !is_told {
+        if planner.run.verify && planner.array.change.codecs.is_some() && !is_told {
             let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
             return Err(OperationError::data(message).with_help(
                 "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
@@ -86,10 +85,11 @@ impl Choice<'_> {
 
     /// The copy of stored chunks, which needs no chain.
     fn copy(&self) -> CopyJob {
-        let pipeline = &self.source.pipeline;
+        let source = self.source();
+        let pipeline = &source.pipeline;
         CopyJob {
-            nodes: [self.source.node.clone(), self.target.clone()],
-            metadata: [self.source.metadata.clone(), self.destination.metadata.clone()],
+            nodes: [source.node.clone(), self.planner.target.clone()],
+            metadata: [source.metadata.clone(), self.destination.metadata.clone()],
             present: self.present.cloned(),
             missing: Missing::default(),
             // Of what an unknown codec wrote nothing is known.
@@ -102,7 +102,7 @@ impl Choice<'_> {
 
     /// Whether stored chunks are to be what they are.
     fn is_copy(&self, keeps_fill: bool) -> bool {
-        let Choice { source, destination, changed, .. } = self;
+        let (source, Choice { destination, changed, .. }) = (self.source(), self);
         let is_whole = self.has_all_chunks() && source.pipeline.sharding().is_none();
         self.has_same_grid()
             && version_2::same_codecs(&source.metadata.codecs, &destination.draft.codecs)
@@ -114,27 +114,27 @@ impl Choice<'_> {
 
     /// Whether no chunk of SOURCE is absent, as far as that is known.
     fn has_all_chunks(&self) -> bool {
-        self.present.is_some_and(|present| present.len() == self.source.metadata.num_chunks())
+        self.present.is_some_and(|present| present.len() == self.source().metadata.num_chunks())
     }
 
     fn has_same_grid(&self) -> bool {
-        !self.source.metadata.skips()
-            && self.source.metadata.grid.has_chunks_of(&self.destination.metadata.grid)
+        !self.source().metadata.skips()
+            && self.source().metadata.grid.has_chunks_of(&self.destination.metadata.grid)
     }
 
     /// Both arrays with their chains bound; an error where elements have no fixed size.
     fn sides(&self) -> Result<(StoredArray, StoredArray), OperationError> {
-        let Choice { source, destination, changed, .. } = self;
+        let (source, Choice { destination, changed, .. }) = (self.source(), self);
         let hoisted = changed.change.num_codecs();
         let mut from = stored_array(source)?;
-        let (metadata, empty) = (destination.metadata.clone(), self.planner.options.write_empty_chunks);
+        let (metadata, empty) = (destination.metadata.clone(), self.planner.array.change.write_empty_chunks);
         let pipeline = match changed.change.of_floats() {
             ValueChange::KeepBits(_) if destination.draft.zarr_format == 2 => {
                 Cow::Owned(rounding_first(&destination.pipeline))
             }
             _ => Cow::Borrowed(&destination.pipeline),
         };
-        let mut to = side(self.target.clone(), metadata, &pipeline, &source.store, hoisted, empty)?;
+        let mut to = side(self.planner.target.clone(), metadata, &pipeline, &source.store, hoisted, empty)?;
         let unchanged = matches!(changed.change, ValueChange::None);
         if unchanged && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // What the same codes stood for before gets the same codes again.
@@ -151,7 +151,7 @@ impl Choice<'_> {
     /// shape claims, and none can be written.
     fn check_counts(&self, sides: [&StoredArray; 2]) -> Result<(), OperationError> {
         let counts = sides.map(|side| num_elements(side.subchunk_shape()).unwrap_or(u64::MAX));
-        let store = &self.source.store;
+        let store = &self.source().store;
         let is_too_many = |count: &u64| {
             *count > u64::from(u32::MAX) && self.present.is_none_or(|present| !present.is_empty())
         };
@@ -170,10 +170,10 @@ impl Choice<'_> {
     /// The work on an array whose chunks have no size that the metadata tell: elements of any length, and what a codec
     /// that is not run here has encoded. `refusal` where there is no route for them.
     fn opaque_work(&self, refusal: OperationError) -> Result<Job, OperationError> {
-        let Choice { source, destination, .. } = self;
+        let (source, destination) = (self.source(), self.destination);
         let from =
             opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
-        let (node, metadata) = (self.target.clone(), destination.metadata.clone());
+        let (node, metadata) = (self.planner.target.clone(), destination.metadata.clone());
         let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
         let Some(route) = self.opaque_route(&from, &to)? else { return Err(refusal) };
         if matches!(&route, Route::VariableSize(variable_size) if matches!(variable_size.way, SubchunkChange::Compose))
@@ -198,7 +198,7 @@ impl Choice<'_> {
 
 /// An error where a plan that was made before cuts the array as its grids do not let it be cut, or in other passes.
 fn check_settled(planner: &Planner<'_>, store: &str, job: &Job) -> Result<(), OperationError> {
-    let Some(settled) = planner.settled else { return Ok(()) };
+    let Some(settled) = &planner.array.settled else { return Ok(()) };
     if Blocks::of(job) == settled.blocks {
         return Ok(());
     }

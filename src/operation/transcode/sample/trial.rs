@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use super::ratio::{Observed, Sum, estimate};
 use super::{Drawing, Sample, Sampler, elements_inside, stored_bytes};
 use crate::array::ChunkSet;
-use crate::array::chunk_cache::ArrayCache;
 use crate::array::chunk_set::position;
 use crate::array::listing::Listing;
 use crate::diagnostic::quantity::approximate;
@@ -172,20 +171,13 @@ impl Sampler<'_> {
         if let (Some(quantize), None) = (&options.quantize, settled) {
             passes += 1.0;
             let request = Request::new(&sample.array, &options, quantize)?;
-            let pass = FirstPass {
-                budget: self.budget,
-                interrupt: self.driver.interrupt(),
-                present: Some(&there),
-                lacks_chunks: sample.lacks_chunks,
-                surveyed: None,
-                progress: &Silent,
-                cache: ArrayCache::default(),
-            };
+            let using = (self.budget, self.driver.interrupt());
+            let pass = FirstPass::new(&request, Some(&there), sample.lacks_chunks, using, &Silent)?;
             let begun = Instant::now();
-            let (survey, _) = pass.look(&request)?;
+            let (survey, _) = pass.survey()?;
             growing += begun.elapsed();
             let begun = Instant::now();
-            quantization = Some(FirstPass { surveyed: Some(&survey), ..pass }.settle(&request)?);
+            quantization = Some(pass.settle(&survey)?);
             fixed += begun.elapsed();
         }
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
