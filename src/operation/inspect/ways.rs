@@ -20,7 +20,7 @@ use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{CfOptions, ChangeOptions, Compression, KeepBits, Missing, QuantizeOptions};
 use crate::operation::quantize::request::Request;
-use crate::operation::stored::side;
+use crate::operation::stored::stored_array;
 use crate::operation::transcode::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial, as_source};
 use crate::pipeline::Representation;
 
@@ -66,7 +66,7 @@ impl Trying<'_> {
         let sampler = Sampler { budget: self.budget, driver: self.driver };
         let source = as_source(self.source.clone());
         let size = self.num_chunks.map_or(SampleSize::ByDefault, SampleSize::Chunks);
-        let draw = |fills| sampler.draw(&source, self.listing, &Drawing::as_it_is(fills), size);
+        let draw = |fills| sampler.draw(&source, self.listing, &Drawing::as_it_is(&source, fills), size);
         let sample = draw(false)?;
         let values = self.values(&sample)?;
         let compress = (!self.is_compressed()).then_some(COMPRESSOR);
@@ -160,7 +160,7 @@ impl Trying<'_> {
             max_abs_error: Some(trial.figures.max_abs_error),
             rms_error: Some(trial.figures.rms_error()),
             bytes_stored: Some(bytes),
-            is_exact: estimate.is_exact(),
+            is_exact: estimate.is_exact,
             ratio,
             seconds: Some(estimate.seconds),
             command: Some(suggestion::command(self.source, &options)),
@@ -187,8 +187,7 @@ impl Trying<'_> {
         let Some(numbers) = CfNumbers::of(array, &options)? else {
             return Err(OperationError::data(format!("`{}` has no numbers", self.source.store)));
         };
-        let mut stored =
-            side(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store, 0, false)?;
+        let mut stored = stored_array(array)?;
         stored.present = Some(sample.held_by(array)?);
         let driver = self.driver_for(&stored)?;
         let fold = Fold { array: &stored, driver: &driver, progress: &Silent };

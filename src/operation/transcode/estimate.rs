@@ -61,7 +61,7 @@ impl Sampler<'_> {
                 // A shard that is copied has its index in it.
                 let objects = shards.unwrap_or_else(|| plan.job.num_written());
                 let objects = if is_copy { 0 } else { objects };
-                (estimate.bytes_stored(&destination.pipeline, objects), estimate.is_exact())
+                (estimate.bytes_stored(&destination.pipeline, objects), estimate.is_exact)
             },
             |bytes| (bytes, true),
         );

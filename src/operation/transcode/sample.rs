@@ -4,7 +4,6 @@
 //! The sample is an array of its own with SOURCE's shape, chain and metadata, of which only the drawn chunks are there. So
 //! ways are tried by the very plans and routes of a run, and edges, absent chunks and fill values are what they will be.
 
-mod ratio;
 mod spread;
 mod trial;
 
@@ -14,17 +13,18 @@ use super::format::version_2::as_source;
 use super::plan::metadata::{in_memory, read_back, unkept};
 use super::plan::{Blocks, Plan, Planner, Settled};
 use super::selection::SourceArray;
+
 use crate::array::ChunkSet;
 use crate::array::chunk_cache::{ArrayCache, ChunkCache};
 use crate::array::chunk_set::position;
 use crate::array::listing::Listing;
 use crate::diagnostic::Profile;
 use crate::engine::driver::Driver;
-use crate::engine::job::ObjectJob;
 use crate::engine::journal::{Assignment, Fingerprint, Journal};
 use crate::engine::progress::{Progress, Silent};
 use crate::engine::report::ObjectReport;
 use crate::engine::route::Route;
+use crate::engine::transfer::Transfer;
 use crate::grid::{Region, num_elements};
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::budget::Budget;
@@ -32,6 +32,7 @@ use crate::operation::error::OperationError;
 use crate::operation::new_driver;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, RunOptions, ShapeRequest, ShardRequest};
+use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
 use spread::{Population, spread};
 pub(in crate::operation) use trial::{Estimate, Trial};
@@ -65,13 +66,11 @@ pub(in crate::operation) struct Sample {
     written: ChunkSet,
     /// Those that are there.
     drawn: ChunkSet,
-    /// The same by what was read together.
-    units: Vec<Vec<u64>>,
-    /// Units that it could have been drawn from.
-    num_units: u64,
+    /// Whether that are all.
+    is_whole: bool,
     /// Whether SOURCE lacks chunks.
     lacks_chunks: bool,
-    /// Bytes of SOURCE's chunks, where their sizes are known and they are cut as they were.
+    /// Bytes of SOURCE's chunks, where their sizes are known, tell anything, and they are cut as they were.
     source_bytes: Option<u64>,
     /// Encoded bytes that were read.
     bytes_read: u64,
@@ -86,63 +85,48 @@ impl Sampler<'_> {
         source: &OpenedArray,
         listing: &Listing,
         drawing: &Drawing,
-        count: SampleSize,
+        size: SampleSize,
     ) -> Result<Sample, OperationError> {
-        let (plan, group_shape) = self.plan_of_sample(source, listing, drawing)?;
+        let (plan, unit_shape) = self.plan_of_sample(source, listing, drawing)?;
         let metadata = &plan.destination.metadata;
-        let (present, units) = match plan.job.objects() {
-            None => (listing.present.clone(), None),
-            Some(job) => {
-                let groups = group_shape.map(|shape| {
-                    let counts =
-                        job.transfer.grid_of(&shape).counts().iter().copied().fold(1, u64::saturating_mul);
-                    let all = || ChunkSet::full(counts);
-                    if drawing.fills { all() } else { job.transfer.overlapped(&shape) }
-                });
-                (job.transfer.overlapped_by(&metadata.grid), groups)
-            }
-        };
+        let transfer = plan.job.objects().map(|job| &job.transfer);
+        let overlapped = |transfer: &Transfer| transfer.overlapped_by(&metadata.grid);
+        let present = transfer.map_or_else(|| listing.present.clone(), overlapped);
         let written = if drawing.fills { ChunkSet::full(metadata.num_chunks()) } else { present.clone() };
-        let num_units = units.as_ref().unwrap_or(&written).len();
-        let population = self.population(&plan, num_units);
-        let count = match count {
-            SampleSize::ByDefault => population.num_drawn(None),
-            SampleSize::Chunks(count) => population.num_drawn(Some(count)),
-            SampleSize::Always(count) => Population { memory: u64::MAX, ..population }.num_drawn(Some(count)),
+        let all = match transfer.zip(unit_shape) {
+            Some((transfer, shape)) if drawing.fills => {
+                let counts = transfer.grid_of(&shape).counts().to_vec();
+                ChunkSet::full(counts.into_iter().fold(1, u64::saturating_mul))
+            }
+            Some((transfer, shape)) => transfer.overlapped(&shape),
+            None => written.clone(),
         };
-        let chosen = spread(units.as_ref().unwrap_or(&written), count);
-        let units = chunks_of_units(&plan, &chosen);
-        let drawn = ChunkSet::from_indices(units.iter().flatten().copied().collect());
+        let units = spread(&all, self.population(&plan, all.len(), size).num_drawn(size));
+        let drawn = chunks_of_units(&plan, &units);
         let begun = Instant::now();
         let report = self.run(&plan, &drawn)?;
         let seconds = begun.elapsed().as_secs_f64();
-        let is_cut_as_it_was =
-            drawing.cut.is_none() && !drawing.fills && !source.metadata.skips() && !source.metadata.is_cut();
         let array = Self::open(&plan)?;
         // Of what is decoded on the way, chunks of nothing but the fill value are not there any more.
-        let mut left_out = Vec::new();
-        for chunk in drawn.iter() {
-            if stored_bytes(&array.node, metadata, chunk)? == 0 {
-                left_out.push(chunk);
-            }
-        }
+        let left_out = drawn.without(&held(&drawn, &array)?);
         // Shards that are there may lack inner chunks, and chunks may be absent that are only presumed to be there.
         let may_lack = source.pipeline.sharding().is_some() || listing.is_presumed;
         let lacks_some = !left_out.is_empty() && may_lack;
-        let present = present.without(&ChunkSet::from_indices(left_out));
+        let tells_sizes = drawing.change.chunk_shape.is_none()
+            && !drawing.fills
+            && !source.metadata.skips()
+            && !source.metadata.is_cut()
+            && !has_fixed_size(&array.pipeline);
         let indexes = source.pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(listing.present.len());
+        let source_bytes = listing.present_bytes.checked_sub(indexes);
         Ok(Sample {
+            present: present.without(&left_out),
             array,
-            present,
             written,
             drawn,
-            units,
-            num_units,
+            is_whole: units.len() >= all.len(),
             lacks_chunks: lacks_some || listing.present.len() < source.metadata.num_chunks(),
-            source_bytes: listing
-                .present_bytes
-                .checked_sub(indexes)
-                .filter(|bytes| *bytes > 0 && is_cut_as_it_was),
+            source_bytes: source_bytes.filter(|bytes| *bytes > 0 && tells_sizes),
             bytes_read: report.bytes_read,
             seconds,
         })
@@ -156,16 +140,7 @@ impl Sampler<'_> {
         listing: &Listing,
         drawing: &Drawing,
     ) -> Result<(Plan, Option<Vec<u64>>), OperationError> {
-        let shape = drawing.cut.clone().map(ShapeRequest::Lengths);
-        let shard_shape =
-            source.pipeline.sharding().filter(|_| !drawing.keeps_shards).map(|_| ShardRequest::None);
-        let options = ChangeOptions {
-            chunk_shape: shape,
-            shard_shape,
-            write_empty_chunks: drawing.writes_empty,
-            ..ChangeOptions::default()
-        };
-        let plan = self.plan(source, &options, listing, None)?;
+        let plan = self.plan(source, &drawing.change, listing, None)?;
         if Blocks::of(&plan.job).is_none() {
             return Ok((plan, None));
         }
@@ -173,7 +148,7 @@ impl Sampler<'_> {
         let shape = unit_shape(&source.pipeline.innermost_chunk_shape(), &plan);
         let blocks = Some(Blocks { shapes: vec![shape.clone()], staging: None });
         let settled = Settled { quantization: None, blocks };
-        Ok((self.plan(source, &options, listing, Some(&settled))?, Some(shape)))
+        Ok((self.plan(source, &drawing.change, listing, Some(&settled))?, Some(shape)))
     }
 
     /// The plan of a change of an array, into memory.
@@ -226,20 +201,20 @@ impl Sampler<'_> {
         read_back(&plan.documents, target, store, Profile::Read).map(as_source)
     }
 
-    fn population(&self, plan: &Plan, units: u64) -> Population {
+    fn population(&self, plan: &Plan, units: u64, size: SampleSize) -> Population {
         let metadata = &plan.destination.metadata;
-        let element = plan.source.data_type.size().map_or(16, |size| size as u64);
+        let element = element_bytes(&plan.source);
         let bytes_of = |shape: &[u64]| num_elements(shape).unwrap_or(u64::MAX).saturating_mul(element);
         let chunk_bytes = bytes_of(metadata.largest_chunk());
-        let array_bytes = bytes_of(&metadata.shape);
         // What is kept lies beside what the trials make of it.
-        let memory = self.budget.bytes() / 4;
+        let memory = if matches!(size, SampleSize::Always(_)) { u64::MAX } else { self.budget.bytes() / 4 };
         let shape = Blocks::of(&plan.job).and_then(|blocks| blocks.shapes.into_iter().next());
         let (unit_bytes, amplification) = shape.map_or((chunk_bytes, 1), |shape| {
             let read = bytes_of(&shape).max(1);
             (read, elements_read_for(&shape, &plan.source).saturating_mul(element).div_ceil(read))
         });
         let chunks_per_unit = (unit_bytes / chunk_bytes.max(1)).max(1);
+        let array_bytes = bytes_of(&metadata.shape);
         Population { units, chunks_per_unit, unit_bytes, amplification, array_bytes, memory }
     }
 }
@@ -255,34 +230,47 @@ pub(in crate::operation) enum SampleSize {
     Always(u64),
 }
 
-/// Which chunks a sample is of.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// The chunks that a sample is of.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::operation) struct Drawing {
-    /// The shape of the smallest chunks of DEST, where they are cut anew.
-    cut: Option<Vec<u64>>,
-    /// Whether chunks of nothing but the fill value are written.
-    writes_empty: bool,
+    /// How SOURCE's are cut anew, and taken out of shards, on their way into the sample.
+    change: ChangeOptions,
     /// Whether absent chunks are written, too.
     pub(super) fills: bool,
-    /// Whether shards are copied as they are: then nothing is decoded, and no memory is needed for that.
-    keeps_shards: bool,
 }
 
 impl Drawing {
+    /// SOURCE's own, and absent ones, where they are written.
+    pub(in crate::operation) fn as_it_is(source: &OpenedArray, fills: bool) -> Self {
+        let shard_shape = source.pipeline.sharding().map(|_| ShardRequest::None);
+        Drawing { change: ChangeOptions { shard_shape, ..ChangeOptions::default() }, fills }
+    }
+
     /// Those that a plan makes.
     pub(super) fn of(plan: &Plan, options: &ChangeOptions) -> Self {
         let (input, source) = (&plan.destination.pipeline.input, &plan.source);
         let keeps_fill = input.data_type == source.data_type && input.fill_value == source.fill_value;
-        let is_cut_anew =
-            Blocks::of(&plan.job).is_some() || plan.job.objects().is_some_and(ObjectJob::makes_elements);
-        Drawing {
-            cut: is_cut_anew.then(|| plan.destination.pipeline.innermost_chunk_shape()),
-            // What holds nothing but the old fill value is as other chunks where that changes.
-            writes_empty: options.write_empty_chunks || !keeps_fill,
-            fills: plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some()),
-            keeps_shards: plan.job.objects().is_none(),
+        // Shards that are copied as they are need no memory to be decoded.
+        let Some(job) = plan.job.objects() else { return Drawing::default() };
+        let mut drawing = Self::as_it_is(source, job.transfer.absent_element.is_some());
+        if Blocks::of(&plan.job).is_some() || job.makes_elements() {
+            let shape = plan.destination.pipeline.innermost_chunk_shape();
+            drawing.change.chunk_shape = Some(ShapeRequest::Lengths(shape));
         }
+        // What holds nothing but the old fill value is as other chunks where that changes.
+        drawing.change.write_empty_chunks = options.write_empty_chunks || !keeps_fill;
+        drawing
     }
+}
+
+/// Bytes of an element in memory, about.
+fn element_bytes(source: &OpenedArray) -> u64 {
+    source.data_type.size().map_or(16, |size| size as u64)
+}
+
+/// Whether all encoded chunks have one size.
+fn has_fixed_size(pipeline: &Pipeline) -> bool {
+    matches!(pipeline.output(), Some(Representation::Bytes(BytesSize::Fixed(_))))
 }
 
 /// The elements of SOURCE that are decoded for a box of DEST, at most.
@@ -300,7 +288,7 @@ fn elements_read_for(shape: &[u64], source: &OpenedArray) -> u64 {
 /// The shape of what is read together: chunks of DEST that lie in the same chunks of SOURCE, as many as are not too many.
 fn unit_shape(source_chunk: &[u64], plan: &Plan) -> Vec<u64> {
     let metadata = &plan.destination.metadata;
-    let element = plan.source.data_type.size().map_or(16, |size| size as u64);
+    let element = element_bytes(&plan.source);
     let mut shape = metadata.largest_chunk().to_vec();
     let mut chunks = 1;
     for dimension in (0..shape.len()).rev() {
@@ -314,16 +302,24 @@ fn unit_shape(source_chunk: &[u64], plan: &Plan) -> Vec<u64> {
     shape
 }
 
-/// The chunks of each unit.
-fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> Vec<Vec<u64>> {
-    let rechunk = plan.job.objects().and_then(|job| match &job.route {
-        Route::Rechunk(rechunk) => Some(rechunk),
-        _ => None,
-    });
-    let Some(rechunk) = rechunk else { return units.iter().map(|chunk| vec![chunk]).collect() };
+/// The chunks of units.
+fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> ChunkSet {
+    let Some(Route::Rechunk(rechunk)) = plan.job.objects().map(|job| &job.route) else {
+        return units.clone();
+    };
     let groups = rechunk.plan.groups();
-    let chunks = |unit| groups.objects(unit).flatten().collect();
-    units.iter().map(chunks).collect()
+    ChunkSet::from_indices(units.iter().flat_map(|unit| groups.objects(unit).flatten()).collect())
+}
+
+/// Those chunks that an array in memory holds: of nothing but the fill value they are not written.
+fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet, OperationError> {
+    let mut held = Vec::new();
+    for chunk in chunks.iter() {
+        if stored_bytes(&array.node, &array.metadata, chunk)? > 0 {
+            held.push(chunk);
+        }
+    }
+    Ok(ChunkSet::from_indices(held))
 }
 
 /// Bytes of a chunk in memory; 0 where it is absent.

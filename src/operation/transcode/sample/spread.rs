@@ -1,5 +1,6 @@
 //! How many units of an array a sample has, and which: the same for the same array, each time.
 
+use super::SampleSize;
 use crate::array::ChunkSet;
 
 /// The chunks that a sample has at least, where there are so many.
@@ -41,11 +42,14 @@ pub(super) struct Population {
 }
 
 impl Population {
-    /// How many units are drawn; `asked` chunks of DEST, where so many are asked for.
-    pub(super) fn num_drawn(&self, asked: Option<u64>) -> u64 {
+    /// How many units are drawn for a sample of so many chunks of DEST.
+    pub(super) fn num_drawn(&self, size: SampleSize) -> u64 {
         let chunks = self.chunks_per_unit.max(1);
         let most = (MOST_CHUNKS / chunks).max(1);
-        let wanted = asked.map_or_else(|| self.by_default().min(most), |asked| asked.div_ceil(chunks));
+        let wanted = match size {
+            SampleSize::ByDefault => self.by_default().min(most),
+            SampleSize::Chunks(asked) | SampleSize::Always(asked) => asked.div_ceil(chunks),
+        };
         let held = self.unit_bytes.saturating_add(chunks.saturating_mul(CHUNK_OVERHEAD));
         let room = self.memory / held;
         wanted.min(room).clamp(1, self.units.max(1)).min(self.units)
@@ -105,40 +109,46 @@ mod tests {
 
     #[test]
     fn sample_of_a_large_array_has_a_hundredth_and_at_least_16_chunks() {
-        assert_eq!(population(1_000_000, 1 << 10).num_drawn(None), 10_000);
-        assert_eq!(population(1600, 8 << 10).num_drawn(None), 16);
-        assert_eq!(population(400, 1 << 20).num_drawn(None), 16);
-        assert_eq!(population(400, 1 << 20).num_drawn(Some(40)), 40);
-        assert_eq!(population(9, 1 << 20).num_drawn(None), 9);
-        assert_eq!(population(0, 1 << 20).num_drawn(None), 0);
+        assert_eq!(population(1_000_000, 1 << 10).num_drawn(SampleSize::ByDefault), 10_000);
+        assert_eq!(population(1600, 8 << 10).num_drawn(SampleSize::ByDefault), 16);
+        assert_eq!(population(400, 1 << 20).num_drawn(SampleSize::ByDefault), 16);
+        assert_eq!(population(400, 1 << 20).num_drawn(SampleSize::Chunks(40)), 40);
+        assert_eq!(population(9, 1 << 20).num_drawn(SampleSize::ByDefault), 9);
+        assert_eq!(population(0, 1 << 20).num_drawn(SampleSize::ByDefault), 0);
     }
 
     #[test]
     fn chunks_of_a_few_bytes_do_not_make_a_sample_of_millions() {
-        assert_eq!(population(1_000_000_000_000, 1 << 10).num_drawn(None), MOST_CHUNKS);
+        assert_eq!(population(1_000_000_000_000, 1 << 10).num_drawn(SampleSize::ByDefault), MOST_CHUNKS);
         let tiny = Population { chunks_per_unit: 256, ..population(1_000_000, 256 * 4) };
-        assert_eq!(tiny.num_drawn(None), MOST_CHUNKS / 256);
+        assert_eq!(tiny.num_drawn(SampleSize::ByDefault), MOST_CHUNKS / 256);
         let asked = Population { memory: 1 << 20, ..population(1_000_000_000, 4) };
-        assert_eq!(asked.num_drawn(Some(u64::MAX)), (1 << 20) / (CHUNK_OVERHEAD + 4));
+        assert_eq!(asked.num_drawn(SampleSize::Chunks(u64::MAX)), (1 << 20) / (CHUNK_OVERHEAD + 4));
     }
 
     #[test]
     fn sample_of_a_small_array_has_what_is_read_at_once() {
-        assert_eq!(population(100, 1 << 10).num_drawn(None), 100);
-        assert_eq!(population(2000, 1 << 10).num_drawn(None), 2000);
-        assert_eq!(population(1000, 1 << 15).num_drawn(None), 512);
+        assert_eq!(population(100, 1 << 10).num_drawn(SampleSize::ByDefault), 100);
+        assert_eq!(population(2000, 1 << 10).num_drawn(SampleSize::ByDefault), 2000);
+        assert_eq!(population(1000, 1 << 15).num_drawn(SampleSize::ByDefault), 512);
     }
 
     #[test]
     fn sample_keeps_to_the_memory_and_has_one_unit_at_least() {
         assert_eq!(
             Population { memory: 5 * (CHUNK_OVERHEAD + (1 << 20)), ..population(400, 1 << 20) }
-                .num_drawn(None),
+                .num_drawn(SampleSize::ByDefault),
             5
         );
-        assert_eq!(Population { memory: 0, ..population(400, 1 << 20) }.num_drawn(Some(9)), 1);
-        assert_eq!(Population { chunks_per_unit: 8, ..population(400, 64 << 20) }.num_drawn(None), 4);
-        assert_eq!(Population { amplification: 4, ..population(40_000, 1 << 20) }.num_drawn(None), 100);
+        assert_eq!(Population { memory: 0, ..population(400, 1 << 20) }.num_drawn(SampleSize::Chunks(9)), 1);
+        assert_eq!(
+            Population { chunks_per_unit: 8, ..population(400, 64 << 20) }.num_drawn(SampleSize::ByDefault),
+            4
+        );
+        assert_eq!(
+            Population { amplification: 4, ..population(40_000, 1 << 20) }.num_drawn(SampleSize::ByDefault),
+            100
+        );
     }
 
     #[test]

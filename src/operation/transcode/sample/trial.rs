@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::ratio::{Observed, Sum, estimate};
-use super::{Drawing, Sample, Sampler, elements_inside, stored_bytes};
+use super::{Sample, Sampler, elements_inside, has_fixed_size, held, stored_bytes};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::position;
 use crate::array::listing::Listing;
@@ -22,10 +21,7 @@ use crate::operation::quantize::request::Request;
 use crate::operation::sample_result::SampleResult;
 use crate::operation::transcode::plan::keep_bits::{self, Chunks};
 use crate::operation::transcode::plan::{Plan, Settled};
-use crate::pipeline::{BytesSize, Pipeline, Representation};
-
-/// Written chunks whose elements are counted one by one, where they are not all.
-const MOST_COUNTED: u64 = 1 << 20;
+use crate::pipeline::Pipeline;
 
 /// What a change made of a sample.
 #[derive(Debug)]
@@ -51,8 +47,8 @@ pub(in crate::operation) struct Estimate {
     pub bytes: f64,
     /// Bytes of those of the sample.
     pub found: f64,
-    /// The standard error, as a share of the sum: 0 where it is exact, `None` where the sample is too small to tell.
-    pub error: Option<f64>,
+    /// Whether it is no estimate: all chunks were tried, or all have one size.
+    pub is_exact: bool,
     /// Wall time of the passes over SOURCE, with what decodes and encodes, in seconds.
     pub seconds: f64,
 }
@@ -66,11 +62,6 @@ impl Estimate {
         indexes.saturating_add(self.whole_bytes())
     }
 
-    /// Whether it is no estimate: all chunks were tried, or all have one size.
-    pub(in crate::operation) fn is_exact(&self) -> bool {
-        self.error == Some(0.0)
-    }
-
     /// Bytes of the chunks.
     #[expect(
         clippy::cast_possible_truncation,
@@ -79,13 +70,6 @@ impl Estimate {
     )]
     pub(in crate::operation) fn whole_bytes(&self) -> u64 {
         self.bytes.round() as u64
-    }
-}
-
-impl Drawing {
-    /// The chunks of SOURCE as it is cut, and absent ones, where they are written.
-    pub(in crate::operation) fn as_it_is(fills: bool) -> Self {
-        Drawing { fills, ..Drawing::default() }
     }
 }
 
@@ -109,16 +93,9 @@ impl Sample {
         &self.array
     }
 
-    /// The drawn chunks that an array holds, which is that of the sample or of a trial: those of nothing but the fill value
-    /// are not written.
+    /// The drawn chunks that an array holds, which is that of the sample or of a trial.
     pub(in crate::operation) fn held_by(&self, array: &OpenedArray) -> Result<ChunkSet, OperationError> {
-        let mut held = Vec::new();
-        for chunk in self.drawn.iter() {
-            if stored_bytes(&array.node, &array.metadata, chunk)? > 0 {
-                held.push(chunk);
-            }
-        }
-        Ok(ChunkSet::from_indices(held))
+        held(&self.drawn, array)
     }
 
     /// Shards of a grid that a trial leaves a chunk in, which are those that are written; `None` where chunks are not in it.
@@ -127,7 +104,7 @@ impl Sample {
         array: &OpenedArray,
         shards: &Grid,
     ) -> Result<Option<u64>, OperationError> {
-        if !self.is_whole() {
+        if !self.is_whole {
             return Ok(None);
         }
         let metadata = &array.metadata;
@@ -139,18 +116,9 @@ impl Sample {
         Ok(Some(held.len() as u64))
     }
 
-    /// Whether it has all chunks.
-    fn is_whole(&self) -> bool {
-        self.drawn.len() >= self.written.len()
-    }
-
     /// How many times the chunks of the whole array are those of the sample.
     fn times(&self) -> f64 {
-        if self.drawn.is_empty() {
-            1.0
-        } else {
-            approximate(self.written.len()) / approximate(self.drawn.len())
-        }
+        if self.is_whole { 1.0 } else { approximate(self.written.len()) / approximate(self.drawn.len()) }
     }
 }
 
@@ -183,7 +151,7 @@ impl Sampler<'_> {
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
             passes += 1.0;
             let using = (self.budget, self.driver.interrupt());
-            let chunks = Chunks { present: Some(&there), are_all: sample.is_whole() };
+            let chunks = Chunks { present: Some(&there), are_all: sample.is_whole };
             let begun = Instant::now();
             options.keep_bits =
                 Some(keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent)?);
@@ -199,8 +167,8 @@ impl Sampler<'_> {
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
         let mut estimate = Estimate { seconds, ..Self::estimate(sample, &plan)? };
         // Bits that a few chunks need are a guess at those of all; and nothing was tried of what stands behind shards.
-        if is_cut_off || (finds_bits && !sample.is_whole()) {
-            estimate.error = None;
+        if is_cut_off || (finds_bits && !sample.is_whole) {
+            estimate.is_exact = false;
         }
         let array = Self::open(&plan)?;
         let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
@@ -214,50 +182,36 @@ impl Sampler<'_> {
         })
     }
 
-    /// The bytes of all chunks: by their elements, or by what SOURCE's chunks take, whichever tells more.
+    /// The bytes of all chunks: as many as those of the sample where all have one size, else by what SOURCE's chunks take,
+    /// or by their elements.
     fn estimate(sample: &Sample, plan: &Plan) -> Result<Estimate, OperationError> {
-        let metadata = &sample.array.metadata;
-        let all_elements = num_elements(&metadata.shape).unwrap_or(u64::MAX);
+        let Sample { array, drawn, is_whole, .. } = sample;
+        let (metadata, pipeline) = (&array.metadata, &plan.destination.pipeline);
+        let (mut sizes, mut inside, mut encoded) = (Vec::new(), 0_u64, 0_u64);
+        for chunk in drawn.iter() {
+            sizes.push(stored_bytes(&plan.target, &plan.destination.metadata, chunk)?);
+            inside += elements_inside(chunk, metadata);
+            encoded += stored_bytes(&array.node, metadata, chunk)?;
+        }
+        let found = approximate(sizes.iter().sum());
+        let ratio = |known: u64| found / approximate(known.max(1));
         let elements = if sample.written.len() == metadata.num_chunks() {
-            all_elements
-        } else if sample.written.len() > MOST_COUNTED {
-            // How many of them lie beyond the edge is not looked up.
-            let most = num_elements(metadata.largest_chunk()).unwrap_or(u64::MAX);
-            sample.written.len().saturating_mul(most).min(all_elements)
+            approximate(num_elements(&metadata.shape).unwrap_or(u64::MAX))
         } else {
-            sample.written.iter().map(|chunk| elements_inside(chunk, metadata)).sum()
+            approximate(inside) * sample.times()
         };
-        let (mut by_elements, mut by_bytes) = (Vec::new(), Vec::new());
-        for unit in &sample.units {
-            let (mut found, mut inside, mut encoded) = (0, 0, 0);
-            for chunk in unit {
-                inside += elements_inside(*chunk, metadata);
-                encoded += stored_bytes(&sample.array.node, metadata, *chunk)?;
-                found += stored_bytes(&plan.target, &plan.destination.metadata, *chunk)?;
-            }
-            by_elements.push(Observed { found: approximate(found), known: approximate(inside) });
-            by_bytes.push(Observed { found: approximate(found), known: approximate(encoded) });
-        }
-        let found = by_elements.iter().map(|one| one.found).sum();
-        let mut sum = estimate(&by_elements, sample.num_units, approximate(elements));
-        let size = plan.destination.pipeline.input.data_type.size().map(|size| size as u64);
+        let is_fixed = has_fixed_size(pipeline);
         // No chain makes of chunks much more than their elements.
-        let most = size.map_or(f64::INFINITY, |size| 2.0 * approximate(size.saturating_mul(elements)));
-        let is_fixed =
-            matches!(plan.destination.pipeline.output(), Some(Representation::Bytes(BytesSize::Fixed(_))));
-        // Where each chunk has so many bytes, units that are alike are as all others.
-        let tells_all = |sum: &Sum| is_fixed && sum.value > 0.0 && sample.units.len() > 1;
-        let exact = |sum: Sum| Sum { error: sum.error.or(Some(0.0).filter(|_| tells_all(&sum))), ..sum };
-        sum = exact(sum);
-        if let Some(bytes) = sample.source_bytes {
-            let other = exact(estimate(&by_bytes, sample.num_units, approximate(bytes)));
-            // Sizes in SOURCE are known of chunks that were not drawn, too.
-            let tells_more = sum.error.is_none_or(|own| other.error.is_some_and(|other| other < own));
-            if tells_more && other.value <= most {
-                sum = other;
-            }
-        }
-        Ok(Estimate { bytes: sum.value, found, error: sum.error, seconds: 0.0 })
+        let size = pipeline.input.data_type.size().map(|size| size as u64);
+        let most = size.map_or(f64::INFINITY, |size| 2.0 * approximate(size) * elements);
+        let by_bytes = sample.source_bytes.map(|bytes| ratio(encoded) * approximate(bytes));
+        let bytes = match by_bytes.filter(|bytes| *bytes <= most) {
+            _ if *is_whole || is_fixed => found * sample.times(),
+            Some(bytes) => bytes,
+            None => ratio(inside) * elements,
+        };
+        let are_alike = sizes.len() > 1 && sizes.iter().all(|size| *size > 0 && *size == sizes[0]);
+        Ok(Estimate { bytes, found, is_exact: *is_whole || (is_fixed && are_alike), seconds: 0.0 })
     }
 }
 
