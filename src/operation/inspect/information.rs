@@ -8,7 +8,7 @@ use crate::operation::error::OperationError;
 use crate::operation::information::{BitSurvey, Codes, codes};
 use crate::operation::inspect_result::{ArrayResult, DimensionInformation, InformationResult, KeptBits};
 use crate::operation::missing;
-use crate::operation::new_driver;
+use crate::operation::narrowed;
 use crate::operation::numbers::Numbers;
 use crate::operation::options::InspectOptions;
 
@@ -40,14 +40,7 @@ impl Contents<'_> {
         };
         let patterns = BitPatterns::new(number_type, &missing);
         let threads = BitSurvey::threads_of(side, number_type.size(), Budget::of(&options.common))?;
-        let threads = threads.min(self.driver.num_threads());
-        let fewer;
-        let driver = if threads == self.driver.num_threads() {
-            self.driver
-        } else {
-            fewer = new_driver(threads, self.driver.interrupt())?;
-            &fewer
-        };
+        let driver = &narrowed(self.driver, threads)?;
         let survey = BitSurvey { side, numbers: &numbers, patterns: &patterns, fill_bits, is_sample: false };
         let found = match survey.run(driver, self.progress) {
             Ok(found) => found,

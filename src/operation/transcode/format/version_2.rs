@@ -1,8 +1,6 @@
 //! Arrays of Zarr v2 on either side of a run. In between there is the form of v3 alone, as xarray writes it there:
 //! dimension names are metadata, and what masks values is the attribute `_FillValue`.
 
-use description::Description;
-
 use super::consolidate::{NodeDocument, NodeDocuments};
 use super::from_v2::{keep_members, leave_quantize};
 use crate::data_type::DataType;
@@ -260,10 +258,10 @@ pub(in crate::operation) fn documents(
 ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
     let mut warnings = Vec::new();
     let original = (source.zarr_format == 2).then(|| read_again(".zarray", &source.document_bytes)).flatten();
-    let described = Description::of(source, draft, (options, is_fill_given), &mut warnings)
-        .map_err(|error| refused(source, error))?;
-    let writer = Writer { source, draft, original: original.as_ref(), is_fill_given };
-    let array = writer.array(described.is_null).map_err(|error| refused(source, error))?;
+    let writer = Writer { source, draft, options, original: original.as_ref(), is_fill_given };
+    let attributes = writer.attributes(&mut warnings);
+    let made = attributes.and_then(|(attributes, is_null)| Ok((attributes, writer.array(is_null)?)));
+    let (attributes, array) = made.map_err(|error| refused(source, error))?;
     if !source.warnings.iter().any(|known| known.is(code::V2_DTYPE_EXTENSION)) {
         warnings.extend(array.get("dtype").and_then(extension_finding));
     }
@@ -275,7 +273,6 @@ pub(in crate::operation) fn documents(
         }
     };
     let mut documents = NodeDocuments::new();
-    let attributes = writer.attributes(described);
     if !attributes.is_empty() || source.attributes_bytes.is_some() {
         let document = as_text(".zattrs", Json::Object(attributes), source.attributes_bytes.as_ref());
         documents.push((".zattrs".to_owned(), document));
@@ -296,6 +293,7 @@ fn refused(source: &OpenedArray, error: NotInV2) -> OperationError {
 struct Writer<'a> {
     source: &'a OpenedArray,
     draft: &'a Draft,
+    options: &'a ChangeOptions,
     /// The `.zarray` of SOURCE.
     original: Option<&'a Json>,
     is_fill_given: bool,
@@ -368,28 +366,6 @@ impl Writer<'_> {
         // A number stays as it is written, where it is.
         let present = self.draft.document.get("fill_value").filter(|json| json.as_number().is_some());
         Ok(present.filter(|_| written.as_number().is_some()).cloned().unwrap_or(written))
-    }
-
-    /// The attributes with the names of the dimensions in the place where they stood.
-    fn attributes(&self, described: Description) -> Object {
-        let Description { attributes, dimension_names, .. } = described;
-        let Some(names) = dimension_names else { return attributes };
-        let read = self.source.attributes_bytes.as_ref().and_then(|bytes| read_again(".zattrs", bytes));
-        let place = read
-            .as_ref()
-            .and_then(Json::as_object)
-            .and_then(|read| read.names().position(|name| name == DIMENSIONS));
-        let mut written = Object::new();
-        for (index, (name, value)) in attributes.iter().filter(|(name, _)| *name != DIMENSIONS).enumerate() {
-            if place == Some(index) {
-                written.push(DIMENSIONS, names.clone());
-            }
-            written.push(name, value.clone());
-        }
-        if !written.contains(DIMENSIONS) {
-            written.push(DIMENSIONS, names);
-        }
-        written
     }
 }
 

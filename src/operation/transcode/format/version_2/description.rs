@@ -1,35 +1,20 @@
 //! The attributes of a v2 array: what masks values is the fill value there, and may stand in `_FillValue` beside it.
 
-use super::{is_zero, named, read_again};
+use super::{Writer, is_zero, named, read_again};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::NotInV2;
 use crate::operation::draft::Draft;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, QuantizeForm};
-use crate::operation::xarray::{self, FILL_VALUE};
+use crate::operation::options::QuantizeForm;
+use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
 
-/// Attributes as v2 has them.
-pub(super) struct Description {
-    pub(super) attributes: Object,
-    /// The names of the dimensions, where there are any.
-    pub(super) dimension_names: Option<Json>,
-    /// Whether the fill value is null, which masks nothing.
-    pub(super) is_null: bool,
-}
-
-impl Description {
-    pub(super) fn of(
-        source: &OpenedArray,
-        draft: &Draft,
-        (options, is_fill_given): (&ChangeOptions, bool),
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Description, NotInV2> {
+impl Writer<'_> {
+    /// The attributes as v2 has them, and whether the fill value is null, which masks nothing.
+    pub(super) fn attributes(&self, warnings: &mut Vec<Diagnostic>) -> Result<(Object, bool), NotInV2> {
+        let Writer { source, draft, .. } = self;
         let mut attributes = draft.attributes();
-        let Some(names) = named(draft) else {
-            return Ok(Description { attributes, dimension_names: None, is_null: false });
-        };
+        let Some(names) = named(draft) else { return Ok((attributes, false)) };
         if names.iter().any(Json::is_null) {
             return Err(NotInV2 {
                 what: "names for some dimensions alone".to_owned(),
@@ -37,82 +22,84 @@ impl Description {
             });
         }
         let data_type = &draft.data_type;
-        let decoded = attributes.get(FILL_VALUE).and_then(|json| xarray::decode(data_type, json));
+        let masked = attributes.get(FILL_VALUE).and_then(|json| xarray::decode(data_type, json));
+        let masked = masked.as_ref();
         let fill = draft.fill_value.as_ref();
-        let is_alike =
-            |fill| decoded.as_ref().is_some_and(|masked| xarray::is_same_mask(data_type, masked, fill));
+        let is_fill = |fill| masked.is_some_and(|masked| xarray::is_same_mask(data_type, masked, fill));
         // What v3 has no attribute for stays what it was.
         let is_kept =
             source.zarr_format == 2 && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
-        let beside = Beside::of(source, draft, options);
+        let beside = self.fill_value_attribute(masked);
         let mut is_null = false;
-        if fill.is_some_and(is_alike) {
-            match beside.and_then(|beside| beside.written(draft, decoded.as_ref())) {
+        if fill.is_some_and(is_fill) {
+            match beside {
                 Some(beside) => attributes.insert(FILL_VALUE, beside),
                 None => drop(attributes.remove(FILL_VALUE)),
             }
         } else if !is_kept {
-            let plain = decoded.as_ref().and_then(|masked| data_type.fill_value_to_json(masked).ok());
-            if let Some(beside) = beside.and_then(|beside| beside.written(draft, decoded.as_ref())).or(plain)
-            {
+            let plain = || data_type.fill_value_to_json(masked?).ok();
+            if let Some(beside) = beside.or_else(plain) {
                 attributes.insert(FILL_VALUE, beside);
             }
             // A null that readers take for 0 is NaT for times.
-            is_null = is_zero(draft) && !is_fill_given && !matches!(data_type, DataType::Time(_));
+            is_null = is_zero(draft) && !self.is_fill_given && !matches!(data_type, DataType::Time(_));
             if !is_null && fill.is_some_and(|fill| !xarray::is_nan(data_type, fill)) {
                 warnings.push(masks(draft));
             }
         }
-        Ok(Description { attributes, dimension_names: Some(Json::Array(names.to_vec())), is_null })
+        Ok((self.with_names(&attributes, Json::Array(names.to_vec())), is_null))
     }
-}
 
-/// The attribute `_FillValue` that stands beside the fill value of a v2 array, as netCDF-C and GDAL write it
-/// (SEMANTICS: D5).
-struct Beside {
-    /// As it stands in `.zattrs`, or was given.
-    literal: Json,
-    /// Whether no option makes it wrong.
-    is_kept: bool,
-}
+    /// The attributes with the names of the dimensions in the place where they stood.
+    fn with_names(&self, attributes: &Object, names: Json) -> Object {
+        let read = self.source.attributes_bytes.as_ref().and_then(|bytes| read_again(".zattrs", bytes));
+        let read = read.as_ref().and_then(Json::as_object);
+        let place = read.and_then(|read| read.names().position(|name| name == DIMENSIONS));
+        let others = || attributes.iter().filter(|(name, _)| *name != DIMENSIONS);
+        let place = place.unwrap_or(usize::MAX).min(others().count());
+        let mut written = Object::new();
+        others().take(place).for_each(|(name, value)| written.push(name, value.clone()));
+        written.push(DIMENSIONS, names);
+        others().skip(place).for_each(|(name, value)| written.push(name, value.clone()));
+        written
+    }
 
-impl Beside {
-    /// The attribute that is given, else that of SOURCE, unless all attributes are given anew.
-    fn of(source: &OpenedArray, draft: &Draft, options: &ChangeOptions) -> Option<Self> {
+    /// The attribute `_FillValue` that stands beside the fill value, as netCDF-C and GDAL write it (SEMANTICS: D5): the
+    /// literal where it is kept or says what is `masked`, else the value that does.
+    fn fill_value_attribute(&self, masked: Option<&FillValue>) -> Option<Json> {
+        let data_type = &self.draft.data_type;
+        let (literal, is_kept) = self.literal_fill_value_attribute()?;
+        let said = xarray::decode(data_type, &literal);
+        let is_masked =
+            said.zip(masked).is_some_and(|(value, masked)| xarray::is_same_mask(data_type, &value, masked));
+        if is_kept || is_masked { Some(literal) } else { data_type.fill_value_to_json(masked?).ok() }
+    }
+
+    /// The attribute that is given, else that of SOURCE, unless all attributes are given anew; and whether no option makes it
+    /// wrong.
+    fn literal_fill_value_attribute(&self) -> Option<(Json, bool)> {
+        let Writer { source, draft, options, .. } = self;
         let mut given = [&options.attributes_append, &options.attributes].into_iter().flatten();
         if let Some(literal) = given.find_map(|given| given.get(FILL_VALUE)) {
-            return Some(Beside { literal: literal.clone(), is_kept: false });
+            return Some((literal.clone(), false));
         }
         // The one that CF packing gives, which readers of attributes alone need.
         let form = options.quantize.as_ref().map(|quantize| quantize.form);
         if form == Some(QuantizeForm::Cf) {
-            let code = draft.attributes().get(FILL_VALUE).cloned();
-            return code.map(|literal| Beside { literal, is_kept: true });
+            return draft.attributes().get(FILL_VALUE).cloned().map(|code| (code, true));
         }
         let is_read = source.zarr_format == 2 && options.attributes.is_none();
         let read = source.attributes_bytes.as_ref().filter(|_| is_read)?;
         let literal = read_again(".zattrs", read)?.get(FILL_VALUE)?.clone();
         let is_untouched = draft.data_type == source.data_type && draft.fill_value == source.fill_value;
         // One that never was the fill value does not follow it.
-        let fill = source.fill_value.as_ref();
         let is_fill = xarray::decode(&source.data_type, &literal)
-            .zip(fill)
+            .zip(source.fill_value.as_ref())
             .is_none_or(|(value, fill)| xarray::is_same_mask(&source.data_type, &value, fill));
         // `--as plain` leaves attributes as they are.
         let is_plain = form == Some(QuantizeForm::Plain);
         let is_packed = options.quantize.is_some() || options.unpack;
-        Some(Beside { literal, is_kept: is_plain || (!is_packed && (is_untouched || !is_fill)) })
-    }
-
-    /// As it is written: the literal where it is kept or says what masks, else the value that does.
-    fn written(self, draft: &Draft, masked: Option<&FillValue>) -> Option<Json> {
-        let is_masked = |value: &FillValue| {
-            masked.is_some_and(|masked| xarray::is_same_mask(&draft.data_type, value, masked))
-        };
-        if self.is_kept || xarray::decode(&draft.data_type, &self.literal).as_ref().is_some_and(is_masked) {
-            return Some(self.literal);
-        }
-        draft.data_type.fill_value_to_json(masked?).ok()
+        Some((literal, is_plain || (!is_packed && (is_untouched || !is_fill))))
     }
 }
 
