@@ -52,7 +52,7 @@ pub(in crate::operation) fn apply(
             let kept = shards.as_ref().map(|_| metadata.largest_chunk());
             fit(&names.lengths_that_fill(options.shard_shape.as_ref(), kept)?, bytes / element_bytes)
         }
-        Some(request) => names.resolve("--chunk-shape", request, present, |axis| axis)?,
+        Some(request) => names.resolve("--chunk-shape", request, present, |_, axis| axis)?,
         None => present.to_vec(),
     };
     let (codecs, stored) = match (&options.shard_shape, shards) {
@@ -63,7 +63,10 @@ pub(in crate::operation) fn apply(
             let base = if shards.is_some() { metadata.largest_chunk() } else { &subchunk };
             let shard = match request {
                 ShapeRequest::Auto(bytes) => fitted_shard(&subchunk, &source.shape, bytes / element_bytes),
-                _ => names.resolve_shard(request, base, &subchunk)?,
+                // Over the whole axis it ends with its last inner chunk.
+                _ => names.resolve("--shard-shape", request, base, |dimension, axis| {
+                    axis.checked_next_multiple_of(subchunk[dimension]).unwrap_or(axis)
+                })?,
             };
             check_divides(&subchunk, &shard, options, &source.shape)?;
             let codecs = match shards {
@@ -205,9 +208,7 @@ impl Shards {
             return Err(unreadable());
         }
         let mut inner = lengths.clone();
-        for (length, dimension) in lengths.iter().zip(&order) {
-            inner[*dimension] = *length;
-        }
+        lengths.iter().zip(&order).for_each(|(length, dimension)| inner[*dimension] = *length);
         Ok(Some(Shards { place, order, inner, codecs }))
     }
 
@@ -239,13 +240,13 @@ pub(in crate::operation::transcode) struct Names<'a> {
 
 impl Names<'_> {
     /// The lengths that are asked for; those that are not named stay those of `present`, 0 is what `whole` makes of
-    /// the axis.
+    /// the dimension and its length.
     fn resolve(
         &self,
         option: &str,
         request: &ShapeRequest,
         present: &[u64],
-        mut whole: impl FnMut(u64) -> u64,
+        whole: impl Fn(usize, u64) -> u64,
     ) -> Result<Vec<u64>, OperationError> {
         let shape = &self.source.shape;
         let lengths = match request {
@@ -277,29 +278,11 @@ impl Names<'_> {
                 lengths
             }
         };
-        let pairs = lengths.iter().zip(shape);
-        Ok(pairs
-            .map(|(length, axis)| {
-                let whole = whole((*axis).max(1));
-                if *length == 0 { whole } else { *length }
-            })
-            .collect())
-    }
-
-    /// The lengths of a shard of chunks of shape `chunk`; over the whole axis it ends with its last inner chunk.
-    fn resolve_shard(
-        &self,
-        request: &ShapeRequest,
-        present: &[u64],
-        chunk: &[u64],
-    ) -> Result<Vec<u64>, OperationError> {
-        let mut number = 0;
-        let whole = |axis: u64| {
-            let inner = chunk[number];
-            number += 1;
-            axis.checked_next_multiple_of(inner).unwrap_or(axis)
+        let of = |(dimension, length): (usize, &u64)| match *length {
+            0 => whole(dimension, shape[dimension].max(1)),
+            length => length,
         };
-        self.resolve("--shard-shape", request, present, whole)
+        Ok(lengths.iter().enumerate().map(of).collect())
     }
 
     /// Which lengths inner chunks may have, so that whole ones fill the shards that are asked for or `kept`.
@@ -308,14 +291,13 @@ impl Names<'_> {
         asked: Option<&ShardRequest>,
         kept: Option<&[u64]>,
     ) -> Result<Vec<Lengths>, OperationError> {
-        let free = vec![0; self.source.shape.len()];
         // 0 where a shard goes by its inner chunks.
+        let free = vec![0; self.source.shape.len()];
+        let kept = kept.unwrap_or(&free);
         let shard = match asked {
             Some(ShardRequest::None | ShardRequest::Shape(ShapeRequest::Auto(_))) => free,
-            Some(ShardRequest::Shape(request)) => {
-                self.resolve("--shard-shape", request, kept.unwrap_or(&free), |_| 0)?
-            }
-            None => kept.map_or(free, <[u64]>::to_vec),
+            Some(ShardRequest::Shape(request)) => self.resolve("--shard-shape", request, kept, |_, _| 0)?,
+            None => kept.to_vec(),
         };
         let lengths = shard.iter().zip(&self.source.shape);
         Ok(lengths
