@@ -16,5 +16,5 @@ pub(super) struct JobPlan<'a> {
     pub output: Output,
     pub arrays: Vec<PlannedArray>,
     /// DEST's, by their keys, the one that makes it a node last.
-    pub documents: Vec<(String, Vec<u8>)>,
+    pub documents: Vec<(String, String)>,
 }

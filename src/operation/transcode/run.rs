@@ -288,7 +288,7 @@ fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<(), OperationEr
         return Ok(());
     };
     let found = claim.data().read_document(key).map_err(cannot_write)?;
-    if found.as_ref() == Some(document) {
+    if found.as_deref() == Some(document.as_bytes()) {
         return Ok(());
     }
     Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.output.shown()))

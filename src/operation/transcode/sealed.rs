@@ -19,6 +19,7 @@ use super::tree::Source;
 use crate::engine::journal::{Fingerprint, digest};
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
+use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, TranscodeOptions};
 use crate::operation::pattern::PathPattern;
 use crate::operation::quantize::quantization::Quantization;
@@ -41,8 +42,7 @@ pub(super) struct SealedPlan {
     /// `--no-consolidate`.
     no_consolidate: bool,
     /// DEST's documents as they will be published, the one that makes it a node last.
-    #[serde(with = "texts")]
-    pub(super) documents: Vec<(String, Vec<u8>)>,
+    pub(super) documents: Vec<(String, String)>,
     /// The arrays, in the order of their paths.
     pub(super) arrays: Vec<SealedArray>,
 }
@@ -64,7 +64,7 @@ pub(super) struct SealedArray {
 
 impl SealedPlan {
     /// Seals what was settled.
-    pub(super) fn seal(job: &JobPlan<'_>, documents: Vec<(String, Vec<u8>)>) -> Self {
+    pub(super) fn seal(job: &JobPlan<'_>, documents: Vec<(String, String)>) -> Self {
         let JobPlan { options, source, arrays, .. } = job;
         let of_source = arrays.iter().flat_map(|array| digests(&array.path, &array.plan.source));
         SealedPlan {
@@ -104,7 +104,7 @@ impl SealedPlan {
         let changes = text_of(&(self.zarr_format, self.no_consolidate, changes));
         let quantizations = text_of(&quantizations);
         let documents =
-            self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_slice()]);
+            self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_bytes()]);
         Fingerprint::new([
             ("SOURCE", vec![self.store.as_bytes(), source.as_bytes()]),
             ("the options", vec![changes.as_bytes()]),
@@ -258,27 +258,8 @@ fn text_of(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Documents as pairs of a key and a text.
-mod texts {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        documents: &[(String, Vec<u8>)],
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        to.collect_seq(documents.iter().map(|(key, document)| (key, String::from_utf8_lossy(document))))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Vec<(String, Vec<u8>)>, D::Error> {
-        let pairs = Vec::<(String, String)>::deserialize(from)?;
-        Ok(pairs.into_iter().map(|(key, text)| (key, text.into_bytes())).collect())
-    }
-}
-
 /// Digests of the documents of an array, by their keys.
-fn digests(path: &str, array: &crate::operation::open::OpenedArray) -> Vec<(String, String)> {
+fn digests(path: &str, array: &OpenedArray) -> Vec<(String, String)> {
     let prefix = path.trim_start_matches('/');
     let key = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
     let own = (key(array.key()), digest([array.document_bytes.as_slice()]));

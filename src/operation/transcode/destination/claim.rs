@@ -64,7 +64,7 @@ impl Claim {
     /// Writes the documents, gives what is whole its place, and clears away what the run needed.
     pub(in crate::operation::transcode) fn publish(
         self,
-        documents: &[(String, Vec<u8>)],
+        documents: &[(String, String)],
         driver: &Driver,
     ) -> Result<(), OperationError> {
         let Claim { output, journal, is_published, left, .. } = self;
@@ -126,17 +126,18 @@ impl Claim {
 
 impl Output {
     /// Writes the documents, the last of which makes a node of it.
-    fn write_documents(&self, documents: &[(String, Vec<u8>)], driver: &Driver) -> Result<(), StoreError> {
+    fn write_documents(&self, documents: &[(String, String)], driver: &Driver) -> Result<(), StoreError> {
         let Some(((key, document), others)) = documents.split_last() else { return Ok(()) };
         // Each below the root comes whole or not at all, and what holds others after them.
         for level in by_depth(others) {
-            let written = driver.map_plain(&level, |(key, document)| self.data().replace(key, document));
+            let written =
+                driver.map_plain(&level, |(key, document)| self.data().replace(key, document.as_bytes()));
             written.into_iter().collect::<Result<(), _>>()?;
         }
         if !others.is_empty() {
             self.data().sync()?;
         }
-        self.data().publish(key, document)
+        self.data().publish(key, document.as_bytes())
     }
 
     /// Removes what was written; whether another run could go on with it where that fails.
@@ -153,8 +154,8 @@ impl Output {
 }
 
 /// Documents by the depth of their nodes, the deepest first.
-fn by_depth(documents: &[(String, Vec<u8>)]) -> Vec<Vec<&(String, Vec<u8>)>> {
-    let mut levels: BTreeMap<usize, Vec<&(String, Vec<u8>)>> = BTreeMap::new();
+fn by_depth(documents: &[(String, String)]) -> Vec<Vec<&(String, String)>> {
+    let mut levels: BTreeMap<usize, Vec<&(String, String)>> = BTreeMap::new();
     for document in documents {
         levels.entry(document.0.matches('/').count()).or_default().push(document);
     }

@@ -38,7 +38,7 @@ pub(in crate::operation) fn with_copies(
     options: &TranscodeOptions,
     groups: &[GroupReading],
     of_arrays: HashMap<&str, NodeDocuments>,
-) -> Result<Vec<(String, Vec<u8>)>, OperationError> {
+) -> Result<Vec<(String, String)>, OperationError> {
     let mut nodes: BTreeMap<&str, NodeDocuments> = of_arrays.into_iter().collect();
     // From below: what a group copies of the groups in it has no copies in it any more.
     let mut of_groups: Vec<&GroupReading> = groups.iter().collect();
@@ -47,15 +47,14 @@ pub(in crate::operation) fn with_copies(
         let documents = group_documents(options, group, &nodes)?;
         nodes.insert(&group.place.path, documents);
     }
-    let mut written = Vec::new();
-    let root = nodes.remove("/");
-    for (path, documents) in nodes {
-        let prefix = path.trim_start_matches('/');
-        written
-            .extend(documents.into_iter().map(|(key, document)| (format!("{prefix}/{key}"), document.bytes)));
-    }
-    written.extend(root.into_iter().flatten().map(|(key, document)| (key, document.bytes)));
-    Ok(written)
+    let root = nodes.remove("/").unwrap_or_default();
+    let below = nodes.into_iter().flat_map(|(path, documents)| {
+        documents
+            .into_iter()
+            .map(move |(key, document)| (format!("{}/{key}", path.trim_start_matches('/')), document))
+    });
+    let text = |document: NodeDocument| String::from_utf8_lossy(&document.bytes).into_owned();
+    Ok(below.chain(root).map(|(key, document)| (key, text(document))).collect())
 }
 
 /// The documents of a group as they are written.
