@@ -29,7 +29,8 @@ pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayRes
 
 /// The members of an array as results have them.
 pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -> NodeMembers {
-    let ArrayReading { place, document, pipeline, data_type, .. } = reading;
+    let ArrayReading { place, pipeline, data_type, .. } = reading;
+    let document = &reading.documents.document;
     let chunks = Chunks::of(members.chunk_grid.as_ref(), document, pipeline.as_ref());
     NodeMembers {
         node_type: "array",

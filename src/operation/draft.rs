@@ -32,7 +32,7 @@ pub(super) struct Draft {
 
 /// The document of SOURCE, cut to the part that is taken.
 fn described(source: &OpenedArray) -> Json {
-    let mut document = source.document.clone();
+    let mut document = source.documents.document.clone();
     if source.metadata.part.is_some() {
         set_grid_of_part(&mut document, &source.metadata.by_itself());
     }
@@ -43,7 +43,7 @@ impl Draft {
     /// A copy of the source.
     pub(super) fn of(source: &OpenedArray) -> Self {
         Draft {
-            zarr_format: source.zarr_format,
+            zarr_format: source.documents.zarr_format,
             document: described(source),
             codecs: source.metadata.codecs.clone(),
             data_type: source.data_type.clone(),
@@ -55,7 +55,7 @@ impl Draft {
     /// True if nothing was changed.
     pub(super) fn is_as_read(&self, source: &OpenedArray) -> bool {
         !self.new_chain
-            && self.zarr_format == source.zarr_format
+            && self.zarr_format == source.documents.zarr_format
             && self.document == described(source)
             && self.codecs == source.metadata.codecs
             && self.data_type == source.data_type

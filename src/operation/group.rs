@@ -5,7 +5,7 @@ use super::place::Place;
 use crate::diagnostic::Diagnostic;
 use crate::metadata::consolidated::Consolidated;
 use crate::metadata::group::GroupDocument;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::json::Object;
 use crate::metadata::v2;
 use crate::store::{Node, StoreError};
 
@@ -16,12 +16,8 @@ pub struct GroupReading {
     pub node: Node,
     /// As findings name it.
     pub place: Place,
-    /// 2 or 3.
-    pub zarr_format: u64,
-    /// Its `zarr.json` or `.zgroup`, every literal as written.
-    pub document: Json,
-    /// The `.zattrs` of a v2 group, where there is one.
-    pub attributes_document: Option<Json>,
+    /// As they were read; what is wrong with them is among the findings.
+    pub documents: Documents,
     /// Empty where there are none.
     pub attributes: Object,
     /// The copies of the documents below it, where there are any that can be read.
@@ -34,26 +30,19 @@ pub struct GroupReading {
 
 impl GroupReading {
     /// Reads a group from its documents; the consolidated metadata of v2 are looked for.
-    pub fn of(place: Place, node: Node, documents: Documents) -> Result<Self, StoreError> {
-        let Documents {
-            key,
-            zarr_format,
-            document,
-            attributes: attributes_document,
-            diagnostics: beside,
-            ..
-        } = documents;
+    pub fn of(place: Place, node: Node, mut documents: Documents) -> Result<Self, StoreError> {
+        let beside = std::mem::take(&mut documents.diagnostics);
+        let Documents { key, document, attributes, .. } = &documents;
         let mut diagnostics = Vec::new();
-        let (attributes, consolidated, has_copies) = if zarr_format == 2 {
-            v2::read_group(&document, &mut diagnostics);
+        let (attributes, consolidated, has_copies) = if documents.zarr_format == 2 {
+            v2::read_group(document, &mut diagnostics);
             let mut found = Vec::new();
-            let attributes =
-                attributes_document.as_ref().and_then(|json| v2::read_attributes(json, &mut found));
+            let attributes = attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut found));
             diagnostics.extend(found.into_iter().map(|found| found.at_key(".zattrs")));
             let (consolidated, is_there) = read_consolidated(&node, &mut diagnostics)?;
             (attributes, consolidated, is_there)
         } else {
-            let read = GroupDocument::read(&document);
+            let read = GroupDocument::read(document);
             diagnostics.extend(read.diagnostics);
             let member = read.consolidated_metadata.as_ref().filter(|member| !member.is_null());
             let consolidated = member.and_then(|json| Consolidated::read_v3(json, &mut diagnostics));
@@ -62,22 +51,12 @@ impl GroupReading {
         diagnostics.extend(beside);
         place.locate(&mut diagnostics, key);
         let attributes = attributes.unwrap_or_default();
-        Ok(GroupReading {
-            node,
-            place,
-            zarr_format,
-            document,
-            attributes_document,
-            attributes,
-            consolidated,
-            has_copies,
-            diagnostics,
-        })
+        Ok(GroupReading { node, place, documents, attributes, consolidated, has_copies, diagnostics })
     }
 
     /// The key of the document that holds the copies.
     pub fn consolidated_key(&self) -> &'static str {
-        if self.zarr_format == 2 { CONSOLIDATED_KEY } else { "zarr.json" }
+        if self.documents.zarr_format == 2 { CONSOLIDATED_KEY } else { "zarr.json" }
     }
 }
 

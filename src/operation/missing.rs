@@ -46,8 +46,7 @@ pub(super) fn declared(source: &OpenedArray, number_type: NumberType) -> Vec<u64
 /// form of v3 makes an attribute.
 pub(super) fn declared_by(source: &OpenedArray) -> &'static str {
     // Only in v2 they have a document of their own.
-    let own = source.attributes_bytes.as_deref().map(String::from_utf8_lossy);
-    let own = own.and_then(|text| Json::parse_str(&text).ok());
+    let own = source.documents.attributes.as_ref();
     match own.map(|own| own.get(FILL_VALUE).is_some() || own.get("missing_value").is_some()) {
         None => "its attribute `_FillValue` or `missing_value`",
         Some(true) => "its attribute `_FillValue` or `missing_value`, or its `fill_value`",
@@ -69,9 +68,9 @@ fn of_attributes(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
 /// The bits of the fill value, where it stands for missing values.
 fn of_fill_value(source: &OpenedArray) -> Option<u64> {
     // Attributes in the form of v3 have the mask already, and the names of dimensions no more.
-    let is_mask = source.zarr_format == 2
+    let is_mask = source.documents.zarr_format == 2
         && xarray::dimension_names(&source.metadata.attributes, source.metadata.shape.len()).is_some()
-        && source.document.get("fill_value").is_some_and(|fill| *fill != Json::Null);
+        && source.documents.document.get("fill_value").is_some_and(|fill| *fill != Json::Null);
     source.fill_value.as_ref().filter(|_| is_mask)?.to_bits(&source.data_type)
 }
 

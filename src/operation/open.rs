@@ -26,16 +26,8 @@ pub struct ArrayReading {
     pub store: String,
     /// As findings name it.
     pub place: Place,
-    /// 2 or 3.
-    pub zarr_format: u64,
-    /// Its `zarr.json` or `.zarray`, every literal as written.
-    pub document: Json,
-    /// The same, byte for byte.
-    pub document_bytes: Vec<u8>,
-    /// The `.zattrs` of a v2 array, where there is one.
-    pub attributes_document: Option<Json>,
-    /// The same, byte for byte.
-    pub attributes_bytes: Option<Vec<u8>>,
+    /// As they were read; what is wrong with them is among the findings.
+    pub documents: Documents,
     /// Its members in v3 form, as far as they are right.
     pub members: ArrayDocument,
     /// All members, where none is missing.
@@ -55,14 +47,8 @@ pub struct OpenedArray {
     pub node: Node,
     /// As messages name it.
     pub store: String,
-    /// 2 or 3.
-    pub zarr_format: u64,
-    /// Its `zarr.json` or `.zarray`.
-    pub document: Json,
-    /// The same, byte for byte.
-    pub document_bytes: Vec<u8>,
-    /// The `.zattrs` of a v2 array, byte for byte, where there is one.
-    pub attributes_bytes: Option<Vec<u8>>,
+    /// As they were read, but for changes of the form that are made before a plan.
+    pub documents: Documents,
     /// Its members, in v3 form.
     pub metadata: ArrayMetadata,
     /// Its data type.
@@ -83,15 +69,15 @@ impl ArrayReading {
     }
 
     /// Reads the members of an array from its documents.
-    pub fn of(place: Place, node: Node, documents: Documents) -> Self {
-        let Documents { key, zarr_format, document, bytes, attributes, .. } = documents;
-        let (attributes_bytes, beside) = (documents.attributes_bytes, documents.diagnostics);
-        let mut members =
-            if zarr_format == 2 { v2::read_array(&document) } else { ArrayDocument::read(&document) };
+    pub fn of(place: Place, node: Node, mut documents: Documents) -> Self {
+        let beside = std::mem::take(&mut documents.diagnostics);
+        let Documents { key, zarr_format, document, attributes, .. } = &documents;
+        let is_v2 = *zarr_format == 2;
+        let mut members = if is_v2 { v2::read_array(document) } else { ArrayDocument::read(document) };
         let mut diagnostics = std::mem::take(&mut members.diagnostics);
         let own = diagnostics.len();
         let mut about_attributes = Vec::new();
-        if zarr_format == 2 {
+        if is_v2 {
             members.attributes =
                 attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut about_attributes));
             let rank = members.shape.as_ref().map_or(0, Vec::len);
@@ -102,7 +88,7 @@ impl ArrayReading {
         let metadata = members.metadata();
         let pipeline =
             data_type.as_ref().and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
-        if zarr_format == 2 {
+        if is_v2 {
             let about_form = diagnostics.split_off(own);
             // Of a `dtype` that v2 does not have no more is said than that.
             let is_about_dtype = |found: &Diagnostic| found.location.pointer.as_deref() == Some("/dtype");
@@ -110,7 +96,7 @@ impl ArrayReading {
             let is_read = |data_type: &DataType| data_type.size().is_some() || data_type.is_variable_length();
             let is_decoded = is_unknown || data_type.as_ref().is_some_and(is_read);
             let about_form = about_form.into_iter().filter(|found| !is_v3_alone(found, is_decoded));
-            diagnostics.extend(about_form.map(|found| as_v2(&document, found)));
+            diagnostics.extend(about_form.map(|found| as_v2(document, found)));
         }
         diagnostics.extend(about_attributes.into_iter().map(|found| found.at_key(".zattrs")));
         diagnostics.extend(beside);
@@ -119,11 +105,7 @@ impl ArrayReading {
             node,
             store: place.name(),
             place,
-            zarr_format,
-            document,
-            document_bytes: bytes,
-            attributes_document: attributes,
-            attributes_bytes,
+            documents,
             metadata,
             members,
             data_type,
@@ -134,14 +116,7 @@ impl ArrayReading {
 
     /// The `dtype` of a v2 array, as written.
     pub fn data_type_v2(&self) -> Option<&Json> {
-        if self.zarr_format == 2 { self.document.get("dtype") } else { None }
-    }
-}
-
-impl OpenedArray {
-    /// The key of the document that makes it an array.
-    pub const fn key(&self) -> &'static str {
-        if self.zarr_format == 2 { ".zarray" } else { "zarr.json" }
+        if self.documents.zarr_format == 2 { self.documents.document.get("dtype") } else { None }
     }
 }
 
@@ -347,10 +322,7 @@ pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
     Ok(OpenedArray {
         node: reading.node,
         store: reading.store,
-        zarr_format: reading.zarr_format,
-        document: reading.document,
-        document_bytes: reading.document_bytes,
-        attributes_bytes: reading.attributes_bytes,
+        documents: reading.documents,
         metadata,
         data_type,
         fill_value,

@@ -22,7 +22,7 @@ pub(super) fn check(nodes: &mut [HierarchyNode]) {
         // The nodes below a group follow it.
         let prefix = if node.place.is_root() { "/".to_owned() } else { format!("{}/", node.place.path) };
         let below = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
-        let documents = if group.zarr_format == 2 {
+        let documents = if group.documents.zarr_format == 2 {
             v2_documents(group, below, &prefix)
         } else {
             v3_documents(below, &prefix)
@@ -60,8 +60,12 @@ type OfPaths<'a> = BTreeMap<String, Option<&'a Json>>;
 
 fn v3_documents<'a>(below: impl Iterator<Item = &'a HierarchyNode>, prefix: &str) -> OfPaths<'a> {
     let document = |node: &'a HierarchyNode| match &node.content {
-        NodeContent::Array(array) if array.zarr_format == 3 => Some(Some(&array.document)),
-        NodeContent::Group(group) if group.zarr_format == 3 => Some(Some(&group.document)),
+        NodeContent::Array(array) if array.documents.zarr_format == 3 => {
+            Some(Some(&array.documents.document))
+        }
+        NodeContent::Group(group) if group.documents.zarr_format == 3 => {
+            Some(Some(&group.documents.document))
+        }
         NodeContent::Broken => Some(None),
         _ => None,
     };
@@ -74,18 +78,18 @@ fn v2_documents<'a>(
     prefix: &str,
 ) -> OfPaths<'a> {
     let mut documents = OfPaths::new();
-    documents.insert(".zgroup".to_owned(), Some(&group.document));
-    if let Some(attributes) = &group.attributes_document {
+    documents.insert(".zgroup".to_owned(), Some(&group.documents.document));
+    if let Some(attributes) = &group.documents.attributes {
         documents.insert(".zattrs".to_owned(), Some(attributes));
     }
     for node in below {
         let path = &node.place.path[prefix.len()..];
         let (key, document, attributes) = match &node.content {
-            NodeContent::Array(array) if array.zarr_format == 2 => {
-                (".zarray", &array.document, &array.attributes_document)
+            NodeContent::Array(array) if array.documents.zarr_format == 2 => {
+                (".zarray", &array.documents.document, &array.documents.attributes)
             }
-            NodeContent::Group(group) if group.zarr_format == 2 => {
-                (".zgroup", &group.document, &group.attributes_document)
+            NodeContent::Group(group) if group.documents.zarr_format == 2 => {
+                (".zgroup", &group.documents.document, &group.documents.attributes)
             }
             NodeContent::Broken => {
                 for key in [".zarray", ".zgroup", ".zattrs"] {

@@ -82,8 +82,8 @@ pub(super) fn walk(start: &Place, root: &Node, documents: Option<Documents>, dri
 
 fn format_of(content: &NodeContent) -> Option<u64> {
     match content {
-        NodeContent::Array(array) => Some(array.zarr_format),
-        NodeContent::Group(group) => Some(group.zarr_format),
+        NodeContent::Array(array) => Some(array.documents.zarr_format),
+        NodeContent::Group(group) => Some(group.documents.zarr_format),
         NodeContent::Implicit | NodeContent::Broken => None,
     }
 }

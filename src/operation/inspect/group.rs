@@ -153,7 +153,7 @@ fn array_figures(
     listeners: (&dyn Progress, &Interrupt),
 ) -> Result<(Option<ArrayResult>, Vec<Diagnostic>), OperationError> {
     let place = array.place.clone();
-    let key = if array.zarr_format == 2 { ".zarray" } else { "zarr.json" };
+    let key = if array.documents.zarr_format == 2 { ".zarray" } else { "zarr.json" };
     // Those of the documents come first, and are among the findings of the group already.
     let of_documents = array.diagnostics.iter().filter(|found| !found.is(code::V2_FILL_VALUE_NULL)).count();
     match inspect_reading(array, options, listeners) {
@@ -203,11 +203,11 @@ fn describe(node: &HierarchyNode) -> NodeResult {
         |node_type| NodeMembers { node_type, path: node.place.path.clone(), ..NodeMembers::default() };
     let members = match &node.content {
         NodeContent::Array(array) => {
-            let zarr_format = Some(array.zarr_format);
+            let zarr_format = Some(array.documents.zarr_format);
             NodeMembers { zarr_format, ..describe_members(array, array.members.clone()) }
         }
         NodeContent::Group(group) => NodeMembers {
-            zarr_format: Some(group.zarr_format),
+            zarr_format: Some(group.documents.zarr_format),
             attributes: Some(group.attributes.clone().into()),
             ..alone("group")
         },

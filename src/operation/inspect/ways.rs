@@ -107,7 +107,7 @@ impl Trying<'_> {
         let compressed = compress.map_or_else(String::new, |codecs| format!(" --compress {codecs}"));
         let change = ChangeOptions { compress: compression, ..ChangeOptions::default() };
         // Zarr v2 has no codecs that quantise.
-        let is_v2 = self.source.zarr_format == 2;
+        let is_v2 = self.source.documents.zarr_format == 2;
         let format = if is_v2 { " --zarr-format 3" } else { "" };
         let quantising = |option: &str, quantize: QuantizeOptions| {
             let quantize = QuantizeOptions { missing: missing.cloned(), ..quantize };

@@ -77,8 +77,9 @@ pub(super) fn array_result(
     let elements = num_elements(&plan.destination.metadata.shape);
     let DestinationMetadata { draft, pipeline, metadata } = &plan.destination;
     let mut destination = description(draft.zarr_format, &draft.document, pipeline, &metadata.grid);
-    let (document, pipeline) = (&plan.source.document, &plan.source.pipeline);
-    let source = description(plan.source.zarr_format, document, pipeline, &plan.source.metadata.grid);
+    let (document, pipeline) = (&plan.source.documents.document, &plan.source.pipeline);
+    let source =
+        description(plan.source.documents.zarr_format, document, pipeline, &plan.source.metadata.grid);
     let mut counts = Counts {
         chunks: Some(plan.destination.metadata.num_chunks()),
         chunks_absent: Some(plan.source.metadata.num_chunks() - present),

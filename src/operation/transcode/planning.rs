@@ -114,7 +114,7 @@ impl Planning<'_> {
             "" => self.work.clone(),
             inside => self.work.child(inside).map_err(cannot_write)?,
         };
-        let target = target.with_permissions_of(&opened.node, opened.key());
+        let target = target.with_permissions_of(&opened.node, opened.documents.key);
         let is_small = self.is_tree && bytes_of(opened) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
         let Planning { run, cache, .. } = *self;

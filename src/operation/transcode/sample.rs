@@ -95,8 +95,8 @@ impl Sampler<'_> {
         let written = if drawing.fills { ChunkSet::full(metadata.num_chunks()) } else { present.clone() };
         let all = match transfer.zip(unit_shape) {
             Some((transfer, shape)) if drawing.fills => {
-                let counts = transfer.grid_of(&shape).counts().to_vec();
-                ChunkSet::full(counts.into_iter().fold(1, u64::saturating_mul))
+                let grid = transfer.grid_of(&shape);
+                ChunkSet::full(grid.counts().iter().copied().fold(1, u64::saturating_mul))
             }
             Some((transfer, shape)) => transfer.overlapped(&shape),
             None => written.clone(),

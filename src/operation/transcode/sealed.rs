@@ -262,7 +262,8 @@ fn text_of(value: &impl Serialize) -> String {
 fn digests(path: &str, array: &OpenedArray) -> Vec<(String, String)> {
     let prefix = path.trim_start_matches('/');
     let key = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-    let own = (key(array.key()), digest([array.document_bytes.as_slice()]));
-    let attributes = array.attributes_bytes.as_deref().map(|bytes| (key(".zattrs"), digest([bytes])));
+    let own = (key(array.documents.key), digest([array.documents.bytes.as_slice()]));
+    let attributes =
+        array.documents.attributes_bytes.as_deref().map(|bytes| (key(".zattrs"), digest([bytes])));
     [Some(own), attributes].into_iter().flatten().collect()
 }

@@ -103,8 +103,8 @@ impl Source {
             match &mut node.content {
                 NodeContent::Array(array) => tell_of_array_members(options, array),
                 NodeContent::Group(group) => {
-                    if options.change.zarr_format == Some(3) && group.zarr_format == 2 {
-                        let members = netcdf_members(&group.document);
+                    if options.change.zarr_format == Some(3) && group.documents.zarr_format == 2 {
+                        let members = netcdf_members(&group.documents.document);
                         tell_of_members(
                             (&group.place, ".zgroup"),
                             &group.attributes,
@@ -195,16 +195,16 @@ impl Source {
 
 fn format_of(content: &NodeContent) -> Option<u64> {
     match content {
-        NodeContent::Array(array) => Some(array.zarr_format),
-        NodeContent::Group(group) => Some(group.zarr_format),
+        NodeContent::Array(array) => Some(array.documents.zarr_format),
+        NodeContent::Group(group) => Some(group.documents.zarr_format),
         NodeContent::Implicit | NodeContent::Broken => None,
     }
 }
 
 fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
-    if options.change.zarr_format == Some(3) && array.zarr_format == 2 {
+    if options.change.zarr_format == Some(3) && array.documents.zarr_format == 2 {
         let attributes = array.members.attributes.clone().unwrap_or_default();
-        let members = netcdf_members(&array.document);
+        let members = netcdf_members(&array.documents.document);
         tell_of_members((&array.place, ".zarray"), &attributes, members, &mut array.diagnostics);
     }
 }
@@ -224,14 +224,14 @@ pub(super) fn name_points(arrays: &mut [SourceArray]) {
     let named: HashSet<String> = arrays.iter().filter(is_named).map(|array| group_of(&array.path)).collect();
     for array in arrays {
         let metadata = &mut array.opened.metadata;
-        if array.opened.zarr_format == 3
+        if array.opened.documents.zarr_format == 3
             && metadata.shape.is_empty()
             && metadata.dimension_names.is_none()
             && array.change.zarr_format == Some(2)
             && named.contains(&group_of(&array.path))
         {
             metadata.dimension_names = Some(Vec::new());
-            set_member(&mut array.opened.document, "dimension_names", Json::Array(Vec::new()));
+            set_member(&mut array.opened.documents.document, "dimension_names", Json::Array(Vec::new()));
         }
     }
 }

@@ -64,7 +64,7 @@ fn group_documents(
     nodes: &BTreeMap<&str, NodeDocuments>,
 ) -> Result<NodeDocuments, OperationError> {
     let writing = Writing { group, nodes, consolidates: group.has_copies && !options.no_consolidate };
-    match (group.zarr_format, options.change.zarr_format.unwrap_or(group.zarr_format)) {
+    match (group.documents.zarr_format, options.change.zarr_format.unwrap_or(group.documents.zarr_format)) {
         (2, 2) => writing.version_2(),
         (2, _) => Ok(writing.version_3_of_2()),
         (_, 2) => writing.version_2_of_3(),
@@ -124,10 +124,10 @@ impl<'a> Writing<'a> {
 
     fn version_2(&self) -> Result<NodeDocuments, OperationError> {
         let mut documents = Vec::new();
-        if let Some(attributes) = &self.group.attributes_document {
+        if let Some(attributes) = &self.group.documents.attributes {
             documents.push(self.as_read(".zattrs", attributes)?);
         }
-        documents.push(self.as_read(".zgroup", &self.group.document)?);
+        documents.push(self.as_read(".zgroup", &self.group.documents.document)?);
         if !self.consolidates {
             return Ok(documents);
         }
@@ -155,7 +155,7 @@ impl<'a> Writing<'a> {
     }
 
     fn version_3(&self) -> Result<NodeDocuments, OperationError> {
-        let document = &self.group.document;
+        let document = &self.group.documents.document;
         if !self.group.has_copies {
             return Ok(vec![self.as_read(V3_KEY, document)?]);
         }
@@ -177,7 +177,7 @@ impl<'a> Writing<'a> {
     fn version_3_of_2(&self) -> NodeDocuments {
         let mut attributes = self.group.attributes.clone();
         // What is said of these members was said when the tree was read.
-        keep_members(&mut attributes, netcdf_members(&self.group.document));
+        keep_members(&mut attributes, netcdf_members(&self.group.documents.document));
         let mut document = Object::new()
             .with("zarr_format", 3_u64)
             .with("node_type", "group")
@@ -191,7 +191,7 @@ impl<'a> Writing<'a> {
     /// A refusal where the group has members that v2 has no place for.
     fn version_2_of_3(&self) -> Result<NodeDocuments, OperationError> {
         const EXPRESSED: [&str; 4] = ["zarr_format", "node_type", "attributes", MEMBER];
-        let members = self.group.document.as_object();
+        let members = self.group.documents.document.as_object();
         if let Some(other) =
             members.and_then(|members| members.names().find(|name| !EXPRESSED.contains(name)))
         {

@@ -14,7 +14,7 @@ use crate::metadata::v2::{
     self, NotInV2, V2ByteOrder, V2Chain, extension_finding, with_little_endian_types, write_codecs,
     write_dtype, write_fill_value,
 };
-use crate::operation::document::parse_document;
+use crate::operation::document::{Documents, parse_document};
 use crate::operation::draft::Draft;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
@@ -25,14 +25,14 @@ mod description;
 
 /// Gives a v2 array the document, the attributes and the dimension names that it would have in v3.
 pub(in crate::operation) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
-    if source.zarr_format != 2 {
+    if source.documents.zarr_format != 2 {
         return source;
     }
     let metadata = &mut source.metadata;
     let names = xarray::dimension_names(&metadata.attributes, metadata.shape.len());
     if names.is_some() {
         metadata.attributes.remove(DIMENSIONS);
-        let mask = match source.document.get("fill_value") {
+        let mask = match source.documents.document.get("fill_value") {
             Some(Json::Null) | None => {
                 metadata.attributes.get(FILL_VALUE).and_then(|json| xarray::decode(&source.data_type, json))
             }
@@ -42,7 +42,7 @@ pub(in crate::operation) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
             metadata.attributes.insert(FILL_VALUE, mask);
         }
     }
-    source.document = document(metadata, names);
+    source.documents.document = document(metadata, names);
     source
 }
 
@@ -66,7 +66,7 @@ fn document(metadata: &ArrayMetadata, dimension_names: Option<Vec<Json>>) -> Jso
 
 /// The attribute that stands for the fill value by which xarray masks a v2 array.
 fn mask(source: &OpenedArray) -> Option<&Json> {
-    let names = source.metadata.dimension_names.as_ref().filter(|_| source.zarr_format == 2);
+    let names = source.metadata.dimension_names.as_ref().filter(|_| source.documents.zarr_format == 2);
     names.and_then(|_| source.metadata.attributes.get(FILL_VALUE))
 }
 
@@ -76,7 +76,7 @@ pub(in crate::operation) fn refuse_codecs(
     options: &ChangeOptions,
 ) -> Result<(), OperationError> {
     let to_codecs = options.quantize.as_ref().is_some_and(|quantize| quantize.form == QuantizeForm::Codecs);
-    if options.zarr_format.unwrap_or(source.zarr_format) != 2 || !to_codecs {
+    if options.zarr_format.unwrap_or(source.documents.zarr_format) != 2 || !to_codecs {
         return Ok(());
     }
     Err(OperationError::data("Zarr v2 has no `scale_offset` and `cast_value`")
@@ -89,7 +89,7 @@ pub(in crate::operation) fn set_format(
     source: &OpenedArray,
     options: &ChangeOptions,
 ) -> Result<(), OperationError> {
-    draft.zarr_format = options.zarr_format.unwrap_or(source.zarr_format);
+    draft.zarr_format = options.zarr_format.unwrap_or(source.documents.zarr_format);
     let present = source.metadata.chunk_key_encoding.of_whole();
     let separator = options.separator.unwrap_or_else(|| present.separator());
     let encoding = if draft.zarr_format == 2 {
@@ -100,7 +100,7 @@ pub(in crate::operation) fn set_format(
     if encoding != present {
         set_member(&mut draft.document, "chunk_key_encoding", encoding.to_json());
     }
-    if draft.zarr_format == 3 && source.zarr_format == 2 { leave_v2(draft, source) } else { Ok(()) }
+    if draft.zarr_format == 3 && source.documents.zarr_format == 2 { leave_v2(draft, source) } else { Ok(()) }
 }
 
 /// Says a grid as v2 has it, whose chunks are all of one shape; refuses any other.
@@ -143,7 +143,7 @@ fn store_little_endian(draft: &mut Draft) {
 
 /// What only v2 says of an array is said in another way, left out, or refused.
 fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
-    if let Some(document) = read_again(".zarray", &source.document_bytes) {
+    if let Some(document) = original(source) {
         let members = v2::netcdf_members(&document);
         let mut attributes = draft.attributes();
         // What is said of these members was said when the array was read.
@@ -227,7 +227,7 @@ fn named(draft: &Draft) -> Option<&[Json]> {
 /// Keeps, where all attributes are given anew, what is no attribute in v3, or was none in v2.
 pub(in crate::operation) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
     let mut attributes = draft.attributes();
-    if source.zarr_format == 2
+    if source.documents.zarr_format == 2
         && let Some(names) = xarray::dimension_names(&attributes, source.metadata.shape.len())
     {
         attributes.remove(DIMENSIONS);
@@ -243,9 +243,11 @@ pub(in crate::operation) fn keep_described(draft: &mut Draft, before: &Object, s
     }
 }
 
-/// A document of SOURCE from its bytes, every literal as written.
-fn read_again(key: &str, bytes: &[u8]) -> Option<Json> {
-    parse_document(key, bytes).ok().map(|(document, _)| document)
+/// The `.zarray` of SOURCE, every literal as written; `None` of an array of v3.
+fn original(source: &OpenedArray) -> Option<Json> {
+    let Documents { zarr_format, bytes, .. } = &source.documents;
+    let read = || parse_document(".zarray", bytes).ok();
+    (*zarr_format == 2).then(read).flatten().map(|(document, _)| document)
 }
 
 /// The documents of an array that is written as v2, `.zarray` last, and what the user should know. The fill value is written
@@ -257,7 +259,7 @@ pub(in crate::operation) fn documents(
     is_fill_given: bool,
 ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
     let mut warnings = Vec::new();
-    let original = (source.zarr_format == 2).then(|| read_again(".zarray", &source.document_bytes)).flatten();
+    let original = original(source);
     let writer = Writer { source, draft, options, original: original.as_ref(), is_fill_given };
     let attributes = writer.attributes(&mut warnings);
     let made = attributes.and_then(|(attributes, is_null)| Ok((attributes, writer.array(is_null)?)));
@@ -265,20 +267,20 @@ pub(in crate::operation) fn documents(
     if !source.warnings.iter().any(|known| known.is(code::V2_DTYPE_EXTENSION)) {
         warnings.extend(array.get("dtype").and_then(extension_finding));
     }
-    let as_text = |key: &str, document: Json, as_read: Option<&Vec<u8>>| {
-        let is_same = |bytes: &&Vec<u8>| read_again(key, bytes).is_some_and(|read| read == document);
-        match as_read.filter(is_same) {
-            Some(bytes) => NodeDocument { bytes: bytes.clone(), json: document },
-            None => NodeDocument::new(document),
-        }
+    let as_text = |json: Json, read: Option<&Json>, bytes: Option<&Vec<u8>>| match bytes
+        .filter(|_| read == Some(&json))
+    {
+        Some(bytes) => NodeDocument { bytes: bytes.clone(), json },
+        None => NodeDocument::new(json),
     };
     let mut documents = NodeDocuments::new();
-    if !attributes.is_empty() || source.attributes_bytes.is_some() {
-        let document = as_text(".zattrs", Json::Object(attributes), source.attributes_bytes.as_ref());
+    let (read, bytes) = (&source.documents.attributes, &source.documents.attributes_bytes);
+    if !attributes.is_empty() || read.is_some() {
+        let document = as_text(Json::Object(attributes), read.as_ref(), bytes.as_ref());
         documents.push((".zattrs".to_owned(), document));
     }
-    let as_read = original.is_some().then_some(&source.document_bytes);
-    documents.push((".zarray".to_owned(), as_text(".zarray", array, as_read)));
+    let document = as_text(array, original.as_ref(), Some(&source.documents.bytes));
+    documents.push((".zarray".to_owned(), document));
     Ok((documents, warnings))
 }
 
@@ -407,12 +409,12 @@ pub(in crate::operation) fn as_source(opened: OpenedArray) -> OpenedArray {
 fn with_chunks_of_one(mut opened: OpenedArray) -> OpenedArray {
     if opened.warnings.iter().any(|known| known.is(code::CHUNK_SHAPE_ZERO_EMPTY)) {
         let chunk_shape = opened.metadata.largest_chunk();
-        if opened.zarr_format == 2 {
-            set_member(&mut opened.document, "chunks", chunk_shape.to_vec());
+        if opened.documents.zarr_format == 2 {
+            set_member(&mut opened.documents.document, "chunks", chunk_shape.to_vec());
         } else {
-            set_chunk_shape(&mut opened.document, chunk_shape);
+            set_chunk_shape(&mut opened.documents.document, chunk_shape);
         }
-        opened.document_bytes = opened.document.to_document();
+        opened.documents.bytes = opened.documents.document.to_document();
     }
     opened
 }

@@ -99,7 +99,7 @@ pub(in crate::operation) fn rare_type_warning(
 /// A warning where raw bytes of v2 get the name that the core specification has for them in v3 (SEMANTICS: A6).
 pub(in crate::operation) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnostic> {
     let DataType::Raw(size) = &draft.data_type else { return None };
-    if source.zarr_format == draft.zarr_format || draft.zarr_format != 3 {
+    if source.documents.zarr_format == draft.zarr_format || draft.zarr_format != 3 {
         return None;
     }
     let message = format!(

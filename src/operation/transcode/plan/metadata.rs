@@ -45,7 +45,7 @@ impl DestinationMetadata {
         documents: &NodeDocuments,
         source: &OpenedArray,
     ) -> Result<Self, OperationError> {
-        let is_copied = documents.last().is_some_and(|(_, made)| made.bytes == source.document_bytes);
+        let is_copied = documents.last().is_some_and(|(_, made)| made.bytes == source.documents.bytes);
         if is_copied && draft.is_as_read(source) {
             let (metadata, pipeline) = (source.metadata.by_itself(), source.pipeline.clone());
             return Ok(DestinationMetadata { draft, metadata, pipeline });
@@ -149,7 +149,7 @@ pub(super) fn check(
     if !errors.is_empty() {
         return Err(refusal(&culprit(options, &errors, &source.store), &errors));
     }
-    if draft.zarr_format == 3 && source.zarr_format == 2 {
+    if draft.zarr_format == 3 && source.documents.zarr_format == 2 {
         warnings.extend(accepted.iter().filter(|found| about_names(found)).cloned());
     }
     let codecs = written(&pipeline);

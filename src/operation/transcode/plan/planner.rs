@@ -305,8 +305,8 @@ impl Planner<'_> {
             return version_2::documents(source, draft, options, is_fill_given);
         }
         let json = draft.document.clone();
-        let is_same = source.zarr_format == 3 && json == source.document;
-        let bytes = if is_same { source.document_bytes.clone() } else { json.to_document() };
+        let is_same = source.documents.zarr_format == 3 && json == source.documents.document;
+        let bytes = if is_same { source.documents.bytes.clone() } else { json.to_document() };
         Ok((vec![("zarr.json".to_owned(), NodeDocument { json, bytes })], Vec::new()))
     }
 

@@ -1,6 +1,6 @@
 //! The attributes of a v2 array: what masks values is the fill value there, and may stand in `_FillValue` beside it.
 
-use super::{Writer, is_zero, named, read_again};
+use super::{Writer, is_zero, named};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
@@ -27,8 +27,8 @@ impl Writer<'_> {
         let fill = draft.fill_value.as_ref();
         let is_fill = |fill| masked.is_some_and(|masked| xarray::is_same_mask(data_type, masked, fill));
         // What v3 has no attribute for stays what it was.
-        let is_kept =
-            source.zarr_format == 2 && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
+        let is_kept = source.documents.zarr_format == 2
+            && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
         let beside = self.fill_value_attribute(masked);
         let mut is_null = false;
         if fill.is_some_and(is_fill) {
@@ -52,8 +52,7 @@ impl Writer<'_> {
 
     /// The attributes with the names of the dimensions in the place where they stood.
     fn with_names(&self, attributes: &Object, names: Json) -> Object {
-        let read = self.source.attributes_bytes.as_ref().and_then(|bytes| read_again(".zattrs", bytes));
-        let read = read.as_ref().and_then(Json::as_object);
+        let read = self.source.documents.attributes.as_ref().and_then(Json::as_object);
         let place = read.and_then(|read| read.names().position(|name| name == DIMENSIONS));
         let others = || attributes.iter().filter(|(name, _)| *name != DIMENSIONS);
         let place = place.unwrap_or(usize::MAX).min(others().count());
@@ -88,9 +87,9 @@ impl Writer<'_> {
         if form == Some(QuantizeForm::Cf) {
             return draft.attributes().get(FILL_VALUE).cloned().map(|code| (code, true));
         }
-        let is_read = source.zarr_format == 2 && options.attributes.is_none();
-        let read = source.attributes_bytes.as_ref().filter(|_| is_read)?;
-        let literal = read_again(".zattrs", read)?.get(FILL_VALUE)?.clone();
+        let is_read = source.documents.zarr_format == 2 && options.attributes.is_none();
+        let read = source.documents.attributes.as_ref().filter(|_| is_read)?;
+        let literal = read.get(FILL_VALUE)?.clone();
         let is_untouched = draft.data_type == source.data_type && draft.fill_value == source.fill_value;
         // One that never was the fill value does not follow it.
         let is_fill = xarray::decode(&source.data_type, &literal)
