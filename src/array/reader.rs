@@ -12,7 +12,7 @@ use crate::codec::chain::OfShape;
 use crate::codec::region::{advance, as_index};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, element_bits};
 use crate::element::NumberType;
-use crate::grid::{Region, ravel, zip_with};
+use crate::grid::{Region, ravel, unravel, zip_with};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
 
@@ -134,13 +134,14 @@ impl StoredArray {
 }
 
 impl OpenedObject<'_> {
-    /// Calls `visit` with the place of each unit that lies inside the array, at least in part.
-    pub fn each_place(&self, mut visit: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
-        let mut places = Region::whole(&self.subchunks.shape).cells();
-        places.try_for_each(|place| match self.subchunk(&place).num_elements() {
-            0 => Ok(()),
-            _ => visit(&place),
-        })
+    /// Units of it, those beyond the edge of the array among them.
+    pub fn num_subchunks(&self) -> u64 {
+        self.subchunks.num_elements()
+    }
+
+    /// The place of a unit, by its number.
+    pub fn place(&self, number: u64) -> Vec<u64> {
+        unravel(number, &self.subchunks.shape)
     }
 
     /// The places of the units that overlap a box of the array.

@@ -3,7 +3,7 @@
 use super::decoded_block::DecodedBlock;
 use super::driver::guarded;
 use super::subchunk_encoder::Filling;
-use super::workers::{ObjectBuffers, Workers};
+use super::workers::{Buffers, Workers};
 use crate::array::fault::{Fault, Result};
 use crate::array::reader::{ReadBuffers, crop};
 use crate::array::stored::{StoredArray, at};
@@ -60,25 +60,29 @@ pub(super) struct BlockReader<'a, 'p> {
 impl BlockReader<'_, '_> {
     /// Reads all source subchunks that overlap a block of the destination into its subchunks, or other pieces, of a shape;
     /// how many encoded bytes they had.
-    pub(super) fn read(
+    pub(super) fn read<V: Default + Send>(
         &self,
         block: &Region,
         subchunk_shape: &[u64],
         decoded: &mut DecodedBlock,
-        workers: &mut Workers<'_>,
+        workers: &Workers<'_, V>,
     ) -> Result<u64> {
         let skipped = &self.source.side().metadata.skipped;
         decoded.begin(block, subchunk_shape, skipped);
         let shared: &DecodedBlock = decoded;
-        workers.each(shared.num_subchunks(), |_, item| {
-            shared.prepare(item, self.filling, |part| self.may_be_absent(part));
+        let count = shared.num_subchunks() as u64;
+        let prepare = |_: &mut _, item| {
+            shared.prepare(as_index(item), self.filling, |part| self.may_be_absent(part));
             Ok(())
-        })?;
+        };
+        workers.each(count, prepare, |_, ()| ())?;
         let bytes = self.read_all(&block.moved_by(skipped), shared, workers)?;
         if let Some(origin) = self.origin {
-            workers.each(shared.num_subchunks(), |buffers, item| {
-                shared.reconsider(item, self.filling, |part| holds_any(origin, part, buffers))
-            })?;
+            let reconsider = |buffers: &mut Buffers<V>, item| {
+                let is_stored = |part: &Region| holds_any(origin, part, &mut buffers.source);
+                shared.reconsider(as_index(item), self.filling, is_stored)
+            };
+            workers.each(count, reconsider, |_, ()| ())?;
         }
         Ok(bytes)
     }
@@ -110,7 +114,12 @@ impl BlockReader<'_, '_> {
         }
     }
 
-    fn read_all(&self, block: &Region, decoded: &DecodedBlock, workers: &mut Workers<'_>) -> Result<u64> {
+    fn read_all<V: Default + Send>(
+        &self,
+        block: &Region,
+        decoded: &DecodedBlock,
+        workers: &Workers<'_, V>,
+    ) -> Result<u64> {
         let side = self.source.side();
         let subchunks = side.subchunks_in(block);
         self.progress.start("", Some(subchunks.num_elements()));
@@ -121,7 +130,8 @@ impl BlockReader<'_, '_> {
         let mut bytes = 0;
         for object in side.objects_in(block) {
             let subchunks = subchunks.common(&side.subchunks_of(object));
-            workers.each(1, |buffers, _| self.source.expect(&subchunks, &mut buffers.source))?;
+            let expect = |buffers: &mut Buffers<V>, _| self.source.expect(&subchunks, &mut buffers.source);
+            workers.each(1, expect, |_, ()| ())?;
             bytes += self.read_subchunks(&subchunks, decoded, workers)?;
         }
         Ok(bytes)
@@ -146,38 +156,40 @@ impl BlockReader<'_, '_> {
     }
 
     /// Reads a box of source subchunks.
-    fn read_subchunks(
+    fn read_subchunks<V: Default + Send>(
         &self,
         subchunks: &Region,
         decoded: &DecodedBlock,
-        workers: &mut Workers<'_>,
+        workers: &Workers<'_, V>,
     ) -> Result<u64> {
-        let bytes = workers.each(as_index(subchunks.num_elements()), |buffers, item| {
-            let subchunk = subchunks.position(item as u64);
-            let read = guarded(|| self.read_subchunk(&subchunk, decoded, buffers))
+        let mut bytes = 0;
+        let read = |buffers: &mut Buffers<V>, item| {
+            let subchunk = subchunks.position(item);
+            let read = guarded(|| self.read_subchunk(&subchunk, decoded, &mut buffers.source))
                 .map_err(|fault| fault.of_source(self.source.side().object_of(&subchunk).0));
             self.progress.advance(1);
             read
-        })?;
-        Ok(bytes.iter().sum())
+        };
+        workers.each(subchunks.num_elements(), read, |_, read| bytes += read)?;
+        Ok(bytes)
     }
 
     fn read_subchunk(
         &self,
         subchunk: &[u64],
         decoded: &DecodedBlock,
-        buffers: &mut ObjectBuffers,
+        buffers: &mut ReadBuffers,
     ) -> Result<u64> {
         let side = self.source.side();
         let chain = side.chain_of_subchunk(subchunk)?;
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
-            return self.read_elements(subchunk, &chain, decoded, &mut buffers.source.bytes);
+            return self.read_elements(subchunk, &chain, decoded, &mut buffers.bytes);
         }
-        if !self.source.read(subchunk, &mut buffers.source)? {
+        if !self.source.read(subchunk, buffers)? {
             return Ok(0);
         }
         let region = side.region_of_subchunk(subchunk);
-        let ReadBuffers { bytes, spare, workspace, .. } = &mut buffers.source;
+        let ReadBuffers { bytes, spare, workspace, .. } = buffers;
         let elements = if chain.stores_elements(bytes.len()) {
             &*bytes
         } else {
@@ -247,10 +259,10 @@ fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<
 }
 
 /// True if a subchunk that overlaps a part of the array is stored.
-fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ObjectBuffers) -> Result<bool> {
+fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ReadBuffers) -> Result<bool> {
     let part = part.moved_by(&source.side().metadata.skipped);
     for subchunk in source.side().subchunks_in(&part).cells() {
-        if source.holds(&subchunk, &mut buffers.source)? {
+        if source.holds(&subchunk, buffers)? {
             return Ok(true);
         }
     }

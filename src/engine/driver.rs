@@ -13,7 +13,7 @@ use crate::store::held;
 /// Chunks whose results are gathered before they are folded in order, at least, and for each thread: all wait for the
 /// last of them.
 const BATCH: usize = 1 << 14;
-const BATCH_OF_A_THREAD: usize = 1 << 10;
+pub(super) const BATCH_OF_A_THREAD: usize = 1 << 10;
 
 /// So many times, at least, a thread comes for more: at the end none has many chunks left while another has none.
 const TURNS: usize = 64;
@@ -64,11 +64,6 @@ impl Driver {
     /// Its threads.
     pub fn num_threads(&self) -> usize {
         self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
-    }
-
-    /// Does `work` for each of `0..count`; the results in order.
-    fn each<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        self.beside(count, work, || ()).0.into_iter().flatten().collect()
     }
 
     /// Does `work` for each of `0..count` by the threads, to which the numbers are handed out in their order, and meanwhile
@@ -122,21 +117,11 @@ impl Driver {
     }
 
     /// Does `work`, unless it was asked to stop; a panic becomes a fault.
-    fn checked<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    pub(super) fn checked<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         guarded(|| {
             self.interrupt.check()?;
             work()
         })
-    }
-
-    /// [`Driver::run_ahead`] where nothing is told to a store.
-    pub fn run<W: Default + Send, R: Send>(
-        &self,
-        chunks: &ChunkSet,
-        work: impl Fn(&mut W, u64) -> Result<R> + Sync,
-        fold: impl FnMut(u64, R),
-    ) -> Result<(), ChunkFault> {
-        self.run_ahead(chunks, &[], work, fold)
     }
 
     /// Does `work` for each chunk with a workspace of the thread's own, and gives the results to `fold` in the order
@@ -151,7 +136,7 @@ impl Driver {
     ) -> Result<(), ChunkFault> {
         let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
         let work = |workspace: &mut W, index| self.checked(|| work(workspace, index));
-        self.run_batches(chunks, reads, batch, work, fold)
+        self.run_batches(chunks, &ReadAhead::of(reads, chunks), (batch, &self.workspaces()), work, fold)
     }
 
     /// Does `work` for each chunk, whatever becomes of the others, and gives the results to `fold` in the order of the
@@ -165,20 +150,20 @@ impl Driver {
         fold: impl FnMut(u64, Result<R>),
     ) {
         let work = |workspace: &mut W, index| Ok(self.checked(|| work(workspace, index)));
+        let by = (batch.max(1), &*self.workspaces());
         // No unit fails.
-        let _ = self.run_batches(chunks, reads, batch.max(1), work, fold);
+        let _ = self.run_batches(chunks, &ReadAhead::of(reads, chunks), by, work, fold);
     }
 
-    fn run_batches<W: Default + Send, R: Send>(
+    /// The one loop: so many results are gathered at a time, with workspaces that the threads keep.
+    pub(super) fn run_batches<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
-        reads: &[&dyn Reads],
-        batch: u64,
+        ahead: &[ReadAhead<'_>],
+        (batch, workspaces): (u64, &[Mutex<W>]),
         work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         mut fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
-        let ahead = ReadAhead::of(reads, chunks);
-        let workspaces: Vec<Mutex<W>> = self.workspaces();
         let failed_at = AtomicU64::new(u64::MAX);
         let (mut first, mut waiting) = (0, Vec::new());
         while first < chunks.len() && failed_at.load(Ordering::Relaxed) == u64::MAX {
@@ -187,10 +172,10 @@ impl Driver {
                 let place = first + item as u64;
                 let index = chunks.nth(place).filter(|_| place <= failed_at.load(Ordering::Relaxed));
                 let Some(index) = index else { return Ok(None) };
-                for ahead in &ahead {
+                for ahead in ahead {
                     ahead.begin(place);
                 }
-                let result = self.with_own(&workspaces, |workspace| work(workspace, index));
+                let result = self.with_own(workspaces, |workspace| work(workspace, index));
                 if result.is_err() {
                     failed_at.fetch_min(place, Ordering::Relaxed);
                 }
@@ -206,18 +191,6 @@ impl Driver {
         fold_all(waiting, &mut fold)
     }
 
-    /// Does `work` for each of `0..count` with a workspace of the thread's own; the results in order.
-    pub fn map<W: Default + Send, R: Send>(
-        &self,
-        workspaces: &[Mutex<W>],
-        count: usize,
-        work: impl Fn(&mut W, usize) -> Result<R> + Sync,
-    ) -> Vec<Result<R>> {
-        self.each(count, |item| self.with_own(workspaces, |workspace| self.checked(|| work(workspace, item))))
-    }
-}
-
-impl Driver {
     /// Visits a tree from its root, many places at a time and in no order; `visit` tells what to visit next.
     pub(super) fn visit_tree<T: Send>(&self, root: T, visit: impl Fn(T, &mut dyn FnMut(T)) + Sync) {
         let Some(pool) = &self.pool else {
@@ -239,7 +212,7 @@ impl Driver {
 
     /// Does something with each item, many at a time; the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
-        self.each(items.len(), |item| work(&items[item]))
+        self.beside(items.len(), |item| work(&items[item]), || ()).0.into_iter().flatten().collect()
     }
 }
 
@@ -285,7 +258,9 @@ mod tests {
         for threads in [1, 2, 5] {
             let driver = Driver::new(threads).unwrap();
             let mut seen = Vec::new();
-            driver.run::<(), u64>(&chunks, |(), index| Ok(index), |_, index| seen.push(index)).unwrap();
+            driver
+                .run_ahead::<(), u64>(&chunks, &[], |(), index| Ok(index), |_, index| seen.push(index))
+                .unwrap();
             assert!(seen.windows(2).all(|pair| pair[0] < pair[1]) && seen.len() as u64 == chunks.len());
         }
     }
@@ -311,7 +286,7 @@ mod tests {
             1500.. => Err(Fault::Other("later".to_owned())),
             _ => Ok(()),
         };
-        let fault = driver.run(&chunks, work, |_, ()| {}).unwrap_err();
+        let fault = driver.run_ahead(&chunks, &[], work, |_, ()| {}).unwrap_err();
         assert_eq!(fault.index, 1234);
         assert!(fault.fault.to_string().contains("a bug"));
     }
@@ -323,7 +298,7 @@ mod tests {
                 begun.lock().unwrap().push(index);
                 Ok(())
             };
-            driver.run(&ChunkSet::full(20_000), work, |_, ()| {}).unwrap();
+            driver.run_ahead(&ChunkSet::full(20_000), &[], work, |_, ()| {}).unwrap();
             let begun = begun.into_inner().unwrap();
             let mut sorted = begun.clone();
             sorted.sort_unstable();
@@ -341,14 +316,19 @@ mod tests {
             let inner = |number: &u64| {
                 let mut sum = 0;
                 driver
-                    .run::<u64, u64>(&ChunkSet::full(100), |_, index| Ok(index), |_, index| sum += index)
+                    .run_ahead::<u64, u64>(
+                        &ChunkSet::full(100),
+                        &[],
+                        |_, index| Ok(index),
+                        |_, index| sum += index,
+                    )
                     .unwrap();
                 sum + number
             };
             let outer =
                 |(): &mut (), index: u64| Ok(driver.map_plain(&[index, 1], inner).iter().sum::<u64>());
             let mut sums = Vec::new();
-            driver.run(&ChunkSet::full(200), outer, |_, sum| sums.push(sum)).unwrap();
+            driver.run_ahead(&ChunkSet::full(200), &[], outer, |_, sum| sums.push(sum)).unwrap();
             assert!(sums.into_iter().eq((0..200).map(|index| 2 * 4950 + index + 1)));
         }
     }
@@ -364,7 +344,7 @@ mod tests {
             done.fetch_add(1, Ordering::Relaxed);
             Ok(())
         };
-        let fault = driver.run(&ChunkSet::full(1 << 20), work, |_, ()| {}).unwrap_err();
+        let fault = driver.run_ahead(&ChunkSet::full(1 << 20), &[], work, |_, ()| {}).unwrap_err();
         // No batch is begun after the one in which it was asked.
         assert!(matches!(fault.fault, Fault::Interrupted(_)) && done.into_inner() <= BATCH as u64);
     }

@@ -1,15 +1,15 @@
 //! The one pass over the elements of an array: each chunk is read once, in parallel, whatever is made of its elements,
 //! with the same outcome for any number of threads.
 
-use std::sync::Mutex;
-
 use super::driver::Driver;
 use super::progress::Progress;
+use super::workers::{Buffers, Workers};
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Result};
-use crate::array::reader::{InPieces, ReadBuffers};
+use crate::array::reader::InPieces;
 use crate::array::stored::StoredArray;
 use crate::array::subchunks::OpenedObject;
+use crate::codec::region::as_index;
 use crate::grid::Region;
 
 /// A chunk that is read, or a piece of one: pieces come in the order of the chunk.
@@ -119,15 +119,6 @@ pub struct Fold<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// Buffers that a thread keeps.
-struct Buffers<A: Accumulator>(ReadBuffers, A::Buffers);
-
-impl<A: Accumulator> Default for Buffers<A> {
-    fn default() -> Self {
-        Buffers(ReadBuffers::default(), A::Buffers::default())
-    }
-}
-
 impl Fold<'_> {
     /// Makes the pass over all objects that are there, under this name.
     pub fn run<A: Accumulator>(&self, name: &str, accumulator: &A) -> Result<Folded<A::Part>, ChunkFault> {
@@ -145,37 +136,30 @@ impl Fold<'_> {
         self.progress.start(name, Some(objects.len().saturating_mul(object_bytes)));
         let taken = Region::between(self.array.metadata.skipped.clone(), &self.array.metadata.shape);
         let mut all = Folded::new(accumulator, &taken);
-        let few = objects.len() < 2 * self.driver.num_threads() as u64;
-        let outcome = if self.array.layout.is_some() && few {
-            objects.iter().try_for_each(|index| {
-                let found = self.shared(accumulator, index).map_err(|fault| ChunkFault { index, fault })?;
-                all.merge(accumulator, &found);
-                self.progress.advance(object_bytes);
-                Ok(())
-            })
-        } else {
-            let work = |buffers: &mut Buffers<A>, index| {
-                let found = self.object(accumulator, buffers, index)?;
-                self.progress.advance(object_bytes);
-                Ok(found)
-            };
-            let fold = |_, found| all.merge(accumulator, &found);
-            self.driver.run_ahead(objects, &[self.array], work, fold)
+        // Too few shards to go round: the threads share the inner chunks of each.
+        let shares_units = self.array.layout.is_some() && self.driver.outnumbers(objects);
+        let work = |workers: &Workers<'_, A::Buffers>, index| {
+            let found = self.object(accumulator, workers, index)?;
+            self.progress.advance(object_bytes);
+            Ok(found)
         };
+        let fold = |_, found| all.merge(accumulator, &found);
+        let outcome = self.driver.run_units(objects, &[self.array], shares_units, work, fold);
         self.progress.finish();
         outcome.map(|()| all)
     }
 
-    /// One thread reads an object.
+    /// Reads an object.
     fn object<A: Accumulator>(
         &self,
         accumulator: &A,
-        buffers: &mut Buffers<A>,
+        workers: &Workers<'_, A::Buffers>,
         index: u64,
     ) -> Result<Folded<A::Part>> {
         let region = self.array.inside(&self.array.region_of(index));
         let mut found = Folded::new(accumulator, &region);
-        let Buffers(read, own) = buffers;
+        let mut first = workers.first();
+        let Buffers { source: read, visitor: own, .. } = &mut *first;
         read.bytes_read = 0;
         let pieces = if accumulator.takes_whole() {
             InPieces::NotGiven
@@ -190,70 +174,18 @@ impl Fold<'_> {
             InPieces::Absent => found.add(accumulator, Chunk { region: &region, elements: None }, own)?,
             InPieces::NotGiven => {
                 let object = self.array.open(index, read)?;
-                needed(accumulator, &object, |place| {
-                    found.merge(accumulator, &chunk(accumulator, &object, place, buffers)?);
-                    Ok(())
-                })?;
+                found.bytes_read = read.bytes_read;
+                drop(first);
+                found.add_chunks(accumulator, &object, workers)?;
+                return Ok(found);
             }
         }
-        found.bytes_read = buffers.0.bytes_read;
-        Ok(found)
-    }
-
-    /// All threads read the inner chunks of a shard, a few at a time.
-    fn shared<A: Accumulator>(&self, accumulator: &A, index: u64) -> Result<Folded<A::Part>> {
-        let threads = self.driver.num_threads();
-        let workspaces: Vec<Mutex<Buffers<A>>> = (0..threads).map(|_| Mutex::default()).collect();
-        let mut first = ReadBuffers::default();
-        let object = self.array.open(index, &mut first)?;
-        let mut found = Folded::new(accumulator, &self.array.inside(&self.array.region_of(index)));
-        let mut run = |places: &mut Vec<Vec<u64>>| {
-            let parts = self.driver.map(&workspaces, places.len(), |buffers, item| {
-                chunk(accumulator, &object, &places[item], buffers)
-            });
-            places.clear();
-            parts.into_iter().try_for_each(|part| part.map(|part| found.merge(accumulator, &part)))
-        };
-        let mut places = Vec::new();
-        needed(accumulator, &object, |place| {
-            places.push(place.to_vec());
-            if places.len() < threads * 64 { Ok(()) } else { run(&mut places) }
-        })?;
-        run(&mut places)?;
-        let read = workspaces.into_iter().filter_map(|buffers| Some(buffers.into_inner().ok()?.0.bytes_read));
-        found.bytes_read = read.fold(first.bytes_read, u64::saturating_add);
+        found.bytes_read = read.bytes_read;
         Ok(found)
     }
 }
 
-/// Gives the places of the chunks of an object that are needed to `visit`.
-fn needed<A: Accumulator>(
-    accumulator: &A,
-    object: &OpenedObject<'_>,
-    mut visit: impl FnMut(&[u64]) -> Result<()>,
-) -> Result<()> {
-    if let Some(places) = accumulator.places(object) {
-        return places.iter().try_for_each(|place| visit(place));
-    }
-    object.expect_all();
-    object.each_place(visit)
-}
-
-/// Reads a chunk.
-fn chunk<A: Accumulator>(
-    accumulator: &A,
-    object: &OpenedObject<'_>,
-    place: &[u64],
-    Buffers(read, own): &mut Buffers<A>,
-) -> Result<Folded<A::Part>> {
-    let region = object.subchunk(place);
-    let mut found = Folded::new(accumulator, &region);
-    let elements = object.read_or_keep(place, &region, read)?;
-    found.add(accumulator, Chunk { region: &region, elements }, own)?;
-    Ok(found)
-}
-
-impl<P> Folded<P> {
+impl<P: Send> Folded<P> {
     fn new<A: Accumulator<Part = P>>(accumulator: &A, region: &Region) -> Self {
         Folded { part: accumulator.start(region), elements: 0, lacks_chunks: false, bytes_read: 0 }
     }
@@ -268,6 +200,40 @@ impl<P> Folded<P> {
         self.elements += chunk.elements.map_or(0, |_| chunk.region.num_elements());
         self.lacks_chunks |= chunk.elements.is_none();
         accumulator.add(&mut self.part, chunk, buffers)
+    }
+
+    /// Adds the chunks of an object that are needed.
+    fn add_chunks<A: Accumulator<Part = P>>(
+        &mut self,
+        accumulator: &A,
+        object: &OpenedObject<'_>,
+        workers: &Workers<'_, A::Buffers>,
+    ) -> Result<()> {
+        let places = accumulator.places(object);
+        if places.is_none() {
+            object.expect_all();
+        }
+        let count = places.as_ref().map_or(object.num_subchunks(), |places| places.len() as u64);
+        let read = |Buffers { source, visitor, .. }: &mut Buffers<A::Buffers>, item| {
+            let place =
+                places.as_ref().map_or_else(|| object.place(item), |places| places[as_index(item)].clone());
+            let region = object.subchunk(&place);
+            // Inner chunks of a shard may lie beyond the edge.
+            if region.is_empty() {
+                return Ok(None);
+            }
+            let mut found = Folded::new(accumulator, &region);
+            source.bytes_read = 0;
+            let elements = object.read_or_keep(&place, &region, source)?;
+            found.add(accumulator, Chunk { region: &region, elements }, visitor)?;
+            found.bytes_read = source.bytes_read;
+            Ok(Some(found))
+        };
+        workers.each(count, read, |_, found| {
+            if let Some(found) = found {
+                self.merge(accumulator, &found);
+            }
+        })
     }
 
     fn merge<A: Accumulator<Part = P>>(&mut self, accumulator: &A, other: &Folded<P>) {

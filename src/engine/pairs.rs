@@ -3,8 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::ops::{AddAssign, Range};
-use std::sync::Mutex;
+use std::ops::AddAssign;
 
 use super::ahead::{Reads, reads_all, reads_in, reads_of_box, reads_of_object};
 use super::block_reader::{BlockReader, sources};
@@ -15,7 +14,7 @@ use super::progress::Silent;
 use super::route::rechunk::Schedule;
 use super::subchunk_encoder::Filling;
 use super::transfer::Transfer;
-use super::workers::{ObjectBuffers, Workers};
+use super::workers::{Buffers, Workers};
 use crate::array::ChunkSet;
 use crate::array::chunk_set::ChunkSetBuilder;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf, Result};
@@ -27,10 +26,6 @@ use crate::store::{Node, Part};
 
 /// Bytes of a piece of a block beside its elements.
 const PIECE_BYTES: u64 = 128;
-
-/// The least number of times that threads which share a unit come for more pieces, and the most that they take at a time.
-const TURNS: u64 = 16;
-const MOST_AT_ONCE: u64 = 1 << 10;
 
 /// Elements of both arrays at one place: of the source, and of the destination.
 #[derive(Debug)]
@@ -58,29 +53,19 @@ pub struct Pairs<'a> {
     pub schedule: Schedule,
 }
 
-/// Buffers that a thread keeps from piece to piece.
+/// Buffers that a thread keeps from piece to piece, beside those for the source.
 #[derive(Debug, Default)]
 struct PieceBuffers<W> {
-    read: [ReadBuffers; 2],
+    /// For a subchunk of the destination.
+    written: ReadBuffers,
     /// Elements of pieces that are cut at the edge of the array, and of those that are absent.
     made: [Vec<u8>; 2],
     filled: [Vec<u8>; 2],
     visitor: W,
 }
 
-/// Buffers of a thread that works alone.
-#[derive(Debug, Default)]
-struct Buffers<W> {
-    blocks: [DecodedBlock; 2],
-    pieces: PieceBuffers<W>,
-    reading: [Mutex<ObjectBuffers>; 1],
-}
-
-/// The reading of a unit, by one thread or by all.
+/// The subchunks of both sides that a unit is read from.
 struct Reading<'u, 'a> {
-    driver: &'u Driver,
-    buffers: &'u [Mutex<ObjectBuffers>],
-    is_shared: bool,
     subchunks: [&'u SubchunkSource<'a>; 2],
     /// The objects of the destination that are read, where these are not all.
     objects: Option<&'u ChunkSet>,
@@ -176,20 +161,12 @@ impl<'a> Pairs<'a> {
         let reads = [0, 1].map(|side| UnitReads { pairs: self, subchunks: &from, side });
         let reads = [&reads[0] as &dyn Reads, &reads[1]];
         // Too few shards to go round: the threads share each.
-        let are_few = self.blocks.is_none() && units.len() < 2 * driver.num_threads() as u64;
-        let is_shared = self.schedule.shares_blocks || (are_few && destination.layout.is_some());
-        let (alone, buffers) = (driver.alone(), driver.workspaces());
-        let work = |own: &mut Buffers<W>, unit| {
-            let Buffers { blocks, pieces, reading } = own;
+        let are_few = self.blocks.is_none() && destination.layout.is_some() && driver.outnumbers(units);
+        let work = |workers: &Workers<'_, PieceBuffers<W>>, unit| {
             let to = written();
-            let (driver, buffers) =
-                if is_shared { (driver, buffers.as_slice()) } else { (&alone, reading.as_slice()) };
-            let reading = Reading { driver, buffers, is_shared, subchunks: [&from, &to], objects };
-            self.unit(unit, &reading, (blocks, pieces), &visit)
+            self.unit(unit, &Reading { subchunks: [&from, &to], objects }, workers, &visit)
         };
-        // Where all threads share each unit, the units are done one after the other here.
-        let units_by = if is_shared { &alone } else { driver };
-        units_by.run_ahead(units, &reads, work, fold)
+        driver.run_units(units, &reads, self.schedule.shares_blocks || are_few, work, fold)
     }
 
     /// Visits the pieces of a unit.
@@ -197,33 +174,35 @@ impl<'a> Pairs<'a> {
         &self,
         unit: u64,
         reading: &Reading<'_, '_>,
-        (blocks, pieces): (&mut [DecodedBlock; 2], &mut PieceBuffers<W>),
+        workers: &Workers<'_, PieceBuffers<W>>,
         visit: &(impl Fn(&mut W, &Pair<'_>) -> Result<R> + Sync),
     ) -> Result<R> {
+        let mut all = R::default();
         let Some(plan) = &self.blocks else {
             let subchunks = self.transfer.destination.subchunks_of(unit);
-            return reading.each(subchunks.num_elements(), pieces, |buffers, item| {
+            let piece = |buffers: &mut Buffers<_>, item| {
                 self.piece(&subchunks.position(item), reading, [None; 2], (buffers, visit))
-            });
+            };
+            workers.each(subchunks.num_elements(), piece, |_, piece| all += piece)?;
+            return Ok(all);
         };
-        let mut all = R::default();
-        for block in plan.blocks(unit) {
-            let held = if self.is_direct { &mut blocks[..1] } else { &mut blocks[..] };
-            for (side, decoded) in held.iter_mut().enumerate() {
-                let workers = &mut Workers {
-                    driver: reading.driver,
-                    buffers: reading.buffers,
-                    block: &mut DecodedBlock::default(),
+        workers.with_blocks(|blocks| {
+            for block in plan.blocks(unit) {
+                let num_held = if self.is_direct { 1 } else { 2 };
+                for (side, decoded) in blocks[..num_held].iter_mut().enumerate() {
+                    let reader = self.reader(reading.subchunks[side], side);
+                    reader
+                        .read(&block, &self.piece, decoded, workers)
+                        .map_err(|fault| of_side(fault, side))?;
+                }
+                let held = [Some(&blocks[0]), (!self.is_direct).then_some(&blocks[1])];
+                let piece = |buffers: &mut Buffers<_>, item| {
+                    self.piece(&blocks[0].position(as_index(item)), reading, held, (buffers, visit))
                 };
-                self.reader(reading.subchunks[side], side)
-                    .read(&block, &self.piece, decoded, workers)
-                    .map_err(|fault| of_side(fault, side))?;
+                workers.each(blocks[0].num_subchunks() as u64, piece, |_, piece| all += piece)?;
             }
-            let held = [Some(&blocks[0]), (!self.is_direct).then_some(&blocks[1])];
-            all += reading.each(blocks[0].num_subchunks() as u64, pieces, |buffers, item| {
-                self.piece(&blocks[0].position(as_index(item)), reading, held, (buffers, visit))
-            })?;
-        }
+            Ok(())
+        })?;
         Ok(all)
     }
 
@@ -233,7 +212,7 @@ impl<'a> Pairs<'a> {
         position: &[u64],
         reading: &Reading<'_, '_>,
         held: [Option<&DecodedBlock>; 2],
-        (buffers, visit): (&mut PieceBuffers<W>, &impl Fn(&mut W, &Pair<'_>) -> Result<R>),
+        (buffers, visit): (&mut Buffers<PieceBuffers<W>>, &impl Fn(&mut W, &Pair<'_>) -> Result<R>),
     ) -> Result<R> {
         let Transfer { source, destination, .. } = self.transfer;
         if reading.objects.is_some_and(|some| !some.contains(destination.object_of(position).0)) {
@@ -251,8 +230,8 @@ impl<'a> Pairs<'a> {
             None => self.transfer.source_subchunk(position),
             Some(_) => position.into(),
         };
-        let PieceBuffers { read: [read_from, read_to], made: [made_from, made_to], filled, visitor } =
-            buffers;
+        let Buffers { source: read_from, visitor: own, .. } = buffers;
+        let PieceBuffers { written: read_to, made: [made_from, made_to], filled, visitor } = own;
         let held = held.map(|block| block.map(|block| block.lock(block.item(position))));
         let found = [
             if let Some(held) = &held[0] {
@@ -309,37 +288,6 @@ impl<'a> Pairs<'a> {
 
     fn reader<'r, 's>(&'r self, subchunks: &'r SubchunkSource<'s>, side: usize) -> BlockReader<'s, 'r> {
         BlockReader { source: subchunks, origin: None, filling: &self.fillings[side], progress: &Silent }
-    }
-}
-
-impl Reading<'_, '_> {
-    /// Does `work` for each of `0..count`.
-    fn each<W: Default + Send, R: Default + AddAssign + Send>(
-        &self,
-        count: u64,
-        own: &mut PieceBuffers<W>,
-        work: impl Fn(&mut PieceBuffers<W>, u64) -> Result<R> + Sync,
-    ) -> Result<R> {
-        let run = |buffers: &mut PieceBuffers<W>, items: Range<u64>| {
-            let mut all = R::default();
-            for item in items {
-                self.driver.interrupt().check()?;
-                all += work(buffers, item)?;
-            }
-            Ok(all)
-        };
-        if !self.is_shared {
-            return run(own, 0..count);
-        }
-        // Most inner chunks of a large shard may be absent: those are not shared one by one.
-        let turn = (count / (self.driver.num_threads() as u64 * TURNS)).clamp(1, MOST_AT_ONCE);
-        let turns = ChunkSet::full(count.div_ceil(turn));
-        let mut all = R::default();
-        let turns_of = |buffers: &mut PieceBuffers<W>, number: u64| {
-            run(buffers, number * turn..count.min((number + 1) * turn))
-        };
-        let done = self.driver.run(&turns, turns_of, |_, done| all += done);
-        done.map(|()| all).map_err(|fault| fault.fault)
     }
 }
 

@@ -1,15 +1,12 @@
 //! The one loop by which objects are written: unit by unit, each by one thread, or all threads at one after the other.
 
-use std::sync::Mutex;
-
 use super::ahead::{Reads, reads_all};
-use super::decoded_block::DecodedBlock;
 use super::driver::Driver;
 use super::journal::PassProgress;
 use super::progress::Progress;
 use super::report::ObjectReport;
 use super::transfer::Transfer;
-use super::workers::{ObjectBuffers, Workers};
+use super::workers::Workers;
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Result};
 use crate::array::subchunks::SubchunkSource;
@@ -54,12 +51,12 @@ pub(super) trait Pass: Reads {
     fn units(&self) -> ChunkSet;
 
     /// True if all threads share each of some units, one after the other.
-    fn shares_units(&self, _units: &ChunkSet, _threads: usize) -> bool {
+    fn shares_units(&self, _units: &ChunkSet, _driver: &Driver) -> bool {
         false
     }
 
     /// Does a unit, as far as it is not done, and notes it.
-    fn unit(&self, unit: u64, workers: &mut Workers<'_>) -> Result<ObjectReport>;
+    fn unit(&self, unit: u64, workers: &Workers<'_>) -> Result<ObjectReport>;
 
     /// The object that a fault of a unit is of which tells of no object.
     fn object_of(&self, unit: u64) -> u64 {
@@ -77,20 +74,14 @@ pub(super) fn run(
         let index = pass.object_of(index);
         ChunkFault { index, fault: fault.of_destination(index) }
     };
-    let (units, reads): (ChunkSet, [&dyn Reads; 1]) = (pass.units(), [pass]);
-    // Where all threads share each unit, the units are done one after the other here.
-    let alone = driver.alone();
-    let run = if pass.shares_units(&units, driver.num_threads()) {
-        let buffers = driver.workspaces();
-        let work = |block: &mut DecodedBlock, unit| {
-            pass.unit(unit, &mut Workers { driver, buffers: &buffers, block })
-        };
-        alone.run_ahead(&units, &reads, work, |_, report| fold(report))
-    } else {
-        let work = |(buffers, block): &mut ([Mutex<ObjectBuffers>; 1], DecodedBlock), unit| {
-            pass.unit(unit, &mut Workers { driver: &alone, buffers, block })
-        };
-        driver.run_ahead(&units, &reads, work, |_, report| fold(report))
-    };
+    let units = pass.units();
+    let shares_units = pass.shares_units(&units, driver);
+    let run = driver.run_units(
+        &units,
+        &[pass],
+        shares_units,
+        |workers, unit| pass.unit(unit, workers),
+        |_, report| fold(report),
+    );
     run.map_err(located)
 }

@@ -1,12 +1,13 @@
 //! The subchunks of an object of the destination, written as they come.
 
 use super::subchunk_encoder::Encoded;
-use super::workers::{ObjectBuffers, Workers};
+use super::workers::{Buffers, Workers};
 use crate::array::chunk_set::position;
 use crate::array::fault::Result;
 use crate::array::shard::ShardWriter;
 use crate::array::stored::StoredArray;
 use crate::codec::chain::Workspace;
+use crate::codec::region::as_index;
 use crate::engine::report::ObjectReport;
 use crate::grid::{Region, zip_with};
 
@@ -58,9 +59,9 @@ impl<'a> SubchunkWriter<'a> {
     pub(super) fn write_each(
         &mut self,
         mut subchunks: impl Iterator<Item = Vec<u64>>,
-        workers: &mut Workers<'_>,
+        workers: &Workers<'_>,
         report: &mut ObjectReport,
-        make: &(impl Fn(&[u64], &mut ObjectBuffers, &mut ObjectReport, &mut Put<'_>) -> Result<()> + Sync),
+        make: &(impl Fn(&[u64], &mut Buffers, &mut ObjectReport, &mut Put<'_>) -> Result<()> + Sync),
     ) -> Result<()> {
         if let Some(mut own) = workers.alone() {
             return subchunks.try_for_each(|subchunk| {
@@ -73,14 +74,16 @@ impl<'a> SubchunkWriter<'a> {
             if batch.is_empty() {
                 return Ok(());
             }
-            let made = workers.each(batch.len(), |buffers, item| {
+            let mut made = Vec::with_capacity(batch.len());
+            let make_one = |buffers: &mut Buffers, item| {
                 let (mut bytes, mut report) = (None, ObjectReport::default());
-                make(&batch[item], buffers, &mut report, &mut |encoded| {
+                make(&batch[as_index(item)], buffers, &mut report, &mut |encoded| {
                     bytes = Some(encoded.to_vec());
                     Ok(())
                 })?;
                 Ok((bytes, report))
-            })?;
+            };
+            workers.each(batch.len() as u64, make_one, |_, one| made.push(one))?;
             for (subchunk, (bytes, of_subchunk)) in batch.iter().zip(made) {
                 report.add(&of_subchunk);
                 if let Some(bytes) = bytes {

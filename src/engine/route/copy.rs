@@ -77,7 +77,7 @@ impl Pass for CopyPass<'_> {
         self.progress.left(self.job.objects())
     }
 
-    fn unit(&self, index: u64, _workers: &mut Workers<'_>) -> Result<ObjectReport> {
+    fn unit(&self, index: u64, _workers: &Workers<'_>) -> Result<ObjectReport> {
         self.progress.do_once(index, || {
             let job = self.job;
             let [source, destination] = &job.nodes;

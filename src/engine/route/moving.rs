@@ -19,7 +19,7 @@ use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::{Put, SubchunkWriter, all_in_order};
 use crate::engine::transfer::Transfer;
-use crate::engine::workers::{ObjectBuffers, Workers};
+use crate::engine::workers::{Buffers, Workers};
 use crate::store::{self, Node};
 
 /// Converts every object, those that are absent too where they may not stay so.
@@ -62,11 +62,11 @@ impl Pass for MovePass<'_> {
     }
 
     /// Too few shards to go round: the threads share the subchunks of each.
-    fn shares_units(&self, units: &ChunkSet, threads: usize) -> bool {
-        self.transfer.destination.layout.is_some() && units.len() < 2 * threads as u64
+    fn shares_units(&self, units: &ChunkSet, driver: &Driver) -> bool {
+        self.transfer.destination.layout.is_some() && driver.outnumbers(units)
     }
 
-    fn unit(&self, object: u64, workers: &mut Workers<'_>) -> Result<ObjectReport> {
+    fn unit(&self, object: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
         self.work.progress.do_once(object, || {
             let destination = &self.transfer.destination;
             let mut report = ObjectReport::default();
@@ -97,7 +97,7 @@ impl MovePass<'_> {
         &self,
         place: &[u64],
         object: u64,
-        buffers: &mut ObjectBuffers,
+        buffers: &mut Buffers,
         report: &mut ObjectReport,
         put: &mut Put<'_>,
     ) -> Result<()> {
@@ -126,7 +126,7 @@ impl MovePass<'_> {
         } else if !self.work.source.read(subchunk, &mut buffers.source)? {
             return self.fill((conversion, place, object), buffers, put);
         }
-        let ObjectBuffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work } = buffers;
+        let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, .. } = buffers;
         let (chunk, bytes_read) = match &kept {
             Some(kept) => (Undone { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
             None => (Undone { bytes: read, place: chain.codecs().len() }, read.len() as u64),
@@ -160,12 +160,12 @@ impl MovePass<'_> {
     fn fill(
         &self,
         (conversion, place, object): (&Conversion, &[u64], u64),
-        buffers: &mut ObjectBuffers,
+        buffers: &mut Buffers,
         put: &mut Put<'_>,
     ) -> Result<()> {
         let Some(absent) = &self.transfer.absent_element else { return Ok(()) };
         let elements = filled(absent, conversion.destination());
-        let ObjectBuffers { written, conversion: work, .. } = buffers;
+        let Buffers { written, conversion: work, .. } = buffers;
         let encoded = conversion.destination().encode(&elements, written, &mut work.workspace);
         encoded.map_err(|fault| {
             at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object)
@@ -179,7 +179,7 @@ impl MovePass<'_> {
         &self,
         conversion: &Conversion,
         (source_size, target_size): (usize, usize),
-        buffers: &mut ObjectBuffers,
+        buffers: &mut Buffers,
         (index, start): (u64, &[u64]),
         report: &mut ObjectReport,
     ) -> Result<Option<Converted>> {
@@ -188,7 +188,7 @@ impl MovePass<'_> {
         if expected != found {
             return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
         }
-        let ObjectBuffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work } = buffers;
+        let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, .. } = buffers;
         written.resize(as_index(expected) / source_size * target_size, 0);
         each_piece_of(&mut reader, expected, read, |offset, piece| {
             let target = as_index(offset) / source_size * target_size;

@@ -17,7 +17,7 @@ use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::{Encoded, SubchunkEncoder};
 use crate::engine::subchunk_writer::{Put, SubchunkWriter, in_order};
 use crate::engine::transfer::Transfer;
-use crate::engine::workers::{ObjectBuffers, Workers};
+use crate::engine::workers::{Buffers, Workers};
 use crate::grid::Region;
 use crate::store::{self, Node};
 
@@ -111,7 +111,7 @@ impl Pass for RechunkPass<'_> {
         self.rechunk.units(self.transfer, self.work.progress.assigned())
     }
 
-    fn shares_units(&self, _units: &ChunkSet, _threads: usize) -> bool {
+    fn shares_units(&self, _units: &ChunkSet, _driver: &Driver) -> bool {
         self.rechunk.schedule.shares_blocks
     }
 
@@ -121,38 +121,21 @@ impl Pass for RechunkPass<'_> {
     }
 
     /// Writes the objects of a group.
-    fn unit(&self, number: u64, workers: &mut Workers<'_>) -> Result<ObjectReport> {
+    fn unit(&self, number: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
         let plan = &self.rechunk.plan;
         let left = self.objects_left(number);
         if left.is_empty() {
             return Ok(ObjectReport::default());
         }
         let mut report = ObjectReport::default();
-        let mut decoded = std::mem::take(workers.block);
-        // A shard that is larger than a block stays open from one to the next.
-        let mut open = None;
-        for block in plan.blocks(number) {
-            let bytes = block.num_elements().saturating_mul(self.rechunk.encoder.element_size() as u64);
-            // Half of a block is done once it is read: one may be all of the array.
-            let share = Share::new(self.work.listener, bytes / 2, 1);
-            let reader = self.reader(&share);
-            if self.transfer.absent_element.is_none() && !reader.holds_any(&block) {
-                continue;
+        workers.with_blocks(|[decoded, _]| {
+            // A shard that is larger than a block stays open from one to the next.
+            let mut open = None;
+            for block in plan.blocks(number) {
+                self.block(&block, decoded, workers, &mut open, &mut report)?;
             }
-            let bytes_read =
-                reader.read(&block, self.transfer.destination.subchunk_shape(), &mut decoded, workers)?;
-            share.finish();
-            // Of intermediate data nothing counts as read from the source.
-            report.bytes_read += if self.transfer.origin.is_none() { bytes_read } else { 0 };
-            if self.transfer.destination.layout.is_some() {
-                self.write_shards(&block, &decoded, workers, &mut open, &mut report)?;
-            } else {
-                self.write_chunks(&decoded, workers, &mut report)?;
-            }
-            self.work.listener.advance(bytes - bytes / 2);
-        }
-        finish(open, &mut report)?;
-        *workers.block = decoded;
+            finish(open, &mut report)
+        })?;
         // What was counted belongs to all of them together.
         let mut counted = report;
         for (first, end) in left.runs() {
@@ -172,6 +155,36 @@ impl<'a> RechunkPass<'a> {
         }
     }
 
+    /// Writes what the objects of a group have of a block.
+    fn block(
+        &self,
+        block: &Region,
+        decoded: &mut DecodedBlock,
+        workers: &Workers<'_>,
+        open: &mut Option<SubchunkWriter<'a>>,
+        report: &mut ObjectReport,
+    ) -> Result<()> {
+        let Transfer { destination, absent_element, origin, .. } = self.transfer;
+        let bytes = block.num_elements().saturating_mul(self.rechunk.encoder.element_size() as u64);
+        // Half of a block is done once it is read: one may be all of the array.
+        let share = Share::new(self.work.listener, bytes / 2, 1);
+        let reader = self.reader(&share);
+        if absent_element.is_none() && !reader.holds_any(block) {
+            return Ok(());
+        }
+        let bytes_read = reader.read(block, destination.subchunk_shape(), decoded, workers)?;
+        share.finish();
+        // Of intermediate data nothing counts as read from the source.
+        report.bytes_read += if origin.is_none() { bytes_read } else { 0 };
+        if destination.layout.is_some() {
+            self.write_shards(block, decoded, workers, open, report)?;
+        } else {
+            self.write_chunks(decoded, workers, report)?;
+        }
+        self.work.listener.advance(bytes - bytes / 2);
+        Ok(())
+    }
+
     /// The objects of a group that are to be done.
     fn objects_left(&self, number: u64) -> ChunkSet {
         let objects = ChunkSet::from_ranges(self.rechunk.plan.groups().objects(number).collect());
@@ -182,11 +195,11 @@ impl<'a> RechunkPass<'a> {
     fn write_chunks(
         &self,
         decoded: &DecodedBlock,
-        workers: &mut Workers<'_>,
+        workers: &Workers<'_>,
         report: &mut ObjectReport,
     ) -> Result<()> {
-        let reports = workers.each(decoded.num_subchunks(), |buffers, item| {
-            let mut report = ObjectReport::default();
+        let write = |buffers: &mut Buffers, item| {
+            let (mut report, item) = (ObjectReport::default(), as_index(item));
             let object = self.transfer.destination.object_of(&decoded.position(item)).0;
             // With another budget the groups of an earlier run were others.
             if self.work.progress.is_done(object) {
@@ -197,11 +210,8 @@ impl<'a> RechunkPass<'a> {
             self.encoded(decoded, item, object, buffers, &mut report, put)?;
             report.add(&writer.finish()?);
             Ok(report)
-        })?;
-        for of_subchunk in &reports {
-            report.add(of_subchunk);
-        }
-        Ok(())
+        };
+        workers.each(decoded.num_subchunks() as u64, write, |_, of_subchunk| report.add(&of_subchunk))
     }
 
     /// The subchunks of shards, shard by shard, in the order in which they lie there.
@@ -209,7 +219,7 @@ impl<'a> RechunkPass<'a> {
         &self,
         block: &Region,
         decoded: &DecodedBlock,
-        workers: &mut Workers<'_>,
+        workers: &Workers<'_>,
         open: &mut Option<SubchunkWriter<'a>>,
         report: &mut ObjectReport,
     ) -> Result<()> {
@@ -237,7 +247,7 @@ impl<'a> RechunkPass<'a> {
         decoded: &DecodedBlock,
         item: usize,
         object: u64,
-        buffers: &mut ObjectBuffers,
+        buffers: &mut Buffers,
         report: &mut ObjectReport,
         put: &mut Put<'_>,
     ) -> Result<()> {

@@ -8,7 +8,7 @@ use super::geometry::Geometry;
 use super::levels::{LevelBand, Levels, bands};
 use super::values::{ValueBuffers, Values};
 use crate::array::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault};
+use crate::array::fault::ChunkFault;
 use crate::codec::region::as_index;
 use crate::engine::driver::Driver;
 use crate::engine::pairs::{Pair, Pairs};
@@ -195,18 +195,14 @@ impl Pieces<'_> {
     /// Compares the levels of pieces that are there.
     fn compare(&self, slab: &Range<u64>, kept: &[Piece], levels: &mut Levels) -> Result<(), ChunkFault> {
         let bands = levels.bands(slab);
-        let buffers: Vec<Mutex<(Band, NumberBuffers)>> =
-            (0..self.driver.num_threads()).map(|_| Mutex::default()).collect();
         let kept: Vec<[&[u8]; 2]> = kept.iter().map(|piece| piece.each_ref().map(Vec::as_slice)).collect();
-        let compared: Vec<Result<Similarity, Fault>> =
-            self.driver.map(&buffers, bands.len(), |(rows, numbers), item| {
-                Ok(compare(self, &bands[item], (slab.start, &kept), (rows, numbers)))
-            });
-        for (band, similarity) in bands.iter().zip(compared) {
-            let similarity = similarity.map_err(|fault| ChunkFault { index: slab.start, fault })?;
-            levels.add(band, similarity);
-        }
-        Ok(())
+        let work = |(rows, numbers): &mut (Band, NumberBuffers), item| {
+            Ok(compare(self, &bands[as_index(item)], (slab.start, &kept), (rows, numbers)))
+        };
+        let numbers = ChunkSet::full(bands.len() as u64);
+        let fold = |item, similarity| levels.add(&bands[as_index(item)], similarity);
+        let compared = self.driver.run_ahead(&numbers, &[], work, fold);
+        compared.map_err(|fault| ChunkFault { index: slab.start, ..fault })
     }
 
     /// The elements of a piece. Of one of which SOURCE stores nothing, and whose fill value is NaN, there are none: no point
