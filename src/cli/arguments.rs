@@ -13,54 +13,37 @@ use crate::store::{Location, RemoteOptions};
 
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Run")]
 pub(super) struct CommonArguments {
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     pub(super) json: bool,
 
     /// Worker threads [default: all cores]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Run")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
 
     /// Memory for chunks, such as 512MiB or 2GB
     ///
     /// Default: a quarter of the memory available to the process.
-    #[arg(long, value_name = "SIZE", value_parser = value::size, allow_negative_numbers = true, help_heading = "Run")]
+    #[arg(long, value_name = "SIZE", value_parser = value::size, allow_negative_numbers = true)]
     max_memory: Option<u64>,
 
     /// Print no warnings and no progress
-    #[arg(short, long, conflicts_with = "verbose", help_heading = "Run")]
+    #[arg(short, long, conflicts_with = "verbose")]
     pub(super) quiet: bool,
 
     /// Print details and times on stderr
-    #[arg(short, long, action = ArgAction::Count, help_heading = "Run", hide_short_help = true)]
+    #[arg(short, long, action = ArgAction::Count, hide_short_help = true)]
     pub(super) verbose: u8,
 
     /// Colour the output: auto, always or never (`auto` honours NO_COLOR)
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "WHEN",
-        hide_possible_values = true,
-        hide_default_value = true,
-        help_heading = "Run",
-        hide_short_help = true
-    )]
-    color: When,
+    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true, hide_short_help = true)]
+    color: Option<When>,
 
     /// Show progress on stderr: auto, always or never
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "WHEN",
-        hide_possible_values = true,
-        hide_default_value = true,
-        help_heading = "Run",
-        hide_short_help = true
-    )]
-    progress: When,
+    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true, hide_short_help = true)]
+    progress: Option<When>,
 
     #[command(flatten)]
     remote: RemoteArguments,
@@ -68,33 +51,28 @@ pub(super) struct CommonArguments {
 
 /// The options of remote stores.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Remote stores")]
 struct RemoteArguments {
     /// Setting of the store, by the cloud's own name (repeatable)
     ///
     /// Such as `aws_region=eu-central-1`. It overrides AWS_*, GOOGLE_*, AZURE_* and ~/.aws.
-    #[arg(long = "storage-option", value_name = "KEY=VALUE", value_parser = value::setting, help_heading = "Remote stores", hide_short_help = true)]
+    #[arg(long = "storage-option", value_name = "KEY=VALUE", value_parser = value::setting, hide_short_help = true)]
     storage_options: Vec<(String, String)>,
 
     /// Sign no requests: for public data
-    #[arg(long, help_heading = "Remote stores")]
+    #[arg(long)]
     anonymous: bool,
 
     /// Requests in flight at most [default: 64]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        help_heading = "Remote stores",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     requests: Option<NonZeroUsize>,
 
     /// Treat refused chunks (403) as missing
-    #[arg(long, value_name = "403", value_parser = value::missing_status, help_heading = "Remote stores", hide_short_help = true)]
+    #[arg(long, value_name = "403", value_parser = value::missing_status, hide_short_help = true)]
     missing_status: Option<u16>,
 
     /// Let a reference file point at local files outside its folder
-    #[arg(long, help_heading = "Remote stores", hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     allow_file_references: bool,
 }
 
@@ -158,7 +136,7 @@ impl CommonArguments {
 
     /// The colours of an output.
     pub(super) fn colour(&self, output: Output) -> Colour {
-        match self.color {
+        match self.color.unwrap_or_default() {
             When::Always => Colour::On,
             When::Never => Colour::Off,
             When::Auto => Colour::detect(output),
@@ -167,7 +145,7 @@ impl CommonArguments {
 
     /// `--progress`; by default progress is shown on terminals.
     pub(super) fn shows_progress(&self) -> bool {
-        match self.progress {
+        match self.progress.unwrap_or_default() {
             When::Always => true,
             When::Never => false,
             When::Auto => !self.quiet && Output::Error.is_terminal(),

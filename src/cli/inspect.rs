@@ -56,17 +56,9 @@ pub(super) struct InspectArguments {
     #[arg(long, value_name = "PATH", help_heading = "Metadata", hide_short_help = true)]
     node: Option<String>,
 
-    /// Count stored chunks, bytes and unknown keys: auto (local stores), always or never
-    #[arg(
-        long,
-        value_name = "WHEN",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Metadata",
-        hide_short_help = true
-    )]
-    storage: When,
+    /// Count stored chunks, bytes and unknown keys: auto (local stores), always or never [default: auto]
+    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true, help_heading = "Metadata", hide_short_help = true)]
+    storage: Option<When>,
 
     /// Show nodes at most N levels below a group
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Metadata")]
@@ -84,62 +76,63 @@ pub(super) struct InspectArguments {
 
 /// Options that read chunks.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Values")]
 struct ValueArguments {
     /// Minimum, maximum, mean, deviation, NaN count
     ///
     /// Missing chunks count as the fill value. Of a group: a row for each array.
-    #[arg(long, help_heading = "Values")]
+    #[arg(long)]
     stats: bool,
 
     /// Count the values in bins of equal width
     ///
     /// From the minimum to the maximum unless a range is given. The last bin includes its upper edge.
-    #[arg(long, value_name = "BINS", value_parser = value::histogram, allow_hyphen_values = true, help_heading = "Values")]
+    #[arg(long, value_name = "BINS", value_parser = value::histogram, allow_hyphen_values = true)]
     histogram: Option<HistogramOptions>,
 
     /// Try ways to store floats smaller, with commands
     ///
     /// Errors and sizes are from a sample: at least 16 chunks, at most 1 % of a large array. With TYPE: the codecs, the step and the maximum error over all values.
-    #[arg(long, value_name = "TYPE", num_args = 0..=1, default_missing_value = "", help_heading = "Values")]
+    #[arg(long, value_name = "TYPE", num_args = 0..=1, default_missing_value = "")]
     suggest: Option<String>,
 
     /// Chunks that --suggest tries, about
-    #[arg(long, value_name = "N", requires = "suggest", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Values", hide_short_help = true)]
+    #[arg(long, value_name = "N", requires = "suggest", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     sample: Option<u64>,
 
     /// Bitwise real information of each bit
     ///
     /// Along each dimension, after Klöwer et al. 2021, with the bits that keep 99 and 99.9 % of it. All values are read.
-    #[arg(long, help_heading = "Values")]
+    #[arg(long)]
     information: bool,
 
     /// Decode one chunk, codec by codec
-    #[arg(long, value_name = "I,J", value_parser = value::extents, allow_hyphen_values = true, help_heading = "Values")]
+    #[arg(long, value_name = "I,J", value_parser = value::extents, allow_hyphen_values = true)]
     chunk: Option<value::Extents>,
 
     /// Let --chunk count inner chunks of shards
-    #[arg(long, requires = "chunk", help_heading = "Values", hide_short_help = true)]
+    #[arg(long, requires = "chunk", hide_short_help = true)]
     inner_chunk: bool,
 
     /// Draw a slice of the last two dimensions
     ///
     /// At index 0 of the others, or at AXIS=INDEX,... by number or name.
-    #[arg(long, value_name = "AT", num_args = 0..=1, default_missing_value = "", help_heading = "Values")]
+    #[arg(long, value_name = "AT", num_args = 0..=1, default_missing_value = "")]
     preview: Option<String>,
 
     /// Values that count as missing; `auto`: those that attributes declare
     #[arg(
         long, value_name = "VALUE,...|auto|none", value_parser = value::missing_or_none, default_value = "auto",
-        allow_hyphen_values = true, help_heading = "Values", hide_short_help = true
+        allow_hyphen_values = true, hide_short_help = true
     )]
     missing: value::MissingOrNone,
 
     /// Apply scale_factor, add_offset and _Unsigned first
-    #[arg(long, help_heading = "Values")]
+    #[arg(long)]
     cf: bool,
 
     /// Draw the slice into a PNG file, at most 1024 x 1024
-    #[arg(long, value_name = "FILE", help_heading = "Values", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     preview_png: Option<PathBuf>,
 }
 
@@ -214,7 +207,7 @@ impl InspectArguments {
             ..InspectOptions::default()
         };
         let of = |store: Location| {
-            let storage = match self.storage {
+            let storage = match self.storage.unwrap_or_default() {
                 When::Auto => !store.is_remote(),
                 When::Always => true,
                 When::Never => false,

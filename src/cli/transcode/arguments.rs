@@ -27,57 +27,58 @@ const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("w
 
 /// Changes of all arrays, or of the arrays of a rule.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Quantise")]
 pub(super) struct Changes {
     /// Store floats as this integer type
-    #[arg(long, value_name = "TYPE", value_parser = value::integer_type, conflicts_with = "data_type", help_heading = "Quantise")]
+    #[arg(long, value_name = "TYPE", value_parser = value::integer_type, conflicts_with = "data_type")]
     pub(super) quantize: Option<NumberType>,
 
     /// Store floats as integers, each within E
     ///
     /// In the widest step that keeps E, in uint8, uint16, uint32 or the type of --quantize.
     #[arg(long, value_name = "E", value_parser = value::max_error, allow_hyphen_values = true,
-          conflicts_with = "data_type", help_heading = "Quantise")]
+          conflicts_with = "data_type")]
     pub(super) max_error: Option<f64>,
 
     /// Store floats as integer multiples of S
     ///
     /// Decimals come back as they were. In the first of uint8, int8, uint16, int16, uint32, int32 that has the codes, or the type of --quantize.
     #[arg(long, value_name = "S", value_parser = value::step, allow_hyphen_values = true,
-          conflicts_with_all = ["data_type", "max_error", "range", "scale", "offset"], help_heading = "Quantise")]
+          conflicts_with_all = ["data_type", "max_error", "range", "scale", "offset"])]
     pub(super) step: Option<f64>,
 
     /// Round floats to N significant bits
     ///
     /// `auto:P` keeps the share P (0.99) of the bitwise real information (Klöwer et al. 2021). They stay floats (codec bitround).
     #[arg(long, value_name = "N|auto", value_parser = value::keep_bits,
-          conflicts_with_all = ["data_type", "quantize", "max_error", "step"], help_heading = "Quantise")]
+          conflicts_with_all = ["data_type", "quantize", "max_error", "step"])]
     pub(super) keep_bits: Option<KeepBits>,
 
     /// Form of the codes: codecs, cf or plain
     ///
     /// A float array with the two codecs in its chain, an integer array with CF attributes, or plain integers.
-    #[arg(long = "as", value_parser = value::one_of(&FORMS), value_name = "FORM", hide_possible_values = true, help_heading = "Quantise")]
+    #[arg(long = "as", value_parser = value::one_of(&FORMS), value_name = "FORM", hide_possible_values = true)]
     pub(super) form: Option<QuantizeForm>,
 
     /// Values of the first and the last code [default: minimum and maximum]
     #[arg(long, value_name = "LO,HI", value_parser = value::range, allow_hyphen_values = true,
-          conflicts_with_all = ["scale", "offset"], help_heading = "Quantise", hide_short_help = true)]
+          conflicts_with_all = ["scale", "offset"], hide_short_help = true)]
     pub(super) range: Option<(Json, Json)>,
 
     /// Scale of the codec, in (x - offset) * scale
-    #[arg(long, value_name = "S", value_parser = value::number, allow_hyphen_values = true, help_heading = "Quantise", hide_short_help = true)]
+    #[arg(long, value_name = "S", value_parser = value::number, allow_hyphen_values = true, hide_short_help = true)]
     pub(super) scale: Option<Json>,
 
     /// Offset of the codec
-    #[arg(long, value_name = "O", value_parser = value::number, allow_hyphen_values = true, help_heading = "Quantise", hide_short_help = true)]
+    #[arg(long, value_name = "O", value_parser = value::number, allow_hyphen_values = true, hide_short_help = true)]
     pub(super) offset: Option<Json>,
 
     /// Values that count as NaN; `auto`: _FillValue and missing_value
-    #[arg(long, value_name = "VALUE,...|auto", value_parser = value::missing, allow_hyphen_values = true, help_heading = "Quantise", hide_short_help = true)]
+    #[arg(long, value_name = "VALUE,...|auto", value_parser = value::missing, allow_hyphen_values = true, hide_short_help = true)]
     pub(super) missing: Option<Missing>,
 
     /// Do not add the entry that zarr-python 3.4.1 and 3.4.2 need
-    #[arg(long, help_heading = "Quantise", hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     pub(super) no_workarounds: bool,
 
     /// Replace the whole codec chain
@@ -149,7 +150,7 @@ pub(super) struct Changes {
     /// Undo quantising or CF packing: plain floats
     ///
     /// With --quantize, --max-error, --step or --keep-bits: unpack first, in the same pass.
-    #[arg(long, help_heading = "Quantise")]
+    #[arg(long)]
     pub(super) unpack: bool,
 
     /// Write chunks that hold only the fill value
@@ -157,15 +158,15 @@ pub(super) struct Changes {
     pub(super) write_empty_chunks: bool,
 
     /// Code of NaN (with --quantize), or its value (with --data-type)
-    #[arg(long, value_name = "VALUE", value_parser = value::number, allow_hyphen_values = true, help_heading = "Quantise", hide_short_help = true)]
+    #[arg(long, value_name = "VALUE", value_parser = value::number, allow_hyphen_values = true, hide_short_help = true)]
     pub(super) nan_value: Option<Json>,
 
     /// Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative
-    #[arg(long, value_parser = value::one_of(&ROUNDINGS), value_name = "MODE", hide_possible_values = true, help_heading = "Quantise", hide_short_help = true)]
+    #[arg(long, value_parser = value::one_of(&ROUNDINGS), value_name = "MODE", hide_possible_values = true, hide_short_help = true)]
     pub(super) rounding: Option<Rounding>,
 
     /// Take values out of range: `clamp` to the nearest bound, or `wrap` modulo 2^N [default: an error]
-    #[arg(long, value_parser = value::one_of(&OUT_OF_RANGE), value_name = "HOW", hide_possible_values = true, help_heading = "Quantise", hide_short_help = true)]
+    #[arg(long, value_parser = value::one_of(&OUT_OF_RANGE), value_name = "HOW", hide_possible_values = true, hide_short_help = true)]
     pub(super) out_of_range: Option<OutOfRange>,
 
     /// Allow a cast from integers to floats that can lose bits
@@ -179,25 +180,26 @@ pub(super) struct Changes {
 
 /// Arrays of a group that change.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Groups of arrays")]
 pub(super) struct HierarchyArguments {
     /// Write only the arrays whose path matches, with their coordinates
-    #[arg(long, value_name = "GLOB", value_parser = value::pattern, help_heading = "Groups of arrays", hide_short_help = true)]
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern, hide_short_help = true)]
     pub(super) only: Vec<PathPattern>,
 
     /// Change only the arrays whose path matches
     ///
     /// Paths have no leading slash. `*` stays within a name, `**/` is any number of groups, `{a,b}` is either.
-    #[arg(long, value_name = "GLOB", value_parser = value::pattern, help_heading = "Groups of arrays")]
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
     pub(super) include: Vec<PathPattern>,
 
     /// Copy the arrays whose path matches
-    #[arg(long, value_name = "GLOB", value_parser = value::pattern, help_heading = "Groups of arrays")]
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
     pub(super) exclude: Vec<PathPattern>,
 
     /// Options for some arrays: 'GLOB: OPTIONS'
     ///
     /// Later rules win.
-    #[arg(long, value_name = "RULE", help_heading = "Groups of arrays")]
+    #[arg(long, value_name = "RULE")]
     pub(super) rule: Vec<String>,
 
     /// Leave consolidated metadata out

@@ -24,42 +24,43 @@ const PASSES: [(&str, PassName); 3] =
 
 /// One job over many machines.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Several machines")]
 pub(super) struct PartsArguments {
     /// Plan the job and write the plan into DEST (with --partitions)
-    #[arg(long, requires = "partitions", conflicts_with_all = ["overwrite", "resume", "dry_run", "partition", "status", "finish"], help_heading = "Several machines", hide_short_help = true)]
+    #[arg(long, requires = "partitions", conflicts_with_all = ["overwrite", "resume", "dry_run", "partition", "status", "finish"], hide_short_help = true)]
     init: bool,
 
     /// Number of parts of the job
     #[arg(long, value_name = "N", requires = "init", value_parser = clap::value_parser!(u64).range(1..),
-        conflicts_with_all = ["partition", "status", "finish", "print_script"], help_heading = "Several machines", hide_short_help = true)]
+        conflicts_with_all = ["partition", "status", "finish", "print_script"], hide_short_help = true)]
     partitions: Option<u64>,
 
     /// Do one part: its number from 0, or `auto` in a scheduler's array job
     ///
     /// `auto` reads SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX, BATCH_TASK_INDEX, SGE_TASK_ID, PBS_ARRAY_INDEX or LSB_JOBINDEX.
-    #[arg(long, value_name = "I|auto", conflicts_with_all = ["status", "finish"], help_heading = "Several machines", hide_short_help = true)]
+    #[arg(long, value_name = "I|auto", conflicts_with_all = ["status", "finish"], hide_short_help = true)]
     partition: Option<PartNumber>,
 
     /// Pass of the part [default: the first that is not complete]
-    #[arg(long, value_name = "NAME", requires = "partition", value_parser = value::one_of(&PASSES), hide_possible_values = true, help_heading = "Several machines", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", requires = "partition", value_parser = value::one_of(&PASSES), hide_possible_values = true, hide_short_help = true)]
     pass: Option<PassName>,
 
     /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
-    #[arg(long, value_name = "N", help_heading = "Several machines", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     first_index: Option<u64>,
 
     /// Show which parts are done
-    #[arg(long, conflicts_with = "finish", help_heading = "Several machines", hide_short_help = true)]
+    #[arg(long, conflicts_with = "finish", hide_short_help = true)]
     status: bool,
 
     /// Check that all parts are there, and publish DEST
-    #[arg(long, help_heading = "Several machines", hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     finish: bool,
 
     /// Print a script for the whole job: slurm, kubernetes, dask or snakemake
     ///
     /// Options of stores, --threads and --max-memory are passed on. Secrets are refused: set them in the environment.
-    #[arg(long, value_parser = value::one_of(&ENGINES), value_name = "ENGINE", hide_possible_values = true, conflicts_with_all = ["init", "partition", "status", "finish"], help_heading = "Several machines", hide_short_help = true)]
+    #[arg(long, value_parser = value::one_of(&ENGINES), value_name = "ENGINE", hide_possible_values = true, conflicts_with_all = ["init", "partition", "status", "finish"], hide_short_help = true)]
     print_script: Option<Engine>,
 }
 
