@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::ExitStatus;
 use super::arguments::CommonArguments;
-use super::exit_status::of_error;
 use super::report_file::{ReportArguments, ReportFile};
 use super::session::Session;
 use super::value::{self, When};
+use super::{ExitStatus, status_of_error};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::inspect::inspect;
@@ -57,7 +56,14 @@ pub(super) struct InspectArguments {
     node: Option<String>,
 
     /// Count stored chunks, bytes and unknown keys: auto (local stores), always or never [default: auto]
-    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true, help_heading = "Metadata", hide_short_help = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        help_heading = "Metadata",
+        hide_short_help = true
+    )]
     storage: Option<When>,
 
     /// Show nodes at most N levels below a group
@@ -242,7 +248,7 @@ fn inspect_all(
                 outcomes.push(Err(Failure { store: Some(store), node, key: None, message }));
                 let error = error.into();
                 session.report_error(&error);
-                status = status.max(of_error(&error));
+                status = status.max(status_of_error(&error));
                 continue;
             }
         };

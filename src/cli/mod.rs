@@ -4,7 +4,6 @@
 
 mod apply_codec;
 mod arguments;
-mod exit_status;
 mod generate;
 mod inspect;
 mod parse_error;
@@ -13,20 +12,19 @@ mod report_file;
 mod session;
 mod shape;
 mod signals;
-mod suggested;
 mod transcode;
 mod validate;
 mod value;
 
+pub use generate::generated_files;
+
 use std::ffi::OsString;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub use exit_status::ExitStatus;
-pub use generate::generated_files;
-
-use crate::operation::error::OperationError;
+use crate::operation::error::{FaultClass, OperationError};
 use crate::report::terminal;
 use arguments::CommonArguments;
 use session::Session;
@@ -133,6 +131,46 @@ fn require(met: bool, options: &[(&str, bool)], needed: &str) -> anyhow::Result<
             .with_help(format!("add {needed}, or leave --{option} out"))
             .into()),
         None => Ok(()),
+    }
+}
+
+/// The exit statuses that scripts rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExitStatus {
+    /// Done.
+    Done = 0,
+    /// The data, or what was asked of it, is at fault.
+    DataFault = 1,
+    /// Unknown or contradictory options, or text that is not what its option takes.
+    UsageFault = 2,
+    /// The work could not be done.
+    Failed = 3,
+    /// An earlier pass of the job is not complete.
+    TooEarly = 4,
+    /// Stopped by SIGHUP.
+    HungUp = 129,
+    /// Stopped by SIGINT.
+    Interrupted = 130,
+    /// Stopped by SIGTERM.
+    Terminated = 143,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        ExitCode::from(status as u8)
+    }
+}
+
+/// The status of an error: by the class of the operation's error; 3 for all else.
+fn status_of_error(error: &anyhow::Error) -> ExitStatus {
+    let class =
+        error.chain().find_map(|cause| cause.downcast_ref::<OperationError>()).map(OperationError::class);
+    match class {
+        Some(FaultClass::Data) => ExitStatus::DataFault,
+        Some(FaultClass::Usage) => ExitStatus::UsageFault,
+        Some(FaultClass::TooEarly) => ExitStatus::TooEarly,
+        Some(FaultClass::Interrupted) => ExitStatus::Interrupted,
+        Some(FaultClass::Environment) | None => ExitStatus::Failed,
     }
 }
 

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue};
 
-use super::exit_status::ExitStatus;
+use super::ExitStatus;
 use super::session::Session;
 use crate::report::defused::one_line;
 use crate::report::failure;

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use serde::Serialize;
 
 use super::arguments::CommonArguments;
-use super::exit_status::{self, ExitStatus};
+use super::{ExitStatus, status_of_error};
 use crate::diagnostic::Diagnostic;
 use crate::operation::Interrupt;
 use crate::operation::error::OperationError;
@@ -91,7 +91,7 @@ impl Session {
             return ExitStatus::Done;
         }
         self.note(|output| failure::write_error(error.as_ref(), self.error_style(), output));
-        exit_status::of_error(error)
+        status_of_error(error)
     }
 
     /// Writes the result of a command to stdout: as JSON of the command's schema, or as text.

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use super::exit_status::ExitStatus;
+use super::ExitStatus;
 use super::session::Session;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::store::machine;

@@ -65,7 +65,13 @@ pub(super) struct TranscodeArguments {
     /// Write only if quality measures hold
     ///
     /// Such as `pearson>=0.99999,dssim>=0.995`. Measures: bias, psnr, pearson, relative_error_share, ks_p, dssim, zeros_kept, signs_kept, max_abs_error, rms_error. Implies --quality.
-    #[arg(long, value_name = "EXPR,...", value_delimiter = ',', help_heading = "Check", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "EXPR,...",
+        value_delimiter = ',',
+        help_heading = "Check",
+        hide_short_help = true
+    )]
     require: Vec<Requirement>,
 
     /// Print the plan and write nothing

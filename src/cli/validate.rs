@@ -3,15 +3,16 @@
 mod arguments;
 mod rules;
 
+pub(super) use arguments::ValidateArguments;
+
 use std::cmp::max;
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
 
-use super::ExitStatus;
-use super::exit_status::of_error;
 use super::session::Session;
+use super::{ExitStatus, status_of_error};
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::expect::contract;
@@ -20,8 +21,6 @@ use crate::operation::validate::{ValidateOutcome, validate};
 use crate::report::terminal::Style;
 use crate::report::{self, github, html, json, junit, sarif};
 use crate::store::file;
-
-pub(super) use arguments::ValidateArguments;
 use arguments::{Format, Task};
 
 impl ValidateArguments {
@@ -86,7 +85,7 @@ fn report_failures(outcome: ValidateOutcome, session: &Session) -> ExitStatus {
     for (named, failure) in result.failures.iter().zip(failures) {
         let failure = anyhow::Error::from(failure);
         // Whatever the reason, what could not be read was not checked.
-        status = match of_error(&failure) {
+        status = match status_of_error(&failure) {
             ExitStatus::Done | ExitStatus::DataFault => max(status, ExitStatus::Failed),
             of_failure => max(status, of_failure),
         };

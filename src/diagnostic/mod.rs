@@ -4,7 +4,6 @@
 //! The codes stand in one table, [`code`]; what a command makes of a finding is its [`Profile`].
 
 pub mod code;
-mod judgement;
 mod page;
 mod profile;
 #[doc(hidden)]

@@ -13,10 +13,8 @@ pub mod extension;
 pub mod group;
 pub mod json;
 mod member;
-mod part;
 pub mod rectilinear;
 pub mod same_node;
-mod shape;
 pub mod v2;
 
 pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid};

@@ -3,9 +3,9 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/chunk-grids/rectilinear>
 
+use super::chunk_grid::{MAX_RANK, num_elements};
 use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object};
-use super::shape::{MAX_RANK, num_elements};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::grid::Grid;
 

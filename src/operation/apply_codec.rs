@@ -2,7 +2,6 @@
 
 mod data;
 mod measure;
-mod round_trip;
 mod subject;
 
 use super::apply_codec_result::{ApplyCodecResult, RoundTrip, StreamBytes};
@@ -66,10 +65,10 @@ fn round_trip(
     if subject.is_stored_chunk() {
         let encoded = run(Direction::Encode, &passage.bytes).map_err(&faulty)?;
         let back = run(Direction::Decode, &encoded.bytes).map_err(&faulty)?;
-        return Ok(round_trip::compare(decoded, &passage.bytes, &back.bytes));
+        return Ok(measure::compare(decoded, &passage.bytes, &back.bytes));
     }
     let back = run(Direction::Decode, &passage.bytes).map_err(&faulty)?;
-    Ok(round_trip::compare(decoded, bytes, &back.bytes))
+    Ok(measure::compare(decoded, bytes, &back.bytes))
 }
 
 /// Refuses a chain that needs more memory than there may be: for the input, both sides of the largest codec, and what

@@ -8,7 +8,6 @@ mod group;
 mod information;
 mod preview;
 mod stats;
-mod suggestion;
 #[cfg(test)]
 mod tests;
 mod values;

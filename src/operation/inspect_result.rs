@@ -3,19 +3,18 @@
 //! What a damaged array does not tell is `None`, which is null; the findings say why. So is what was not asked for.
 
 mod values;
-mod ways;
+
+pub use values::{
+    ChunkResult, ChunkStage, DimensionInformation, HistogramResult, InformationResult, KeptBits, PreviewAxis,
+    PreviewIndex, PreviewResult, PreviewRow, StatsResult, SuggestionResult, WayResult, WaysResult,
+};
 
 use serde::Serialize;
 
+use super::drawing::ArrayDrawing;
+use super::validate_result::Failure;
 use crate::diagnostic::Diagnostic;
 use crate::metadata::json::Json;
-use crate::operation::drawing::ArrayDrawing;
-use crate::operation::validate_result::Failure;
-pub use values::{
-    ChunkResult, ChunkStage, DimensionInformation, HistogramResult, InformationResult, KeptBits, PreviewAxis,
-    PreviewIndex, PreviewResult, PreviewRow, StatsResult, SuggestionResult,
-};
-pub use ways::{WayResult, WaysResult};
 
 /// One node.
 #[derive(Debug, Clone, PartialEq, Serialize)]

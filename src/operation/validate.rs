@@ -8,9 +8,7 @@ mod findings;
 mod gathered;
 mod keys;
 mod object;
-mod objects;
 mod shard;
-mod verdict;
 
 use super::budget::Budget;
 use super::error::OperationError;
@@ -90,7 +88,7 @@ fn outcome(
         against,
         checked,
     };
-    result.verdict = verdict::of(&result, options.level);
+    result.verdict = gathered::of(&result, options.level);
     ValidateOutcome { result, failures: failures.errors }
 }
 

@@ -18,7 +18,6 @@ pub mod json;
 pub mod junit;
 pub mod parts;
 pub mod progress;
-mod progress_line;
 pub mod quantity;
 mod quantization;
 mod sample;
@@ -29,6 +28,5 @@ mod text;
 pub mod transcode;
 mod uri;
 pub mod validate;
-mod width;
 
 pub use block::Report;

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
 
 use super::defused::one_line;
-use super::progress_line::State;
 use super::quantity;
-use super::table::WIDTH;
+use super::table::{WIDTH, cut, width};
 use super::terminal::{self, Output};
 use crate::operation::progress::Progress;
 
@@ -157,5 +156,124 @@ impl TermLike for Stream {
 
     fn flush(&self) -> io::Result<()> {
         stderr().flush()
+    }
+}
+
+/// The widest bar, and the narrowest that says something.
+const BAR: (usize, usize) = (24, 8);
+
+/// Before so much is known of the pace, no time that is left is told.
+const LEAST_TIME: Duration = Duration::from_secs(2);
+
+/// A piece of work and its progress.
+#[derive(Debug, Clone)]
+pub(super) struct State<'a> {
+    pub name: &'a str,
+    /// Bytes that are done.
+    pub done: u64,
+    /// Bytes in all, where that is known.
+    pub all: Option<u64>,
+    /// Since it began.
+    pub elapsed: Duration,
+    /// Bytes in a second, lately.
+    pub rate: f64,
+}
+
+impl State<'_> {
+    /// The line, of at most so many columns: the bar becomes shorter, then what is least needed is left out.
+    pub(super) fn line(&self, columns: usize) -> String {
+        let done = quantity::bytes(self.done);
+        let Some(all) = self.all.filter(|all| *all >= self.done && *all > 0) else {
+            let long = format!("{} {done}{}", self.name, self.rate());
+            return if width(&long) <= columns {
+                long
+            } else {
+                cut(&format!("{} {done}", self.name), columns)
+            };
+        };
+        let of = format!("{done} of {}", quantity::bytes(all));
+        let rate = self.rate();
+        let left = self.left(all).map_or_else(String::new, |left| format!(", {left} left"));
+        for tail in [format!("{of}{rate}{left}"), format!("{of}{left}"), of] {
+            let room = columns.saturating_sub(width(self.name) + width(&tail) + 4);
+            if room >= BAR.1 {
+                return format!("{} [{}] {tail}", self.name, bar(self.done, all, room.min(BAR.0)));
+            }
+            let plain = format!("{} {tail}", self.name);
+            if width(&plain) <= columns {
+                return plain;
+            }
+        }
+        // A long name gives way to the share that is done.
+        let percent = format!(" {} %", u128::from(self.done) * 100 / u128::from(all));
+        format!("{}{percent}", cut(self.name, columns.saturating_sub(percent.len())))
+    }
+
+    /// The pace, once there is one.
+    fn rate(&self) -> String {
+        if self.rate > 0.0 { format!(", {}", quantity::rate(self.rate)) } else { String::new() }
+    }
+
+    /// The time that is left, once 2 s and 1 % of the work are done.
+    fn left(&self, all: u64) -> Option<String> {
+        let is_known = self.elapsed >= LEAST_TIME && u128::from(self.done) * 100 >= u128::from(all);
+        if !is_known || self.rate <= 0.0 {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "seconds of three digits")]
+        let seconds = (all - self.done) as f64 / self.rate;
+        Some(quantity::seconds(seconds.ceil()))
+    }
+}
+
+fn bar(done: u64, all: u64, columns: usize) -> String {
+    let filled = u128::from(done) * columns as u128 / u128::from(all);
+    let filled = usize::try_from(filled).unwrap_or(columns).min(columns);
+    let head = if filled > 0 && filled < columns { ">" } else { "" };
+    format!("{:<columns$}", format!("{}{head}", "=".repeat(filled - head.len())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(name: &str, done: u64, seconds: u64) -> State<'_> {
+        State { name, done, all: Some(1 << 30), elapsed: Duration::from_secs(seconds), rate: 1e8 }
+    }
+
+    #[test]
+    fn line_is_never_wider_than_its_columns() {
+        let long = "a/very/long/path/of/a/store/that/is/being/validated.zarr";
+        for name in ["transcode", long, "\u{6e29}\u{5ea6}\u{6e29}\u{5ea6}\u{6e29}\u{5ea6}.zarr"] {
+            for columns in 10..120 {
+                for all in [Some(1 << 30), None] {
+                    let line = State { all, ..state(name, 123_456_789, 60) }.line(columns);
+                    assert!(width(&line) <= columns, "{columns}: {line}");
+                }
+            }
+        }
+        let line = state("transcode", 1 << 29, 60).line(81);
+        assert_eq!(line, "transcode [===========>            ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6.00 s left");
+        let line = state("transcode", 1 << 29, 60).line(59);
+        assert_eq!(
+            line,
+            "transcode [=>   ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6.00 s left".replace("[=>   ] ", "")
+        );
+    }
+
+    #[test]
+    fn time_left_is_told_after_2_seconds_and_1_per_cent() {
+        let is_told = |done, seconds| state("work", done, seconds).line(79).contains("left");
+        let one_per_cent = (1 << 30) / 100 + 1;
+        assert_eq!(
+            [is_told(one_per_cent, 1), is_told(one_per_cent - 1, 60), is_told(one_per_cent, 2)],
+            [false, false, true]
+        );
+    }
+
+    #[test]
+    fn more_than_was_expected_has_no_end() {
+        let line = state("work", (1 << 30) + 1, 60).line(79);
+        assert_eq!(line, "work 1.00 GiB, 95.4 MiB/s");
     }
 }

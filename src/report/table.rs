@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use unicode_width::UnicodeWidthChar;
+
 use super::defused::one_line;
 use super::terminal::{Role, Style};
-use super::width::{cut, pad, pad_left, width};
 
 /// The width that text is fitted to, in columns.
 pub const WIDTH: usize = 80;
@@ -206,6 +207,41 @@ fn filled<'a>(pieces: impl Iterator<Item = &'a str>, columns: usize) -> Vec<Stri
     lines
 }
 
+/// Columns that text takes: two for wide characters, none for combining ones.
+pub(super) fn width(text: &str) -> usize {
+    // Most text is of characters that take one column each.
+    if text.is_ascii() { text.len() } else { text.chars().map(width_of).sum() }
+}
+
+/// Characters one by one, so that a text and its pieces agree; what is no character for terminals takes none.
+fn width_of(letter: char) -> usize {
+    letter.width().unwrap_or(0)
+}
+
+/// Text of at most so many columns; dots stand for the rest.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut room = columns.saturating_sub(1);
+    let fits = |letter: &char| {
+        let left = room.checked_sub(width_of(*letter));
+        room = left.unwrap_or(room);
+        left.is_some()
+    };
+    text.chars().take_while(fits).chain((columns > 0).then_some('\u{2026}')).collect()
+}
+
+/// Text followed by as many spaces as bring it to so many columns.
+pub(super) fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Text after as many spaces as bring it to so many columns.
+pub(super) fn pad_left(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,5 +325,22 @@ mod tests {
         assert_eq!(wrap_prose("run `a b c` or 1,000 times", 9), ["run", "`a b c`", "or 1,000", "times"]);
         assert_eq!(wrap_prose("an odd ` breaks at all", 9), ["an odd `", "breaks at", "all"]);
         assert_eq!(wrap_prose("of [1,2,3,4,5,6]", 9), ["of [1,2,", "3,4,5,6]"]);
+    }
+}
+
+#[cfg(test)]
+mod width_tests {
+    use super::*;
+
+    #[test]
+    fn wide_and_combining_characters_take_the_columns_that_a_terminal_gives_them() {
+        assert_eq!([width("abc"), width("\u{6e29}\u{5ea6}"), width("e\u{301}")], [3, 4, 1]);
+        assert_eq!([pad("\u{6e29}", 4), pad_left("e\u{301}", 3)], ["\u{6e29}  ", "  e\u{301}"]);
+    }
+
+    #[test]
+    fn cut_text_fits() {
+        assert_eq!([cut("abcdef", 6), cut("abcdef", 5), cut("abc", 0)], ["abcdef", "abcd\u{2026}", ""]);
+        assert_eq!(cut("\u{6e29}\u{5ea6}\u{6e29}", 4), "\u{6e29}\u{2026}");
     }
 }

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use super::block::{Block, Report};
 use super::defused::one_line;
 use super::quantity::{self, count};
-use super::table::{WIDTH, wrap_prose, wrapped, write_members};
+use super::table::{WIDTH, width, wrap_prose, wrapped, write_members};
 use super::terminal::{Role, Style};
-use super::width::width;
 use super::{findings_text, histogram, inspect_information, inspect_preview};
 use crate::metadata::json::Json;
 

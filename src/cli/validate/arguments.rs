@@ -90,7 +90,13 @@ pub(in crate::cli) struct ValidateArguments {
     partition: Option<Share>,
 
     /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
-    #[arg(long, value_name = "N", requires = "partition", help_heading = "Several machines", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "partition",
+        help_heading = "Several machines",
+        hide_short_help = true
+    )]
     first_index: Option<u64>,
 
     /// Compare the values with those of OTHER

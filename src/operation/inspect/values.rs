@@ -2,7 +2,7 @@
 
 use super::contents::Contents;
 use super::stats::{Stats, absent};
-use super::suggestion;
+use super::ways;
 use crate::array::fault::ChunkFault;
 use crate::engine::fold::Fold;
 use crate::metadata::array::num_elements;
@@ -13,8 +13,7 @@ use crate::operation::inspect_result::ArrayResult;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::options::{ChangeOptions, InspectOptions};
 use crate::operation::quantize::request::Request;
-use crate::operation::quantize::survey::Measure;
-use crate::operation::quantize::survey::{Survey, Surveyor};
+use crate::operation::quantize::survey::{Measure, Survey, Surveyor};
 
 impl Contents<'_> {
     /// Makes the passes; false where a chunk could not be read, which is a finding.
@@ -33,8 +32,7 @@ impl Contents<'_> {
             )));
         }
         let (change, missing) = (ChangeOptions::default(), options.cf.missing.as_ref());
-        let quantize =
-            options.suggested_type().map(|target| suggestion::quantizing(self.source, target, missing));
+        let quantize = options.suggested_type().map(|target| ways::quantizing(self.source, target, missing));
         let request = quantize.as_ref().map(|quantize| Request::new(self.source, &change, quantize));
         let request = request.transpose()?;
         if !is_counted && request.is_none() {
@@ -91,7 +89,7 @@ impl Contents<'_> {
         result.histogram = binned.map(|(binning, counts)| binning.finish(counts, absent));
         result.stats = figures.filter(|_| options.stats).map(|figures| figures.result());
         if let (Some(request), Some(quantization), Some(error)) = (request, &quantization, error) {
-            result.suggestion = Some(suggestion::suggestion(request, quantization, &error)?);
+            result.suggestion = Some(ways::suggestion(request, quantization, &error)?);
             result.warnings.extend(quantization.warnings.iter().cloned());
         }
         Ok(())

@@ -1,27 +1,34 @@
 //! `--suggest` without TYPE: ways to store an array of floats smaller, each tried on the same sample of its chunks.
 
+use std::borrow::Cow;
+
 use super::stats::Stats;
-use super::suggestion;
 use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::codec::kinds::BytesSize;
+use crate::data_type::value_to_json;
 use crate::diagnostic::quantity::approximate;
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
 use crate::engine::fold::Fold;
 use crate::engine::progress::Silent;
+use crate::kernel::quantize::QuantizeFigures;
+use crate::metadata::array::num_elements;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Json;
 use crate::operation::budget::Budget;
-use crate::operation::codec_words;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::inspect_result::{StatsResult, WayResult, WaysResult};
-use crate::operation::new_driver;
+use crate::operation::inspect_result::{StatsResult, SuggestionResult, WayResult, WaysResult};
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{CfOptions, ChangeOptions, Compression, KeepBits, Missing, QuantizeOptions};
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::readers;
 use crate::operation::quantize::request::Request;
 use crate::operation::stored::stored_array;
 use crate::operation::transcode::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial, as_source};
+use crate::operation::{codec_words, missing, new_driver};
 use crate::pipeline::Representation;
 
 /// Types that all values are laid over.
@@ -101,7 +108,7 @@ impl Trying<'_> {
 
     /// The change of each option, for an array with these values.
     fn ways(&self, values: &StatsResult, compress: Option<&'static str>) -> Result<Vec<Way>, OperationError> {
-        let missing = self.missing.filter(|missing| suggestion::has_missing(self.source, missing));
+        let missing = self.missing.filter(|missing| has_missing(self.source, missing));
         let compression = compress.map(codec_words::compression).transpose();
         let compression = compression.map_err(OperationError::data)?.map(Compression::Codecs);
         let compressed = compress.map_or_else(String::new, |codecs| format!(" --compress {codecs}"));
@@ -113,7 +120,7 @@ impl Trying<'_> {
             let quantize = QuantizeOptions { missing: missing.cloned(), ..quantize };
             let zarr_format = is_v2.then_some(3);
             let change = ChangeOptions { quantize: Some(quantize), zarr_format, ..change.clone() };
-            let missing = suggestion::option(missing);
+            let missing = missing_option(missing);
             (change, format!("{option}{missing}{format}{compressed}"))
         };
         let of_types = TYPES.into_iter().filter_map(|(is_signed, bits)| {
@@ -163,7 +170,7 @@ impl Trying<'_> {
             is_exact: estimate.is_exact,
             ratio,
             seconds: Some(estimate.seconds),
-            command: Some(suggestion::command(self.source, &options)),
+            command: Some(command(self.source, &options)),
             options: Some(options),
             ..WayResult::default()
         }
@@ -227,6 +234,65 @@ fn two_digits_of(value: f64) -> f64 {
 /// A number as the command line takes it.
 fn literal(value: f64) -> String {
     if (1e-4..1e15).contains(&value) { value.to_string() } else { format!("{value:e}") }
+}
+
+/// The options with which `--quantize` is tried.
+pub(super) fn quantizing(
+    source: &OpenedArray,
+    target: NumberType,
+    missing: Option<&Missing>,
+) -> QuantizeOptions {
+    let missing = missing.filter(|missing| has_missing(source, missing)).cloned();
+    QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() }
+}
+
+/// A quantisation with its error over all values that are stored and not missing.
+pub(super) fn suggestion(
+    request: &Request<'_>,
+    quantization: &Quantization,
+    stored: &QuantizeFigures,
+) -> Result<SuggestionResult, OperationError> {
+    let source = request.source;
+    let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > stored.count);
+    let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
+    let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
+    let missing = missing_option(request.quantize.missing.as_ref());
+    Ok(SuggestionResult {
+        codecs: to_json(&quantization.metadata()),
+        chain: to_json(&readers::chain(quantization, source)?),
+        range: quantization.range_literals(),
+        step: quantization.step(),
+        max_abs_error: stored.max_abs_error.max(absent_error),
+        fill_value: value_to_json(quantization.source, quantization.fill_value),
+        command: command(source, &format!("--quantize {}{missing}", quantization.target)),
+    })
+}
+
+/// True if an option for missing values makes a difference to an array.
+pub(super) fn has_missing(source: &OpenedArray, missing: &Missing) -> bool {
+    match (missing, source.data_type.number()) {
+        (Missing::Auto, Some(number_type)) => !missing::declared(source, number_type).is_empty(),
+        _ => true,
+    }
+}
+
+/// The option for missing values, behind a space; nothing where there is none.
+pub(super) fn missing_option(missing: Option<&Missing>) -> String {
+    match missing {
+        None => String::new(),
+        Some(Missing::Auto) => " --missing auto".to_owned(),
+        Some(Missing::Values(values)) => {
+            let values: Vec<String> = values.iter().map(Json::to_string_compact).collect();
+            format!(" --missing={}", values.join(",").replace('"', ""))
+        }
+    }
+}
+
+/// The command line that changes an array by these options.
+pub(super) fn command(source: &OpenedArray, options: &str) -> String {
+    let store = &source.store;
+    let store = shlex::try_quote(store).map_or_else(|_| store.clone(), Cow::into_owned);
+    format!("zarrcast transcode {options} {store} DEST")
 }
 
 #[cfg(test)]

@@ -2,18 +2,17 @@
 
 use maud::{Markup, html};
 
-use super::chart;
-use super::comparison;
-use super::findings::findings;
-use super::level::{self, with_units};
+use super::comparison::{self, with_units};
 use super::parts::{self, Ids, capital, code, members};
-use super::picture::{Pixels, colour_bar, picture};
-use super::scale::Scale;
-use super::{class, marked, text};
+use super::picture::{Pixels, Scale, colour_bar, picture};
+use super::{chart, class, marked, text};
+use crate::diagnostic::Diagnostic;
 use crate::metadata::json::Json;
 use crate::operation::drawing::{ArrayDrawing, finite_range};
 use crate::operation::inspect_result::PreviewResult;
 use crate::report::block::Block;
+use crate::report::grouped::grouped;
+use crate::report::uri::path_of;
 use crate::report::{histogram, inspect_preview, quantity};
 
 /// Attributes that are written, and letters of one.
@@ -95,7 +94,7 @@ fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
     let is_one = drawing.level.as_ref().is_some_and(|level| level.values.len() == 1);
     html! {
         div.charts {
-            @if let Some(level) = &drawing.level { (level::drawn(level, ids)) }
+            @if let Some(level) = &drawing.level { (comparison::drawn(level, ids)) }
             @if let Some(histogram) = drawing.histogram.as_ref().filter(|_| !is_one) {
                 figure {
                     (chart::histogram(histogram, (&[], &[]), ("Histogram of the values", with_units("values", units)), ids))
@@ -126,4 +125,44 @@ fn slice(preview: &PreviewResult) -> Markup {
         (picture(pixels, scale, &text(&words), &html! { bdi { (text(&words)) } "." }))
         (colour_bar(scale, &with_units("values", preview.units.as_deref()), values.iter().any(|value| value.is_nan())))
     }
+}
+
+/// Findings that are written; of more, how many there are is said.
+const MOST: usize = 1000;
+
+/// Each with severity, code, place, message and help.
+pub(super) fn findings(findings: &[Diagnostic]) -> Markup {
+    let groups = grouped(findings);
+    let more = groups.len().saturating_sub(MOST);
+    html! {
+        ul.findings {
+            @for group in groups.iter().take(MOST) {
+                @let finding = group.first();
+                li class=(finding.severity.name()) {
+                    p {
+                        strong class=(finding.severity.name()) { (finding.severity.name()) } " "
+                        code { (finding.code) } " " (finding.name)
+                        " " span.faint { bdi { (text(&place(group.is_of_many().then(|| group.num_nodes()), finding))) } }
+                    }
+                    p { (marked(&finding.message)) }
+                    @if let Some(help) = &finding.help { p.faint { "help: " (marked(help)) } }
+                    @if group.is_of_many() { p.faint { "in " bdi { (text(&group.nodes(group.num_nodes() <= 50))) } } }
+                }
+            }
+        }
+        @if more > 0 { p { "... and " (quantity::count(more as u64)) " more, which `--json` has." } }
+    }
+}
+
+/// The location of a finding: the store, node and key, the chunk, the member of the document.
+fn place(nodes: Option<usize>, finding: &Diagnostic) -> String {
+    let location = &finding.location;
+    let place = match nodes {
+        Some(nodes) => format!("{} nodes", quantity::count(nodes as u64)),
+        None => path_of(location).unwrap_or_default(),
+    };
+    let chunk = location.chunk.as_ref().filter(|_| nodes.is_none());
+    let chunk = chunk.map_or_else(String::new, |chunk| format!(", chunk {chunk:?}"));
+    let pointer = location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
+    format!("{place}{chunk}{}", pointer.map_or_else(String::new, |pointer| format!(" at {pointer}")))
 }

@@ -5,11 +5,8 @@
 mod blocks;
 mod chart;
 mod comparison;
-mod findings;
-mod level;
 mod parts;
 mod picture;
-mod scale;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

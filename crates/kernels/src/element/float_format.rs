@@ -134,6 +134,136 @@ impl FloatFormat {
     }
 }
 
+/// A float of fewer bits than `float16`, or of its size with another range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SmallFloat(&'static Named);
+
+/// A format and its name.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Named {
+    name: &'static str,
+    format: FloatFormat,
+}
+
+const fn named(
+    name: &'static str,
+    (exponent_bits, fraction_bits): (u32, u32),
+    bias: i32,
+    special: SpecialValues,
+) -> Named {
+    Named { name, format: FloatFormat { exponent_bits, fraction_bits, bias, special } }
+}
+
+/// The list.
+static LIST: [Named; 12] = [
+    named("bfloat16", (8, 7), 127, SpecialValues::Ieee),
+    named("float4_e2m1fn", (2, 1), 1, SpecialValues::Finite),
+    named("float6_e2m3fn", (2, 3), 1, SpecialValues::Finite),
+    named("float6_e3m2fn", (3, 2), 3, SpecialValues::Finite),
+    named("float8_e3m4", (3, 4), 3, SpecialValues::Ieee),
+    named("float8_e4m3", (4, 3), 7, SpecialValues::Ieee),
+    named("float8_e4m3b11fnuz", (4, 3), 11, SpecialValues::NanAsNegativeZero),
+    named("float8_e4m3fn", (4, 3), 7, SpecialValues::NanAsAllOnes),
+    named("float8_e4m3fnuz", (4, 3), 8, SpecialValues::NanAsNegativeZero),
+    named("float8_e5m2", (5, 2), 15, SpecialValues::Ieee),
+    named("float8_e5m2fnuz", (5, 2), 16, SpecialValues::NanAsNegativeZero),
+    named("float8_e8m0fnu", (8, 0), 127, SpecialValues::Unsigned),
+];
+
+impl SmallFloat {
+    /// Every one, in the order of the list.
+    pub fn all() -> impl Iterator<Item = SmallFloat> {
+        LIST.iter().map(SmallFloat)
+    }
+
+    /// The type of this name.
+    pub fn from_name(name: &str) -> Option<SmallFloat> {
+        Self::all().find(|float| float.name() == name)
+    }
+
+    /// The Zarr v3 name.
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The layout of its bits.
+    pub const fn format(self) -> FloatFormat {
+        self.0.format
+    }
+
+    /// The bits that count: 4 for `float4_e2m1fn`.
+    pub const fn bits(self) -> u32 {
+        self.0.format.bits()
+    }
+
+    /// Bytes of one element in memory.
+    pub const fn size(self) -> usize {
+        self.bits().div_ceil(8) as usize
+    }
+
+    /// The bits of "NaN", where the type has one.
+    pub const fn canonical_nan(self) -> Option<u64> {
+        self.0.format.canonical_nan()
+    }
+
+    /// The bits of an infinity, where the type has them.
+    pub const fn infinity(self, negative: bool) -> Option<u64> {
+        let format = self.0.format;
+        let sign = if negative { format.sign() } else { 0 };
+        if format.is_ieee() { Some(format.infinity() | sign) } else { None }
+    }
+
+    /// The value of bits; `None` for NaN and for bits that the type does not have.
+    pub fn to_f64(self, bits: u64) -> Option<f64> {
+        let format = self.0.format;
+        if bits >> self.bits() != 0 || format.is_nan(bits) {
+            return None;
+        }
+        if format.is_unsigned() {
+            return Some(exponential(1, exponent_of(bits) - format.bias));
+        }
+        let magnitude = bits & (format.sign() - 1);
+        let is_infinite = self.infinity(false) == Some(magnitude);
+        let value = if is_infinite { f64::INFINITY } else { finite(format, magnitude) };
+        Some(if bits == magnitude { value } else { -value })
+    }
+
+    /// The bits of a value rounded to significand and exponent, `code`: exponent and significand as one number, which
+    /// may lie on either side of what the type has. `None` where the type has neither the value nor an infinity.
+    pub fn bits_of_code(self, code: i64, negative: bool) -> Option<u64> {
+        let format = self.0.format;
+        let code = u64::try_from(code).ok()?;
+        let sign = if negative { format.sign() } else { 0 };
+        match format.special {
+            SpecialValues::Ieee => Some(code.min(format.infinity()) | sign),
+            SpecialValues::NanAsNegativeZero if code == 0 => Some(0),
+            SpecialValues::Finite | SpecialValues::NanAsAllOnes | SpecialValues::NanAsNegativeZero => {
+                (code <= format.greatest()).then_some(code | sign)
+            }
+            SpecialValues::Unsigned => (!negative && code <= format.greatest()).then_some(code),
+        }
+    }
+}
+
+fn finite(format: FloatFormat, magnitude: u64) -> f64 {
+    let fraction = magnitude & ((1 << format.fraction_bits) - 1);
+    let biased = exponent_of(magnitude >> format.fraction_bits);
+    let hidden = if biased == 0 { 0 } else { 1 << format.fraction_bits };
+    let places = i32::try_from(format.fraction_bits).unwrap_or_default();
+    exponential(fraction | hidden, biased.max(1) - format.bias - places)
+}
+
+/// A field of at most 8 bits.
+fn exponent_of(field: u64) -> i32 {
+    i32::try_from(field).unwrap_or_default()
+}
+
+/// A small integer times a power of two: exact, as it never leaves the normal range of `float64`.
+fn exponential(integer: u64, exponent: i32) -> f64 {
+    let integer = u32::try_from(integer).unwrap_or_default();
+    f64::from(integer) * 2_f64.powi(exponent)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,5 +280,64 @@ mod tests {
             assert!(format.is_nan(nan | format.sign()) && !format.is_nan(infinity));
             assert!(format.is_zero(format.sign()) && !format.is_zero(1));
         }
+    }
+}
+
+#[cfg(test)]
+mod small_float_tests {
+    use super::*;
+
+    fn float(name: &str) -> SmallFloat {
+        SmallFloat::from_name(name).unwrap()
+    }
+
+    #[test]
+    fn patterns_are_those_of_the_registry_pages_and_ml_dtypes() {
+        for (name, bits, nan) in [
+            ("bfloat16", 16, Some(0x7fc0)),
+            ("float4_e2m1fn", 4, None),
+            ("float6_e2m3fn", 6, None),
+            ("float6_e3m2fn", 6, None),
+            ("float8_e3m4", 8, Some(0x78)),
+            ("float8_e4m3", 8, Some(0x7c)),
+            ("float8_e4m3b11fnuz", 8, Some(0x80)),
+            ("float8_e4m3fn", 8, Some(0x7f)),
+            ("float8_e4m3fnuz", 8, Some(0x80)),
+            ("float8_e5m2", 8, Some(0x7e)),
+            ("float8_e5m2fnuz", 8, Some(0x80)),
+            ("float8_e8m0fnu", 8, Some(0xff)),
+        ] {
+            assert_eq!((float(name).bits(), float(name).canonical_nan()), (bits, nan), "{name}");
+        }
+        assert_eq!(SmallFloat::all().count(), 12);
+    }
+
+    #[test]
+    fn values_are_those_of_ml_dtypes() {
+        for (name, bits, value) in [
+            ("bfloat16", 0x3f80, 1.0),
+            ("bfloat16", 0x0001, 2_f64.powi(-133)),
+            ("bfloat16", 0xff80, f64::NEG_INFINITY),
+            ("float4_e2m1fn", 0x7, 6.0),
+            ("float4_e2m1fn", 0x9, -0.5),
+            ("float6_e2m3fn", 0x1f, 7.5),
+            ("float6_e3m2fn", 0x1f, 28.0),
+            ("float8_e3m4", 0x6f, 15.5),
+            ("float8_e4m3", 0x77, 240.0),
+            ("float8_e4m3b11fnuz", 0x7f, 30.0),
+            ("float8_e4m3fn", 0x7e, 448.0),
+            ("float8_e4m3fn", 0x81, -(2_f64.powi(-9))),
+            ("float8_e4m3fnuz", 0x7f, 240.0),
+            ("float8_e5m2", 0x7b, 57344.0),
+            ("float8_e5m2fnuz", 0x7f, 57344.0),
+            ("float8_e8m0fnu", 0x7f, 1.0),
+            ("float8_e8m0fnu", 0x00, 2_f64.powi(-127)),
+            ("float8_e8m0fnu", 0xfe, 2_f64.powi(127)),
+        ] {
+            assert_eq!(float(name).to_f64(bits), Some(value), "{name} {bits:#x}");
+        }
+        assert_eq!(float("float8_e4m3").to_f64(0x79), None);
+        assert_eq!([0x7f, 0xff].map(|bits| float("float8_e4m3fn").to_f64(bits)), [None, None]);
+        assert_eq!(float("float4_e2m1fn").to_f64(0x10), None);
     }
 }

@@ -5,10 +5,9 @@
 //! bits in a `u16`). Everything above dispatches on them by [`with_element!`] and is generic below that one line.
 
 mod float_format;
-mod small_float;
 
+pub use float_format::SmallFloat;
 pub use float_format::{FloatFormat, SpecialValues};
-pub use small_float::SmallFloat;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,15 @@
 //! `astype` of numpy between numbers, and the pass over tiles that ends or begins with it.
 
-use super::number::Real;
-use crate::element::NumberType;
+use std::sync::Arc;
+
+use half::f16;
+
+use super::{ElementFilter, FilterElements, NumpyType};
+use crate::element::{Element, NumberType};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::tile::{TileBuffer, for_each_tile};
 use crate::kernel::{ElementFault, FaultKind, OutOfRange, Rounding};
-use crate::with_float;
+use crate::{with_element, with_float};
 
 /// Treatment of a value that the target cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,4 +122,157 @@ pub(super) fn map_elements<S: bytemuck::Pod, T: bytemuck::Pod>(
         *target = each(*source).map_err(|kind| ElementFault { kind, index })?;
     }
     Ok(())
+}
+
+/// A number of any type.
+pub(super) trait Number: Element {
+    /// Their sum; integers wrap.
+    fn plus(self, other: Self) -> Self;
+    /// Their difference; integers wrap.
+    fn minus(self, other: Self) -> Self;
+    /// Their product; integers wrap.
+    fn times(self, other: Self) -> Self;
+    /// The nearest float64.
+    fn to_f64(self) -> f64;
+    /// The integer that it is; `None` for floats.
+    fn to_integer(self) -> Option<i128>;
+    /// The integer of the type; `None` outside of it, and for floats.
+    fn from_integer(integer: i128) -> Option<Self>;
+}
+
+/// A float.
+pub(super) trait Real: Number {
+    /// The nearest to a float64, as a weak Python float becomes one of the array's type.
+    fn nearest(value: f64) -> Self;
+    /// Their quotient.
+    fn over(self, other: Self) -> Self;
+    /// The nearest integer, ties to even.
+    fn rounded(self) -> Self;
+    /// Neither infinite nor NaN.
+    fn is_finite(self) -> bool;
+}
+
+macro_rules! integers {
+    ($($type:ty),*) => {$(
+        impl Number for $type {
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "rounding once is the contract")]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            fn to_integer(self) -> Option<i128> {
+                Some(i128::from(self))
+            }
+            fn from_integer(integer: i128) -> Option<Self> {
+                Self::try_from(integer).ok()
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($type:ty, $value:ident => $nearest:expr, $to_f64:expr, $rounded:expr;)*) => {$(
+        impl Number for $type {
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            fn minus(self, other: Self) -> Self {
+                self - other
+            }
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            fn to_f64(self) -> f64 {
+                let $value = self;
+                $to_f64
+            }
+            fn to_integer(self) -> Option<i128> {
+                None
+            }
+            fn from_integer(_: i128) -> Option<Self> {
+                None
+            }
+        }
+
+        impl Real for $type {
+            #[allow(clippy::cast_possible_truncation, reason = "rounding once is the contract")]
+            fn nearest($value: f64) -> Self {
+                $nearest
+            }
+            fn over(self, other: Self) -> Self {
+                self / other
+            }
+            fn rounded(self) -> Self {
+                let $value = self;
+                $rounded
+            }
+            fn is_finite(self) -> bool {
+                <$type>::is_finite(self)
+            }
+        }
+    )*};
+}
+
+integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+floats!(
+    f16, value => f16::from_f64(value), value.to_f64(), f16::from_f32(value.to_f32().round_ties_even());
+    f32, value => value as f32, f64::from(value), value.round_ties_even();
+    f64, value => value, value, value.round_ties_even();
+);
+
+/// A bound `astype`.
+#[derive(Debug)]
+struct AsType {
+    decoded: NumpyType,
+    encoded: NumpyType,
+    encode: NumpyCast,
+    decode: NumpyCast,
+}
+
+/// Binds `astype` to `decode_dtype` and `encode_dtype`.
+pub fn as_type(decoded: NumpyType, encoded: NumpyType) -> ElementFilter {
+    let (from, to) = (decoded.number(), encoded.number());
+    Arc::new(AsType {
+        decoded,
+        encoded,
+        encode: NumpyCast::new(from, to, Excess::Reversible),
+        decode: NumpyCast::new(to, from, Excess::Numpy),
+    })
+}
+
+impl FilterElements for AsType {
+    fn types(&self) -> (NumberType, NumberType) {
+        (self.decoded.number(), self.encoded.number())
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
+        match self.encoded {
+            NumpyType::Bool => truth(self.decoded.number(), decoded, encoded),
+            NumpyType::Number(_) => self.encode.convert(decoded, encoded),
+        }
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
+        match self.decoded {
+            NumpyType::Bool => truth(self.encoded.number(), encoded, decoded),
+            NumpyType::Number(_) => self.decode.convert(encoded, decoded),
+        }
+    }
+}
+
+/// Everything but zero is true, NaN as well.
+fn truth(source_type: NumberType, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
+    with_element!(source_type.element(), T => {
+        for_each_tile((source, size_of::<T>()), (target, 1), |source, target, _| {
+            map_elements::<T, u8>(source, target, |value| Ok(u8::from(value.to_f64() != 0.0)))
+        })
+    })
 }

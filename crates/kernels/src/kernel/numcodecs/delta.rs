@@ -3,8 +3,7 @@
 //! Differences are taken in `dtype`, where integers wrap, and cast to `astype`. Decoding adds up in the type that holds
 //! both, float64 for what no integer holds, and casts every sum to `dtype` last (run, numpy 2.4).
 
-use super::cast::{Excess, NumpyCast, map_elements};
-use super::number::Number;
+use super::cast::{Excess, Number, NumpyCast, map_elements};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::with_element;

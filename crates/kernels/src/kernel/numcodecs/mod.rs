@@ -8,13 +8,10 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/>
 
-mod as_type;
 mod cast;
 mod delta;
 mod fixed_scale_offset;
-mod number;
 pub mod pack_bits;
-mod quantize;
 #[cfg(test)]
 mod tests;
 
@@ -23,10 +20,9 @@ use std::sync::Arc;
 use super::ElementFault;
 use crate::element::{ElementType, NumberType};
 
-pub use as_type::as_type;
+pub use cast::as_type;
 pub use delta::Delta;
-pub use fixed_scale_offset::fixed_scale_offset;
-pub use quantize::{GREATEST_DIGITS, LEAST_DIGITS, quantize};
+pub use fixed_scale_offset::{GREATEST_DIGITS, LEAST_DIGITS, fixed_scale_offset, quantize};
 
 /// The element types of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts are what is tested")]
 
+use PythonNumber::{Float, Integer};
 use num_bigint::BigInt;
 use num_traits::One;
 use proptest::prelude::*;
 
-use super::quantize::scale_exponent;
+use super::fixed_scale_offset::scale_exponent;
 use super::*;
 use crate::element::Element;
 use crate::kernel::FaultKind;
@@ -58,8 +59,6 @@ fn sums<S: Element, T: Element>(values: &[S]) -> Result<Vec<T>, ElementFault> {
     Delta::new(of(T::TYPE), of(S::TYPE)).decode(&bytes(values), &mut target)?;
     Ok(elements(&target))
 }
-
-use PythonNumber::{Float, Integer};
 
 #[test]
 fn examples_of_numcodecs_come_out_as_it_prints_them() {
