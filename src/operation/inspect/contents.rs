@@ -1,7 +1,6 @@
 //! Reading of an array's chunks, and the treatment of faults in them.
 
 use super::chunk;
-use super::ways::Trying;
 use crate::array::chunk_set::position;
 use crate::array::fault::ChunkFault;
 use crate::array::listing::Listing;
@@ -10,10 +9,9 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
-use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::inspect_result::{ArrayResult, WaysResult};
+use crate::operation::inspect_result::ArrayResult;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{InspectOptions, Suggest};
@@ -44,8 +42,13 @@ impl Contents<'_> {
             Some(numbers) => self.values(numbers, options, result)?,
             None => false,
         };
-        if let (Some(Suggest::Ways { sample }), true) = (options.suggest, is_readable) {
-            result.ways = self.ways(sample, options)?;
+        if let (Some(Suggest::Ways { sample }), true, Some(listing)) =
+            (options.suggest, is_readable, self.listing)
+        {
+            self.progress.start("ways", None);
+            let tried = self.ways(listing, sample, options);
+            self.progress.finish();
+            result.ways = Some(tried?);
         }
         if options.information && is_readable {
             result.information = self.information(options, result)?;
@@ -64,27 +67,6 @@ impl Contents<'_> {
             result.drawing = Some(self.drawing(side, numbers.as_ref(), result)?);
         }
         Ok(())
-    }
-
-    /// `--suggest` without TYPE.
-    fn ways(
-        &self,
-        num_chunks: Option<u64>,
-        options: &InspectOptions,
-    ) -> Result<Option<WaysResult>, OperationError> {
-        let Some(listing) = self.listing else { return Ok(None) };
-        let trying = Trying {
-            source: self.source,
-            listing,
-            driver: self.driver,
-            budget: Budget::of(&options.common),
-            missing: options.cf.missing.as_ref(),
-            num_chunks,
-        };
-        self.progress.start("ways", None);
-        let tried = trying.all();
-        self.progress.finish();
-        tried.map(Some)
     }
 
     /// A fault of a chunk as a finding.

@@ -12,8 +12,9 @@ use crate::operation::histogram::{Binning, Histogram};
 use crate::operation::inspect_result::ArrayResult;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::options::{ChangeOptions, InspectOptions};
+use crate::operation::quantize::first_pass::Measure;
+use crate::operation::quantize::first_pass::{Survey, Surveyor};
 use crate::operation::quantize::request::Request;
-use crate::operation::quantize::survey::{Measure, Survey, Surveyor};
 
 impl Contents<'_> {
     /// Makes the passes; false where a chunk could not be read, which is a finding.

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::contents::Contents;
 use super::stats::Stats;
 use crate::array::listing::Listing;
-use crate::array::stored::StoredArray;
 use crate::codec::kinds::BytesSize;
 use crate::data_type::value_to_json;
 use crate::diagnostic::quantity::approximate;
 use crate::element::NumberType;
-use crate::engine::driver::Driver;
 use crate::engine::fold::Fold;
 use crate::engine::progress::Silent;
 use crate::kernel::quantize::QuantizeFigures;
@@ -22,7 +21,9 @@ use crate::operation::fault::explain;
 use crate::operation::inspect_result::{StatsResult, SuggestionResult, WayResult, WaysResult};
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{CfOptions, ChangeOptions, Compression, KeepBits, Missing, QuantizeOptions};
+use crate::operation::options::{
+    CfOptions, ChangeOptions, Compression, InspectOptions, KeepBits, Missing, QuantizeOptions,
+};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::Request;
@@ -43,48 +44,37 @@ const INFORMATION: [f64; 2] = [0.99, 0.999];
 /// The compressor for arrays that have none: without one, values without noise are as large as before.
 const COMPRESSOR: &str = "zstd:3";
 
-/// Inputs shared by all options.
-pub(super) struct Trying<'a> {
-    /// The array.
-    pub source: &'a OpenedArray,
-    /// The listing of what is stored.
-    pub listing: &'a Listing,
-    /// Who reads.
-    pub driver: &'a Driver,
-    /// Threads and memory.
-    pub budget: Budget,
-    /// Values that count as missing.
-    pub missing: Option<&'a Missing>,
-    /// `--sample`.
-    pub num_chunks: Option<u64>,
-}
-
 /// A way by its name: what changes, and the options that say so; or why it cannot be gone.
 struct Way {
     name: String,
     change: Result<(ChangeOptions, String), &'static str>,
 }
 
-impl Trying<'_> {
+impl Contents<'_> {
     /// Draws the sample and tries each way on it.
-    pub(super) fn all(&self) -> Result<WaysResult, OperationError> {
+    pub(super) fn ways(
+        &self,
+        listing: &Listing,
+        num_chunks: Option<u64>,
+        options: &InspectOptions,
+    ) -> Result<WaysResult, OperationError> {
         // What can be quantised at all is asked before anything is read.
         Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
-        let sampler = Sampler { budget: self.budget, driver: self.driver };
+        let sampler = Sampler { budget: Budget::of(&options.common), driver: self.driver };
         let source = as_source(self.source.clone());
-        let size = self.num_chunks.map_or(SampleSize::ByDefault, SampleSize::Chunks);
-        let draw = |fills| sampler.draw(&source, self.listing, &Drawing::as_it_is(&source, fills), size);
-        let sample = draw(false)?;
-        let values = self.values(&sample)?;
+        let size = num_chunks.map_or(SampleSize::ByDefault, SampleSize::Chunks);
+        let draw = |fills| sampler.draw(&source, listing, &Drawing::as_it_is(&source, fills), size);
+        let (sample, missing) = (draw(false)?, options.cf.missing.as_ref());
+        let values = self.values_of(&sample, sampler.budget, missing)?;
         let compress = (!self.is_compressed()).then_some(COMPRESSOR);
         let mut result = WaysResult {
             sample: sample.result(),
-            bytes_stored: self.listing.present_bytes,
+            bytes_stored: listing.present_bytes,
             compress,
             ways: Vec::new(),
             values,
         };
-        for way in self.ways(&result.values, compress)? {
+        for way in self.candidates(&result.values, compress, missing)? {
             self.driver.interrupt().check()?;
             let tried = way.change.map_err(OperationError::data).and_then(|(change, options)| {
                 let trial = match sampler.try_way(&sample, &change, None)? {
@@ -96,7 +86,7 @@ impl Trying<'_> {
             });
             let name = way.name;
             result.ways.push(match tried {
-                Ok((trial, options)) => self.result(name, options, &trial),
+                Ok((trial, options)) => self.way_result(name, options, &trial, listing),
                 Err(error) if error.class() == FaultClass::Data => {
                     WayResult { name, reason: Some(error.in_one_line()), ..WayResult::default() }
                 }
@@ -107,8 +97,13 @@ impl Trying<'_> {
     }
 
     /// The change of each option, for an array with these values.
-    fn ways(&self, values: &StatsResult, compress: Option<&'static str>) -> Result<Vec<Way>, OperationError> {
-        let missing = self.missing.filter(|missing| has_missing(self.source, missing));
+    fn candidates(
+        &self,
+        values: &StatsResult,
+        compress: Option<&'static str>,
+        missing: Option<&Missing>,
+    ) -> Result<Vec<Way>, OperationError> {
+        let missing = missing.filter(|missing| has_missing(self.source, missing));
         let compression = compress.map(codec_words::compression).transpose();
         let compression = compression.map_err(OperationError::data)?.map(Compression::Codecs);
         let compressed = compress.map_or_else(String::new, |codecs| format!(" --compress {codecs}"));
@@ -149,21 +144,17 @@ impl Trying<'_> {
         Ok(of_types.chain(of_errors).chain(of_bits).collect())
     }
 
-    fn result(&self, name: String, options: String, trial: &Trial) -> WayResult {
+    fn way_result(&self, name: String, options: String, trial: &Trial, listing: &Listing) -> WayResult {
         let estimate: &Estimate = &trial.estimate;
         let metadata = &self.source.metadata;
-        let objects = if trial.fills { metadata.num_chunks() } else { self.listing.present.len() };
+        let objects = if trial.fills { metadata.num_chunks() } else { listing.present.len() };
         let bytes = estimate.bytes_stored(&self.source.pipeline, objects);
-        let ratio = (bytes > 0).then(|| approximate(self.listing.present_bytes) / approximate(bytes));
-        let keep_bits = trial.keep_bits.and_then(|keep| match keep {
-            KeepBits::Bits(bits) | KeepBits::Found(bits, _) => Some(u64::from(bits)),
-            KeepBits::Auto(_) => None,
-        });
+        let ratio = (bytes > 0).then(|| approximate(listing.present_bytes) / approximate(bytes));
         let codes = trial.quantization.as_ref().map(|quantization| quantization.target.to_string());
         WayResult {
             name,
             data_type: Some(codes.unwrap_or_else(|| self.source.data_type.to_string())),
-            keep_bits,
+            keep_bits: trial.bits.map(u64::from),
             max_abs_error: Some(trial.figures.max_abs_error),
             rms_error: Some(trial.figures.rms_error()),
             bytes_stored: Some(bytes),
@@ -188,25 +179,25 @@ impl Trying<'_> {
     }
 
     /// The figures over what is in the sample.
-    fn values(&self, sample: &Sample) -> Result<StatsResult, OperationError> {
-        let options = CfOptions { missing: self.missing.cloned(), unpacks: false };
-        let array = sample.array();
-        let Some(numbers) = CfNumbers::of(array, &options)? else {
-            return Err(OperationError::data(format!("`{}` has no numbers", self.source.store)));
-        };
+    fn values_of(
+        &self,
+        sample: &Sample,
+        budget: Budget,
+        missing: Option<&Missing>,
+    ) -> Result<StatsResult, OperationError> {
+        let (array, store) = (sample.array(), &self.source.store);
+        let options = CfOptions { missing: missing.cloned(), unpacks: false };
+        let numbers = CfNumbers::of(array, &options)?;
+        let numbers = numbers.ok_or_else(|| OperationError::data(format!("`{store}` has no numbers")))?;
         let mut stored = stored_array(array)?;
         stored.present = Some(sample.held_by(array)?);
-        let driver = self.driver_for(&stored)?;
+        let purpose = || format!("for the chunks of `{store}`");
+        let threads = budget.threads_of(stored.reading_bytes_in_pieces(), purpose)?;
+        let driver = new_driver(threads, self.driver.interrupt())?;
         let fold = Fold { array: &stored, driver: &driver, progress: &Silent };
-        let figures = Stats::of(&numbers, fold, true)
-            .map_err(|fault| explain(fault, &stored.metadata, &self.source.store, None))?;
+        let figures = Stats::of(&numbers, fold, true);
+        let figures = figures.map_err(|fault| explain(fault, &stored.metadata, store, None))?;
         Ok(figures.result())
-    }
-
-    /// So many threads as there is room for.
-    fn driver_for(&self, array: &StoredArray) -> Result<Driver, OperationError> {
-        let purpose = || format!("for the chunks of `{}`", self.source.store);
-        new_driver(self.budget.threads_of(array.reading_bytes_in_pieces(), purpose)?, self.driver.interrupt())
     }
 }
 

@@ -1,12 +1,10 @@
 //! A quantisation: what was asked for, what the data hold, the type, scale and offset that follow, and its error.
 
 pub(super) mod first_pass;
-mod grid;
 pub(super) mod quantization;
 pub(super) mod range;
 pub(super) mod readers;
 pub(super) mod request;
 mod settle;
-pub(super) mod survey;
 mod widest_step;
 mod worst_error;

@@ -147,7 +147,7 @@ impl Quantization {
     /// The kernel's options.
     pub(in crate::operation) fn kernel(&self) -> KernelOptions {
         let finder = RangeFinder {
-            source: self.source,
+            float: FloatType(self.source),
             target: self.target,
             codes: self.codes,
             rounding: self.rounding,
@@ -203,6 +203,12 @@ impl Quantization {
         (codecs.decode, codecs.scale_offset)
     }
 
+    /// What comes back of a value.
+    fn coded(&self, bits: u64) -> Option<u64> {
+        let codecs = self.codecs();
+        codecs.decode(codecs.encode(bits)?)
+    }
+
     /// The value of a code, through the real decode.
     pub(in crate::operation) fn value_of(&self, code: i64) -> Option<f64> {
         let decoded = self.codecs().decode(code.cast_unsigned() & mask(self.target))?;
@@ -223,9 +229,7 @@ impl Quantization {
 
     /// The value that the code of absent elements stands for, where they are written out.
     pub(in crate::operation) fn absent_read_back(&self) -> Option<FillValue> {
-        let codecs = self.codecs();
-        let read = codecs.decode(codecs.encode(self.absent_bits)?)?;
-        Some(FillValue::from_bits(self.source, read))
+        Some(FillValue::from_bits(self.source, self.coded(self.absent_bits)?))
     }
 
     /// The error of absent elements: of the fill value that stands for them, or of the code that is written; `None`
@@ -233,12 +237,8 @@ impl Quantization {
     pub(in crate::operation) fn absent_error(&self) -> Option<f64> {
         let float = FloatType(self.source);
         let absent = float.value(self.absent_bits);
-        let codecs = self.codecs();
-        let decoded = if self.writes_absent {
-            float.value(codecs.decode(codecs.encode(self.absent_bits)?)?)
-        } else {
-            float.value(self.fill_value)
-        };
+        let written = if self.writes_absent { self.coded(self.absent_bits)? } else { self.fill_value };
+        let decoded = float.value(written);
         (!absent.is_nan() && !decoded.is_nan()).then(|| (decoded - absent).abs())
     }
 

@@ -67,6 +67,19 @@ impl Codes {
     }
 }
 
+/// The rule by which the scaling of a type of codes is found.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::operation) enum Fit {
+    /// As `--scale` and `--offset` say, else over all codes of the type.
+    AllCodes,
+    /// In the widest step whose error is at most this.
+    Within(f64),
+    /// In steps of this size, from 0.
+    GridFromZero(f64),
+    /// In steps of this size, from some multiple of it.
+    Grid(f64),
+}
+
 /// A scaling that was found, and the codes that it takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::operation) struct Fitted {
@@ -198,7 +211,7 @@ pub(in crate::operation) enum RangeFault {
 #[derive(Debug, Clone)]
 pub(in crate::operation) struct RangeFinder {
     /// The array's float type.
-    pub source: NumberType,
+    pub float: FloatType,
     /// The integer type of the codes.
     pub target: NumberType,
     /// The codes.
@@ -216,14 +229,14 @@ impl RangeFinder {
             // With a 0.0 beside it -0.0 is no constant.
             return self.constant(if hi == 0.0 { hi } else { lo });
         }
-        let float = FloatType(self.source);
         // Halves first: the difference of two float64 may overflow.
         let span = (float_of(self.codes.last) - float_of(self.codes.first)) / 2.0;
-        let ideal = float.round(span / (hi / 2.0 - lo / 2.0), Rounding::TowardsZero).min(float.greatest());
+        let ideal =
+            self.float.round(span / (hi / 2.0 - lo / 2.0), Rounding::TowardsZero).min(self.float.greatest());
         if ideal.is_nan() || ideal <= 0.0 {
             return Err(RangeFault::TooWide);
         }
-        let attempt = |ulps: u64| self.attempt(float.towards_zero(ideal, ulps), 0, lo, hi);
+        let attempt = |ulps: u64| self.attempt(self.float.towards_zero(ideal, ulps), 0, lo, hi);
         let mut failed = 64;
         if let Some(scaling) = (0..=failed).find_map(attempt) {
             return Ok(scaling);
@@ -231,14 +244,16 @@ impl RangeFinder {
         // The offset is too coarse for its codes: the scale must give way by more. Double, then halve the gap. The offset
         // below the nearest leaves `lo` a code inside, where the nearest may be `lo` itself, whose code is 0.
         let attempt = |ulps: u64| {
-            let scale = float.towards_zero(ideal, ulps);
+            let scale = self.float.towards_zero(ideal, ulps);
             self.attempt(scale, 0, lo, hi).or_else(|| self.attempt(scale, -1, lo, hi))
         };
         let mut ulps = failed * 2;
         while attempt(ulps).is_none() {
             failed = ulps;
-            ulps =
-                ulps.checked_mul(2).filter(|ulps| *ulps < float.bits(ideal)).ok_or(RangeFault::NotFound)?;
+            ulps = ulps
+                .checked_mul(2)
+                .filter(|ulps| *ulps < self.float.bits(ideal))
+                .ok_or(RangeFault::NotFound)?;
         }
         while ulps - failed > 1 {
             let middle = failed + (ulps - failed) / 2;
@@ -249,12 +264,11 @@ impl RangeFinder {
 
     /// The scaling with this scale, and the offset so many values of the type beside the nearest, if both ends land inside.
     fn attempt(&self, scale: f64, beside: i64, lo: f64, hi: f64) -> Option<Scaling> {
-        let float = FloatType(self.source);
         let offset = match self.codes.first {
             0 => lo,
-            first => float.round(lo - float_of(first) / scale, Rounding::NearestEven),
+            first => self.float.round(lo - float_of(first) / scale, Rounding::NearestEven),
         };
-        let offset = if beside == 0 { offset } else { float.neighbour(offset, beside)? };
+        let offset = if beside == 0 { offset } else { self.float.neighbour(offset, beside)? };
         let scaling = Scaling::of(Some(offset), Some(scale));
         (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi))
             .then_some(scaling)
@@ -266,23 +280,21 @@ impl RangeFinder {
 
     /// The code of a value through the real kernel; `None` where it is refused.
     pub(in crate::operation) fn encode(&self, scaling: Scaling, value: f64) -> Option<i64> {
-        let float = FloatType(self.source);
         let quantize = Quantize::new(self.options(scaling));
         let (mut code, mut figures) = ([0_u8; 8], QuantizeFigures::default());
         let code = code.get_mut(..self.target.size())?;
-        let value = FillValue::from_bits(self.source, float.bits(value));
+        let value = FillValue::from_bits(self.float.0, self.float.bits(value));
         quantize.convert(&value.0, code, &mut figures).ok()?;
         Some(integer_of(self.target, code))
     }
 
     /// The options of the kernel for this scaling, with nothing out of range allowed.
     pub(in crate::operation) fn options(&self, scaling: Scaling) -> QuantizeOptions {
-        let float = FloatType(self.source);
         QuantizeOptions {
-            source: self.source,
+            source: self.float.0,
             target: self.target,
-            offset: scaling.offset.map(|value| float.bits(value)),
-            scale: scaling.scale.map(|value| float.bits(value)),
+            offset: scaling.offset.map(|value| self.float.bits(value)),
+            scale: scaling.scale.map(|value| self.float.bits(value)),
             rounding: self.rounding,
             out_of_range: OutOfRange::Error,
             codes: (self.codes.first, self.codes.last),
@@ -296,7 +308,6 @@ impl RangeFinder {
     fn constant(&self, value: f64) -> Result<Scaling, RangeFault> {
         let usable =
             |code: i64| (self.codes.first..=self.codes.last).contains(&code) && self.codes.nan != Some(code);
-        let float = FloatType(self.source);
         let is_negative_zero = value == 0.0 && value.is_sign_negative();
         let scaling = if usable(0) && is_negative_zero {
             // 0 / -1 is -0.0, and nothing is added to it.
@@ -308,7 +319,7 @@ impl RangeFinder {
             Scaling { negative_zero_code: Some(self.codes.first), ..Scaling::default() }
         } else {
             // One step of a power of two nearer to zero than the value: code 1, and every operation is exact.
-            let step = float.unit_in_last_place(value).copysign(value);
+            let step = self.float.unit_in_last_place(value).copysign(value);
             Scaling::of(Some(value - step), Some(1.0 / step))
         };
         if self.lands_inside(scaling, value) { Ok(scaling) } else { Err(RangeFault::NotFound) }
@@ -323,5 +334,94 @@ pub(in crate::operation) fn integer_of(number_type: NumberType, bytes: &[u8]) ->
         (bits << unused).cast_signed() >> unused
     } else {
         bits.cast_signed()
+    }
+}
+
+/// The multiples of a step.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::operation) struct Grid {
+    /// S.
+    step: f64,
+    /// 1/S, where that is an integer: then a multiple divided by it is rounded once, as a decimal is that is read.
+    per_unit: Option<f64>,
+}
+
+impl Grid {
+    pub(in crate::operation) fn new(step: f64) -> Self {
+        let per_unit = (1.0 / step).round();
+        let is_whole = (1.0 / step - per_unit).abs() <= per_unit * f64::EPSILON;
+        Grid { step, per_unit: Some(per_unit).filter(|per_unit| is_whole && *per_unit >= 1.0) }
+    }
+
+    /// The scale in an array's type.
+    fn scale(self, float: FloatType) -> Option<f64> {
+        let scale = float.round(self.per_unit.unwrap_or(1.0 / self.step), Rounding::NearestEven);
+        Some(scale).filter(|scale| scale.is_finite() && *scale > 0.0)
+    }
+
+    /// The value of a multiple, in float64.
+    fn value(self, multiple: f64) -> f64 {
+        self.per_unit.map_or(multiple * self.step, |per_unit| multiple / per_unit)
+    }
+
+    /// The multiple that a value is rounded to.
+    fn multiple(self, value: f64, rounding: Rounding) -> f64 {
+        let steps = self.per_unit.map_or(value / self.step, |per_unit| value * per_unit);
+        match rounding {
+            Rounding::NearestEven => steps.round_ties_even(),
+            Rounding::NearestAway => steps.round(),
+            Rounding::TowardsPositive => steps.ceil(),
+            // From an offset below all values, towards zero is down.
+            Rounding::TowardsNegative | Rounding::TowardsZero => steps.floor(),
+        }
+    }
+}
+
+impl RangeFinder {
+    /// The scaling of a grid with offset 0, if values from `lo` to `hi` have codes then.
+    pub(in crate::operation) fn on_grid_from_zero(
+        &self,
+        grid: Grid,
+        range: Option<(f64, f64)>,
+    ) -> Result<Scaling, RangeFault> {
+        let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
+        let scaling = Scaling::of(None, Some(scale));
+        let (lo, hi) = range.unwrap_or_default();
+        let fits = range.is_none() || self.are_inside(scaling, (lo, hi));
+        if fits { Ok(scaling) } else { Err(RangeFault::TooFewCodes) }
+    }
+
+    /// The scaling of a grid whose offset is the roundest multiple of the step that brings `lo` and `hi` inside.
+    ///
+    /// The roundest is divisible by the highest power of ten: the arithmetic is likely to hold it exactly, and other
+    /// stores of the same kind to have the same. It follows from the codes of `lo` and `hi` alone, so that what was
+    /// quantised gets the same again.
+    pub(in crate::operation) fn on_grid(
+        &self,
+        grid: Grid,
+        (lo, hi): (f64, f64),
+    ) -> Result<Scaling, RangeFault> {
+        let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
+        let (first, last) = (float_of(self.codes.first), float_of(self.codes.last));
+        let least = grid.multiple(hi, self.rounding) - last;
+        let greatest = grid.multiple(lo, self.rounding) - first;
+        let powers = (0..=15).rev().map(|exponent| 10_f64.powi(exponent));
+        // The next round multiple below 0 may lie far beyond the values, where the arithmetic is coarser than there.
+        let multiples = powers
+            .filter(|power| greatest >= 0.0 || *power <= greatest.abs())
+            .map(|power| (greatest / power).floor() * power);
+        // Where rounding in the array's type takes an end to the next code, the multiple beside it may do.
+        multiples
+            .chain([greatest - 1.0, least + 1.0])
+            .filter(|multiple| (least..=greatest).contains(multiple))
+            .map(|multiple| {
+                Scaling::of(Some(self.float.round(grid.value(multiple), Rounding::NearestEven)), Some(scale))
+            })
+            .find(|scaling| self.are_inside(*scaling, (lo, hi)))
+            .ok_or(RangeFault::TooFewCodes)
+    }
+
+    fn are_inside(&self, scaling: Scaling, (lo, hi): (f64, f64)) -> bool {
+        self.encode(scaling, lo).is_some() && self.encode(scaling, hi).is_some()
     }
 }

@@ -24,8 +24,8 @@ pub(in crate::operation) struct Request<'a> {
     pub quantize: &'a QuantizeOptions,
     /// How its integers become floats first, where they are unpacked.
     pub unpack: Option<Unpack>,
-    /// The float type of its values.
-    pub number_type: NumberType,
+    /// The type of its values.
+    pub float: FloatType,
     /// Values that count as NaN.
     pub missing: Vec<u64>,
     /// The fill value's bits.
@@ -69,20 +69,16 @@ impl<'a> Request<'a> {
         // What is unpacked has NaN for what attributes declare missing.
         let named = quantize.missing.as_ref().filter(|named| unpack.is_none() || **named != Missing::Auto);
         let missing = missing::values(source, number_type, named)?;
-        Ok(Request { source, options, quantize, unpack, number_type, missing, fill_bits })
+        let float = FloatType(number_type);
+        Ok(Request { source, options, quantize, unpack, float, missing, fill_bits })
     }
 
     /// Stored elements as the floats that are quantised.
     pub(in crate::operation) fn numbers(&self) -> Numbers {
         match &self.unpack {
             Some(unpack) => Numbers::Unpacked(Box::new(unpack.clone())),
-            None => Numbers::Own(self.number_type),
+            None => Numbers::Own(self.float.0),
         }
-    }
-
-    /// The array's arithmetic.
-    pub(in crate::operation) fn float(&self) -> FloatType {
-        FloatType(self.number_type)
     }
 
     /// Whether the range must be looked for in the data.
@@ -97,8 +93,8 @@ impl<'a> Request<'a> {
 
     /// Whether the fill value stands for NaN.
     pub(in crate::operation) fn fill_is_nan(&self) -> bool {
-        let fill = self.float().value(self.fill_bits);
-        fill.is_nan() || self.missing.iter().any(|bits| self.float().value(*bits) == fill)
+        let fill = self.float.value(self.fill_bits);
+        fill.is_nan() || self.missing.iter().any(|bits| self.float.value(*bits) == fill)
     }
 
     /// The scaling of `--scale` and `--offset`, or of all codes over the range.
@@ -132,11 +128,11 @@ impl<'a> Request<'a> {
             OperationError::data(format!(
                 "{option} {} is not a finite {}{why}",
                 json.to_string_compact(),
-                self.number_type
+                self.float.0
             ))
         };
-        let read = value_from_json(self.number_type, json).map_err(|error| refused(format!(": {error}")))?;
-        let value = self.float().value(read.value);
+        let read = value_from_json(self.float.0, json).map_err(|error| refused(format!(": {error}")))?;
+        let value = self.float.value(read.value);
         if value.is_finite() { Ok(value) } else { Err(refused(String::new())) }
     }
 }

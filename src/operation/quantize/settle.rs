@@ -1,11 +1,10 @@
 //! A requested quantisation resolved by the data: codes (all of a type, or those of a step), range, NaN, fill value (CLI.md,
 //! "Quantising").
 
-use super::grid::Grid;
+use super::first_pass::Survey;
 use super::quantization::{Quantization, surviving_fill};
-use super::range::{Codes, Fitted, FloatType, RangeFault, RangeFinder, Scaling};
+use super::range::{Codes, Fit, Fitted, Grid, RangeFault, RangeFinder, Scaling};
 use super::request::Request;
-use super::survey::Survey;
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -26,7 +25,7 @@ impl Request<'_> {
             return Ok(settled);
         }
         // The widest, so that what the plan needs is enough for any.
-        let widest = self.candidates().into_iter().next_back().unwrap_or(self.number_type);
+        let widest = self.candidates().into_iter().next_back().unwrap_or(self.float.0);
         let fit = self.quantize.step.map_or(Fit::AllCodes, Fit::GridFromZero);
         let mut quantization = match self.settle(widest, &survey, fit) {
             // What is known so far is one value, which needs no grid; whether the data fit one, they tell.
@@ -46,7 +45,7 @@ impl Request<'_> {
         survey: &Survey,
         fit: Fit,
     ) -> Result<Quantization, OperationError> {
-        let fill = self.float().value(self.fill_bits);
+        let fill = self.float.value(self.fill_bits);
         let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
         if fill.is_infinite() && fill_is_data {
             return Err(infinite(&self.source.store, "absent chunks hold the fill value, an infinity"));
@@ -58,11 +57,11 @@ impl Request<'_> {
         let mut quantization =
             self.with_codes((target, wants_nan), range, fill_is_data.then_some(fill), fit)?;
         if !fill_is_data {
-            quantization.fill_value = FloatType(self.number_type).bits(f64::NAN);
+            quantization.fill_value = self.float.bits(f64::NAN);
             return Ok(quantization);
         }
         if let Some(moved) = surviving_fill(&quantization, fill) {
-            quantization.fill_value = self.float().bits(moved);
+            quantization.fill_value = self.float.bits(moved);
             if moved != fill {
                 quantization.warnings.push(Diagnostic::new(
                     code::QUANTIZE_FILL_VALUE_MOVED,
@@ -72,7 +71,7 @@ impl Request<'_> {
             return Ok(quantization);
         }
         let mut quantization = self.with_codes((target, true), range, Some(fill), fit)?;
-        quantization.fill_value = self.float().bits(f64::NAN);
+        quantization.fill_value = self.float.bits(f64::NAN);
         quantization.writes_absent = true;
         quantization.warnings.push(Diagnostic::new(
             code::QUANTIZE_FILL_VALUE_MOVED,
@@ -126,11 +125,11 @@ impl Request<'_> {
                 nan.unwrap_or_default()
             )));
         }
-        let codes = Codes::of(self.number_type, target, nan)
+        let codes = Codes::of(self.float.0, target, nan)
             .ok_or_else(|| OperationError::data(format!("{target} has too few codes")))?;
         let rounding = self.options.rounding.unwrap_or_default();
         let finder = RangeFinder {
-            source: self.number_type,
+            float: self.float,
             target,
             codes,
             rounding,
@@ -147,7 +146,7 @@ impl Request<'_> {
         }
         Ok(Quantization {
             form: self.quantize.form,
-            source: self.number_type,
+            source: self.float.0,
             target,
             codes,
             scaling,
@@ -182,9 +181,8 @@ impl Request<'_> {
         if !self.needs_first_pass() {
             return Ok(None);
         }
-        let float = self.float();
         let seen = survey.extent.and_then(|extent| extent.finite);
-        let seen = seen.map(|(lo, hi)| (float.value(lo), float.value(hi)));
+        let seen = seen.map(|(lo, hi)| (self.float.value(lo), self.float.value(hi)));
         Ok(match (seen, fill) {
             (Some((lo, hi)), Some(fill)) => Some((least(lo, fill), -least(-hi, -fill))),
             (None, Some(fill)) => Some((fill, fill)),
@@ -203,19 +201,6 @@ fn infinite(store: &str, what: &str) -> OperationError {
         "no code stands for an infinity; count them as missing with `--missing Infinity,-Infinity`, or map them with \
          `--codecs` and a `scalar_map`",
     )
-}
-
-/// The rule by which the scaling of a type of codes is found.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::operation) enum Fit {
-    /// As `--scale` and `--offset` say, else over all codes of the type.
-    AllCodes,
-    /// In the widest step whose error is at most this.
-    Within(f64),
-    /// In steps of this size, from 0.
-    GridFromZero(f64),
-    /// In steps of this size, from some multiple of it.
-    Grid(f64),
 }
 
 /// A scaling with the codes that the values of a range get, of all that the type has.
@@ -249,26 +234,23 @@ impl Request<'_> {
         &self,
         settle: impl Fn(NumberType, Fit) -> Result<Quantization, OperationError>,
     ) -> Result<Quantization, OperationError> {
-        let mut refused = None;
-        for (target, fit) in self.fits() {
-            match settle(target, fit) {
-                Ok(settled) => return Ok(settled),
-                // Another type may have room for what this one refuses.
-                Err(error) if error.class() == FaultClass::Data => refused = Some(error),
-                Err(error) => return Err(error),
+        // All types are tried by one rule before the next.
+        let rules = match (self.quantize.step, self.quantize.max_error) {
+            (Some(step), _) => vec![Fit::GridFromZero(step), Fit::Grid(step)],
+            (None, Some(max_error)) if self.fits_error() => vec![Fit::Within(max_error)],
+            (None, _) => vec![Fit::AllCodes],
+        };
+        let mut refused = OperationError::data("there is no type of codes to try");
+        for fit in rules {
+            for target in self.candidates() {
+                match settle(target, fit) {
+                    // Another type may have room for what this one refuses.
+                    Err(error) if error.class() == FaultClass::Data => refused = error,
+                    settled => return settled,
+                }
             }
         }
-        Err(refused.unwrap_or_else(|| OperationError::data("there is no type of codes to try")))
-    }
-
-    /// The types of codes in the order in which they are tried, each with how they are fitted.
-    fn fits(&self) -> Vec<(NumberType, Fit)> {
-        let with = |fit: Fit| self.candidates().into_iter().map(move |target| (target, fit));
-        match (self.quantize.step, self.quantize.max_error) {
-            (Some(step), _) => with(Fit::GridFromZero(step)).chain(with(Fit::Grid(step))).collect(),
-            (None, Some(max_error)) if self.fits_error() => with(Fit::Within(max_error)).collect(),
-            (None, _) => with(Fit::AllCodes).collect(),
-        }
+        Err(refused)
     }
 
     /// The scaling, and the codes that it takes.
@@ -297,7 +279,7 @@ impl Request<'_> {
 
     /// A step, asked for or following from `--max-error`, for which a type of codes has no room.
     fn too_narrow(&self, fault: RangeFault, finder: &RangeFinder, (lo, hi): (f64, f64)) -> OperationError {
-        let RangeFinder { target, source, codes, .. } = finder;
+        let RangeFinder { target, float, codes, .. } = finder;
         let (asked, steps) = match (self.quantize.step, self.quantize.max_error) {
             (Some(step), _) => (format!("--step {step}"), (hi - lo) / step),
             (None, error) => {
@@ -310,8 +292,9 @@ impl Request<'_> {
         let mut message = format!("{asked} cannot be kept with {target} codes for values from {lo} to {hi}");
         if fault == RangeFault::TooFewCodes {
             message = format!(
-                "{message}: they take about {:.0} codes, and of those that {source} holds exactly it has {count}",
-                steps.ceil() + 1.0
+                "{message}: they take about {:.0} codes, and of those that {} holds exactly it has {count}",
+                steps.ceil() + 1.0,
+                float.0
             );
         }
         let help = match (self.quantize.step, self.quantize.data_type) {

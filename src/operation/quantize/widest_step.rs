@@ -4,7 +4,7 @@
 //! one; the arithmetic of the array's type adds to it. So the scale begins at that of exact arithmetic and grows, an
 //! ulp at a time where that is enough, until the error is kept at every code.
 
-use super::range::{Codes, Fitted, FloatType, RangeFault, RangeFinder, Scaling, exponent_of, float_of};
+use super::range::{Codes, Fitted, RangeFault, RangeFinder, Scaling, exponent_of, float_of};
 use super::worst_error::WorstError;
 use crate::kernel::Rounding;
 
@@ -37,7 +37,6 @@ impl RangeFinder {
             return Ok(Fitted { scaling, codes, is_proved: true });
         }
         let share = if self.rounding.is_to_nearest() { 0.5 } else { 1.0 };
-        let float = FloatType(self.source);
         let ideal = share / allowed;
         // Halves: the difference of two float64 may overflow.
         let needed = 2.0 * (hi / 2.0 - lo / 2.0) * ideal;
@@ -46,11 +45,11 @@ impl RangeFinder {
             return Err(if ideal.is_finite() { RangeFault::TooFewCodes } else { RangeFault::TooCoarse });
         }
         // No scale of the type makes a step that narrow, whatever the values are.
-        if ideal > float.greatest() {
+        if ideal > self.float.greatest() {
             return Err(RangeFault::TooCoarse);
         }
-        let least = float.of_ordinal(1);
-        let begin = float.round(ideal, Rounding::TowardsZero).max(float.value(least));
+        let least = self.float.of_ordinal(1);
+        let begin = self.float.round(ideal, Rounding::TowardsZero).max(self.float.value(least));
         let search = WidestSearch { finder: self, ends: (lo, hi), allowed, begin };
         let narrowed = search.narrowed();
         let widest = narrowed.as_ref().ok().map_or(f64::INFINITY, |kept| kept.scaling.scale.unwrap_or(1.0));
@@ -137,7 +136,7 @@ impl WidestSearch<'_> {
 
     /// The scale of so many ulps from `begin`.
     fn attempt(&self, ulps: u64, most: i64) -> Attempt {
-        let float = FloatType(self.finder.source);
+        let float = self.finder.float;
         let scale = i64::try_from(ulps).ok().and_then(|ulps| float.neighbour(self.begin, ulps));
         scale.map_or(Attempt::TooFewCodes, |scale| self.attempt_scale(scale, most))
     }
@@ -163,7 +162,7 @@ impl WidestSearch<'_> {
     /// The scaling with this scale that gives the least value the first code.
     fn anchored(&self, scale: f64) -> Option<Scaling> {
         let (finder, lo) = (self.finder, self.ends.0);
-        let (float, Codes { first, .. }) = (FloatType(finder.source), finder.codes);
+        let (float, Codes { first, .. }) = (finder.float, finder.codes);
         if first == 0 {
             return Some(Scaling::of(Some(lo), Some(scale)));
         }
@@ -182,6 +181,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
+    use super::super::range::FloatType;
     use super::*;
     use crate::element::{ElementType, NumberType};
 
@@ -236,7 +236,13 @@ mod tests {
             let (source, target) = (NumberType::of(self.source), NumberType::of(self.target));
             let nan = self.has_nan.then(|| Codes::default_nan(target)).flatten();
             let codes = Codes::of(source, target, nan).unwrap();
-            RangeFinder { source, target, codes, rounding: self.rounding, has_scalar_map: true }
+            RangeFinder {
+                float: FloatType(source),
+                target,
+                codes,
+                rounding: self.rounding,
+                has_scalar_map: true,
+            }
         }
 
         /// The machine's own arithmetic, which has no part in the kernels' loops: code, and the value it stands for.
@@ -280,7 +286,7 @@ mod tests {
                     let needed =
                         (self.hi - self.lo) * self.share() / (self.allowed - self.noise()).max(1e-300);
                     // Or no scale of the type is that great.
-                    let greatest = FloatType(finder.source).greatest();
+                    let greatest = finder.float.greatest();
                     prop_assert!(
                         needed > codes - 2.0 || self.share() / self.allowed > greatest,
                         "{fault} of {self:?}: {needed} of {codes} codes"
@@ -298,7 +304,7 @@ mod tests {
                 self.lo >= self.hi || step > least,
                 "the step {step} is less than {least}: {widest:?}"
             );
-            let float = FloatType(finder.source);
+            let float = finder.float;
             let mut values = vec![self.lo, self.hi];
             for fraction in fractions {
                 let x = float.round(self.lo + (self.hi - self.lo) * fraction, Rounding::NearestEven);

@@ -5,7 +5,7 @@
 //! the same value, the error is greatest at an end of the interval. The ends are found by bisection over the bit
 //! patterns, all codes side by side, through the kernel that quantises the data.
 
-use super::range::{Codes, FloatType, RangeFinder, Scaling, float_of, integer_of};
+use super::range::{Codes, RangeFinder, Scaling, float_of, integer_of};
 use crate::element::NumberType;
 use crate::kernel::Rounding;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
@@ -95,7 +95,7 @@ impl<'a> WorstError<'a> {
         let with_all = RangeFinder { codes: Codes { nan: None, ..finder.codes }, ..finder.clone() };
         let kernel = Quantize::new(with_all.options(scaling));
         let worst = WorstError { finder, scaling, kernel, codes: (0, 0), ends: (lo, hi) };
-        let float = worst.float();
+        let float = finder.float;
         let codes = worst.encode(&[float.ordinal(lo), float.ordinal(hi)])?.0;
         Some(WorstError { codes: (*codes.first()?, *codes.last()?), ..worst })
     }
@@ -109,7 +109,7 @@ impl<'a> WorstError<'a> {
     /// Whether the error is at most `allowed` at the ends of the codes, as the codecs decode and as CF attributes do;
     /// where there are more than `most` boundaries of codes, at so many of them, densest at the ends of the range.
     pub(in crate::operation) fn keeps(&self, allowed: f64, most: i64) -> bool {
-        let float = self.float();
+        let float = self.finder.float;
         let ends = (float.ordinal(self.ends.0), float.ordinal(self.ends.1));
         let codes: Vec<i64> = sample(self.codes, most).collect();
         // What is exceeded is so at many places: the first blocks tell.
@@ -144,10 +144,6 @@ impl<'a> WorstError<'a> {
         })
     }
 
-    fn float(&self) -> FloatType {
-        FloatType(self.finder.source)
-    }
-
     /// Where exact arithmetic has the boundary above a code.
     fn guess(&self, code: i64) -> Search {
         let edge = match self.finder.rounding {
@@ -157,8 +153,8 @@ impl<'a> WorstError<'a> {
             Rounding::TowardsPositive | Rounding::TowardsZero => 0.0,
         };
         let (scale, offset) = self.parameters();
-        let value = self.float().round((float_of(code) + edge) / scale + offset, Rounding::NearestEven);
-        Search::At(self.float().ordinal(value.clamp(self.ends.0, self.ends.1)))
+        let value = self.finder.float.round((float_of(code) + edge) / scale + offset, Rounding::NearestEven);
+        Search::At(self.finder.float.ordinal(value.clamp(self.ends.0, self.ends.1)))
     }
 
     /// The scale, and what decoding adds.
@@ -169,7 +165,7 @@ impl<'a> WorstError<'a> {
     /// The error that a reader of `scale_factor` and `add_offset` sees, who computes in float64, and may round to the
     /// array's type afterwards.
     fn cf_error(&self, ordinal: i64, code: i64) -> f64 {
-        let (float, (scale, offset)) = (self.float(), self.parameters());
+        let (float, (scale, offset)) = (self.finder.float, self.parameters());
         let value = float.value(float.of_ordinal(ordinal));
         let decoded = float_of(code) * (1.0 / scale) + offset;
         let rounded = float.value(float.bits(decoded));
@@ -178,8 +174,8 @@ impl<'a> WorstError<'a> {
 
     /// The codes of values by their ordinals, and the error figures; `None` where one has no code.
     fn encode(&self, ordinals: &[i64]) -> Option<(Vec<i64>, QuantizeFigures)> {
-        let RangeFinder { source, target, .. } = *self.finder;
-        let float = self.float();
+        let RangeFinder { float, target, .. } = *self.finder;
+        let source = float.0;
         let mut elements = Vec::with_capacity(ordinals.len() * source.size());
         for ordinal in ordinals {
             push_element(&mut elements, source, float.of_ordinal(*ordinal));

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use super::format::consolidate::{NodeDocument, NodeDocuments};
+use super::plan::{CONTAINER, SourceArray};
 use super::planning::PlannedArray;
-use super::selection::{CONTAINER, SourceArray};
 use crate::metadata::edit::set_member;
 use crate::metadata::json::{Json, Object};
 

@@ -39,14 +39,15 @@ impl Sampler<'_> {
         let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
         let change = if is_copy { &plain } else { change };
         let mut drawing = Drawing::of(plan, change);
-        let mut sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
-        let mut trial = self.try_way(&sample, change, None)?;
-        if trial.fills && !drawing.fills {
+        let (sample, trial) = loop {
+            let sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
+            let trial = self.try_way(&sample, change, None)?;
+            if drawing.fills || !trial.fills {
+                break (sample, trial);
+            }
             // Only the values have told that absent chunks are written.
             drawing.fills = true;
-            sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
-            trial = self.try_way(&sample, change, None)?;
-        }
+        };
         let estimate = trial.estimate;
         let destination = &plan.destination;
         let shards = if destination.pipeline.sharding().is_some() && !is_copy {
@@ -54,17 +55,15 @@ impl Sampler<'_> {
         } else {
             None
         };
-        // What is copied is known.
-        let known = is_copy.then_some(plan.listing.present_bytes);
-        let (bytes_stored, is_exact) = known.filter(|bytes| *bytes > 0).map_or_else(
-            || {
-                // A shard that is copied has its index in it.
-                let objects = shards.unwrap_or_else(|| plan.job.num_written());
-                let objects = if is_copy { 0 } else { objects };
+        let (bytes_stored, is_exact) = match plan.listing.present_bytes {
+            // What is copied is known.
+            bytes @ 1.. if is_copy => (bytes, true),
+            // A shard that is copied has its index in it.
+            _ => {
+                let objects = if is_copy { 0 } else { shards.unwrap_or_else(|| plan.job.num_written()) };
                 (estimate.bytes_stored(&destination.pipeline, objects), estimate.is_exact)
-            },
-            |bytes| (bytes, true),
-        );
+            }
+        };
         let seconds = estimate.seconds * read_times(plan);
         Ok(EstimateResult { bytes_stored, is_exact, seconds, sample: sample.result() })
     }

@@ -1,6 +1,6 @@
 //! Images in several resolutions: arrays that the attribute `multiscales` of a group names (OME-Zarr, `GeoZarr`).
 
-use super::selection::SourceArray;
+use super::plan::SourceArray;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;

@@ -8,7 +8,6 @@ pub(super) mod planner;
 pub(super) mod regrid;
 pub(super) mod route;
 mod staging;
-mod work;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +15,6 @@ use self::keep_bits::BitRounding;
 use self::metadata::DestinationMetadata;
 use super::budget::{Memory, compared_in, least_bytes, of_chunks, transfers, unit_bytes};
 use super::format::consolidate::NodeDocuments;
-use super::selection::SourceArray;
 use crate::array::chunk_cache::{ArrayCache, ChunkCache};
 use crate::array::fault::{ChunkFault, Fault, ObjectOf};
 use crate::array::listing::Listing;
@@ -34,7 +32,8 @@ use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::RunOptions;
+use crate::operation::options::{ChangeOptions, RunOptions};
+use crate::operation::quantize::first_pass::Survey;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::sample_result::CompressionResult;
 use crate::operation::stored::{opaque_array, side};
@@ -69,6 +68,36 @@ pub(super) struct Plan {
     pub documents: NodeDocuments,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// The name of the variable that tells of a rounding by `--keep-bits`, where nothing else has it.
+pub(super) const CONTAINER: &str = "quantization_info";
+
+/// An array of SOURCE.
+#[derive(Debug, Clone)]
+pub(super) struct SourceArray {
+    /// With its leading slash; `/` for SOURCE itself.
+    pub path: String,
+    /// As it was read.
+    pub opened: OpenedArray,
+    /// What applies to it.
+    pub change: ChangeOptions,
+    /// What was settled before, where a plan is read again.
+    pub settled: Option<Settled>,
+    /// What its first pass found, where parts of another run made it.
+    pub surveyed: Option<Survey>,
+    /// The variable that tells of a rounding by `--keep-bits`, in the array's group.
+    pub container: String,
+    /// Its chunks that are there, where they were listed before: they are not listed again.
+    pub listing: Option<Listing>,
+}
+
+impl SourceArray {
+    /// An array to which options apply, of which nothing is settled.
+    pub(super) fn new(path: String, opened: OpenedArray, change: ChangeOptions) -> Self {
+        let container = CONTAINER.to_owned();
+        SourceArray { path, opened, change, container, settled: None, surveyed: None, listing: None }
+    }
 }
 
 /// Makes the plan of an array.

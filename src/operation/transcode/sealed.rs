@@ -22,8 +22,8 @@ use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, TranscodeOptions};
 use crate::operation::pattern::PathPattern;
+use crate::operation::quantize::first_pass::Survey;
 use crate::operation::quantize::quantization::Quantization;
-use crate::operation::quantize::survey::Survey;
 use crate::store::Node;
 
 /// All that decides what DEST will hold, and how its chunks are cut into work.

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use super::plan::regrid::Names;
-use super::plan::{Settled, change};
-use crate::array::listing::Listing;
+use super::plan::{SourceArray, change};
 use crate::diagnostic::quantity::counted;
 use crate::element::NumberType;
 use crate::grid::Region;
@@ -13,40 +12,9 @@ use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest, Slice, TranscodeOptions};
 use crate::operation::pattern::PathPattern;
-use crate::operation::quantize::survey::Survey;
 
 const SPARED: &str = "coordinates and what CF attributes of others name are changed where `--include` or `--rule` \
                       names them without `*`";
-
-/// The name of the variable that tells of a rounding by `--keep-bits`, where nothing else has it.
-pub(super) const CONTAINER: &str = "quantization_info";
-
-/// An array of SOURCE.
-#[derive(Debug, Clone)]
-pub(super) struct SourceArray {
-    /// With its leading slash; `/` for SOURCE itself.
-    pub path: String,
-    /// As it was read.
-    pub opened: OpenedArray,
-    /// What applies to it.
-    pub change: ChangeOptions,
-    /// What was settled before, where a plan is read again.
-    pub settled: Option<Settled>,
-    /// What its first pass found, where parts of another run made it.
-    pub surveyed: Option<Survey>,
-    /// The variable that tells of a rounding by `--keep-bits`, in the array's group.
-    pub container: String,
-    /// Its chunks that are there, where they were listed before: they are not listed again.
-    pub listing: Option<Listing>,
-}
-
-impl SourceArray {
-    /// An array to which options apply, of which nothing is settled.
-    pub(super) fn new(path: String, opened: OpenedArray, change: ChangeOptions) -> Self {
-        let container = CONTAINER.to_owned();
-        SourceArray { path, opened, change, container, settled: None, surveyed: None, listing: None }
-    }
-}
 
 /// Every pattern takes an array, and an array is left; else what was meant is not there.
 pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), OperationError> {

@@ -7,8 +7,7 @@ use crate::metadata::consolidated::Consolidated;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::same_node::{CONSOLIDATED_MEMBER as MEMBER, is_copy_of, says_nothing, without_copies};
 use crate::metadata::v2::netcdf_members;
-use crate::operation::document::CONSOLIDATED_KEY;
-use crate::operation::document::parse_document;
+use crate::operation::document::{CONSOLIDATED_KEY, Documents, parse_document};
 use crate::operation::error::OperationError;
 use crate::operation::group::GroupReading;
 use crate::operation::options::TranscodeOptions;
@@ -68,7 +67,7 @@ fn group_documents(
         (2, 2) => writing.version_2(),
         (2, _) => Ok(writing.version_3_of_2()),
         (_, 2) => writing.version_2_of_3(),
-        _ => writing.version_3(),
+        _ => Ok(writing.version_3()),
     }
 }
 
@@ -84,18 +83,6 @@ struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    fn read(&self, key: &str) -> Result<Option<Vec<u8>>, OperationError> {
-        self.group.node.read_document(key).map_err(|error| {
-            OperationError::environment(format!("`{}` cannot be read", self.group.place.key(key)))
-                .because(error)
-        })
-    }
-
-    fn as_read(&self, key: &str, json: &Json) -> Result<(String, NodeDocument), OperationError> {
-        let bytes = self.read(key)?.unwrap_or_default();
-        Ok((key.to_owned(), NodeDocument { json: json.clone(), bytes }))
-    }
-
     /// The nodes below, by their paths from here.
     fn below(&self) -> impl Iterator<Item = (&'a str, &'a NodeDocuments)> {
         let prefix = format!("{}/", self.group.place.path.trim_end_matches('/'));
@@ -123,11 +110,10 @@ impl<'a> Writing<'a> {
     }
 
     fn version_2(&self) -> Result<NodeDocuments, OperationError> {
-        let mut documents = Vec::new();
-        if let Some(attributes) = &self.group.documents.attributes {
-            documents.push(self.as_read(".zattrs", attributes)?);
-        }
-        documents.push(self.as_read(".zgroup", &self.group.documents.document)?);
+        let Documents { document, bytes, attributes, attributes_bytes, .. } = &self.group.documents;
+        let attributes = attributes.iter().zip(attributes_bytes);
+        let attributes = attributes.map(|(json, bytes)| as_read(".zattrs", json, bytes));
+        let mut documents: NodeDocuments = attributes.chain([as_read(".zgroup", document, bytes)]).collect();
         if !self.consolidates {
             return Ok(documents);
         }
@@ -138,40 +124,43 @@ impl<'a> Writing<'a> {
             documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
             return Ok(documents);
         };
-        if let Some(bytes) = self.read(CONSOLIDATED_KEY)? {
-            let document = if let Some(copies) = copies(consolidated, &copied) {
-                let json = parse_document(CONSOLIDATED_KEY, &bytes).map_or_else(
-                    |_| Object::new().with("zarr_consolidated_format", 1_u64).into(),
-                    |(json, _)| json,
-                );
-                NodeDocument::new(with_member(&json, "metadata", copies.into()))
-            } else {
-                // Nobody asks what it holds: it is no document that is copied.
-                NodeDocument { json: Json::Null, bytes }
-            };
-            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
-        }
+        let bytes = self.group.node.read_document(CONSOLIDATED_KEY).map_err(|error| {
+            let key = self.group.place.key(CONSOLIDATED_KEY);
+            OperationError::environment(format!("`{key}` cannot be read")).because(error)
+        })?;
+        let Some(bytes) = bytes else { return Ok(documents) };
+        let document = if let Some(copies) = copies(consolidated, &copied) {
+            let json = parse_document(CONSOLIDATED_KEY, &bytes).map_or_else(
+                |_| Object::new().with("zarr_consolidated_format", 1_u64).into(),
+                |(json, _)| json,
+            );
+            NodeDocument::new(with_member(&json, "metadata", copies.into()))
+        } else {
+            // Nobody asks what it holds: it is no document that is copied.
+            NodeDocument { json: Json::Null, bytes }
+        };
+        documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
         Ok(documents)
     }
 
-    fn version_3(&self) -> Result<NodeDocuments, OperationError> {
-        let document = &self.group.documents.document;
+    fn version_3(&self) -> NodeDocuments {
+        let Documents { document, bytes, .. } = &self.group.documents;
         if !self.group.has_copies {
-            return Ok(vec![self.as_read(V3_KEY, document)?]);
+            return vec![as_read(V3_KEY, document, bytes)];
         }
         if !self.consolidates {
-            return Ok(vec![(V3_KEY.to_owned(), NodeDocument::new(without_copies(document)))]);
+            return vec![(V3_KEY.to_owned(), NodeDocument::new(without_copies(document)))];
         }
         let copied = self.copied_in_version_3();
         let member = match (&self.group.consolidated, document.get(MEMBER)) {
             (Some(consolidated), Some(member)) => match copies(consolidated, &copied) {
                 Some(copies) => with_member(member, "metadata", copies.into()),
-                None => return Ok(vec![self.as_read(V3_KEY, document)?]),
+                None => return vec![as_read(V3_KEY, document, bytes)],
             },
             // What cannot be read is made anew.
             _ => consolidated_member(all_copies(&copied)),
         };
-        Ok(vec![(V3_KEY.to_owned(), NodeDocument::new(with_member(document, MEMBER, member)))])
+        vec![(V3_KEY.to_owned(), NodeDocument::new(with_member(document, MEMBER, member)))]
     }
 
     fn version_3_of_2(&self) -> NodeDocuments {
@@ -214,6 +203,11 @@ impl<'a> Writing<'a> {
         }
         Ok(documents)
     }
+}
+
+/// A document as it was read.
+fn as_read(key: &str, json: &Json, bytes: &[u8]) -> (String, NodeDocument) {
+    (key.to_owned(), NodeDocument { json: json.clone(), bytes: bytes.to_vec() })
 }
 
 /// The `.zmetadata` of a v2 group that holds these copies.

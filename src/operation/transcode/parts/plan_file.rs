@@ -12,7 +12,7 @@ use crate::engine::job::Job;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
-use crate::operation::quantize::survey::Survey;
+use crate::operation::quantize::first_pass::Survey;
 use crate::operation::transcode::destination::cannot_write;
 use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::sealed::{SealedPlan, document_of, read_document};

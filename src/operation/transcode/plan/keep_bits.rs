@@ -152,19 +152,11 @@ pub(super) fn rounding_first(pipeline: &Pipeline) -> Pipeline {
     Pipeline::build(pipeline.input.clone(), &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
 }
 
-/// The chunks that are looked at.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::operation::transcode) struct Chunks<'a> {
-    /// Those that are read; `None` where it is not known which are there.
-    pub present: Option<&'a ChunkSet>,
-    /// Whether all others are absent; else they are not known.
-    pub are_all: bool,
-}
-
-/// The fewest bits that keep a share of the information along every dimension, at least one; all where none is found.
+/// The fewest bits that keep a share of the information along every dimension, at least one; all where none is found. Those
+/// chunks are read that are `present`, where that is known; whether all others are absent, or not known.
 pub(in crate::operation::transcode) fn find(
     (source, unpacks): (&OpenedArray, bool),
-    Chunks { present, are_all }: Chunks<'_>,
+    (present, are_all): (Option<&ChunkSet>, bool),
     share: f64,
     (budget, interrupt): (Budget, &Interrupt),
     progress: &dyn Progress,

@@ -1,10 +1,11 @@
 //! The plan of an array settled: what changes in its values and its metadata, step after step, then proved.
 
 use super::change::{self, Changed};
-use super::keep_bits::{self, Chunks};
+use super::keep_bits;
 use super::metadata::{DestinationMetadata, check};
-use super::work::Choice;
-use super::{Plan, Planner};
+use super::route::Choice;
+use super::staging::misfit;
+use super::{Blocks, Plan, Planner};
 use super::{losses, regrid};
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
@@ -26,7 +27,7 @@ use crate::operation::quantize::request::{Request, refuse_packed};
 use crate::operation::storage::{dangling_links, not_keys};
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
-use crate::operation::transcode::selection::SourceArray;
+use crate::operation::transcode::plan::SourceArray;
 use crate::store::Node;
 
 /// Bytes that a store reads ahead, beside those of the work.
@@ -51,7 +52,12 @@ impl Planner<'_> {
         // Parts of a job have no pass for it: the bits are found when it is begun.
         let finds = !self.run.dry_run || self.run.partitions.is_some();
         if let Some(KeepBits::Auto(share)) = self.array.change.keep_bits.filter(|_| finds) {
-            self.array.change.keep_bits = Some(self.kept_bits(&listing, share, progress)?);
+            let SourceArray { opened: source, change, .. } = &self.array;
+            // What cannot be rounded at all is found out before anything is read.
+            self.change(None, &mut Draft::of(source))?;
+            let (chunks, using) = ((listing.known(), true), (self.budget, self.driver.interrupt()));
+            let kept = keep_bits::find((source, change.unpack), chunks, share, using, progress)?;
+            self.array.change.keep_bits = Some(kept);
         }
         self.assemble(listing, quantization)
     }
@@ -132,21 +138,6 @@ impl Planner<'_> {
         settle(&pass)
     }
 
-    /// The bits that keep a share of the information, from a pass over all chunks.
-    fn kept_bits(
-        &self,
-        listing: &Listing,
-        share: f64,
-        progress: &dyn Progress,
-    ) -> Result<KeepBits, OperationError> {
-        let SourceArray { opened: source, change, .. } = &self.array;
-        // What cannot be rounded at all is found out before anything is read.
-        self.change(None, &mut Draft::of(source))?;
-        let chunks = Chunks { present: listing.known(), are_all: true };
-        let using = (self.budget, self.driver.interrupt());
-        keep_bits::find((source, change.unpack), chunks, share, using, progress)
-    }
-
     /// Puts a plan together of what the data have told, and proves it.
     pub(in crate::operation::transcode) fn assemble(
         &self,
@@ -192,6 +183,7 @@ impl Planner<'_> {
             elsewhere: 0,
         };
         let mut job = choice.job()?;
+        self.check_blocks(&job)?;
         let lossy = job.objects().and_then(losses::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
         // A fill value that readers differ about is said as it was taken, once it is an element like others.
@@ -220,6 +212,23 @@ impl Planner<'_> {
             documents,
             warnings,
         })
+    }
+
+    /// An error where a plan that was made before cuts the array as its grids do not let it be cut, or in other passes.
+    fn check_blocks(&self, job: &Job) -> Result<(), OperationError> {
+        let SourceArray { opened, settled, .. } = &self.array;
+        let Some(settled) = settled.as_ref().filter(|settled| settled.blocks != Blocks::of(job)) else {
+            return Ok(());
+        };
+        let what = match &settled.blocks {
+            Some(Blocks { shapes, staging: None }) => format!("blocks of {shapes:?}"),
+            Some(Blocks { shapes, staging: Some(staging) }) => format!(
+                "blocks of {shapes:?} through shards of {:?} with chunks of {:?}",
+                staging.shard, staging.subchunk
+            ),
+            None => "no blocks".to_owned(),
+        };
+        Err(misfit(&opened.store, &what))
     }
 
     /// DEST's metadata before they are proved, and what changes in the values. The order of the steps matters: values

@@ -19,7 +19,7 @@ use crate::operation::quantize::first_pass::FirstPass;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::request::Request;
 use crate::operation::sample_result::SampleResult;
-use crate::operation::transcode::plan::keep_bits::{self, Chunks};
+use crate::operation::transcode::plan::keep_bits::{self, BitRounding};
 use crate::operation::transcode::plan::{Plan, Settled};
 use crate::pipeline::Pipeline;
 
@@ -30,8 +30,8 @@ pub(in crate::operation) struct Trial {
     pub estimate: Estimate,
     /// The quantisation, of the sample's range.
     pub quantization: Option<Quantization>,
-    /// The bits that are kept.
-    pub keep_bits: Option<KeepBits>,
+    /// The bits of the significand that are kept.
+    pub bits: Option<u32>,
     /// The errors over the sample.
     pub figures: QuantizeFigures,
     /// Whether absent chunks are written, too.
@@ -151,7 +151,7 @@ impl Sampler<'_> {
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
             passes += 1.0;
             let using = (self.budget, self.driver.interrupt());
-            let chunks = Chunks { present: Some(&there), are_all: sample.is_whole };
+            let chunks = (Some(&there), sample.is_whole);
             let begun = Instant::now();
             options.keep_bits =
                 Some(keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent)?);
@@ -176,7 +176,7 @@ impl Sampler<'_> {
             fills,
             estimate,
             quantization,
-            keep_bits: options.keep_bits,
+            bits: plan.rounding.as_ref().and_then(BitRounding::bits),
             figures: report.figures,
             array,
         })
