@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::driver::Driver;
 use super::journal::PassProgress;
-use super::pass;
+use super::pass::{self, Pass};
 use super::progress::Progress;
 use super::report::ObjectReport;
+use super::route::Route;
 use super::route::copy::{CopyJob, CopyPass};
 use super::route::rechunk::Rechunk;
 use super::route::staged::{Intermediate, Staged};
 use super::route::variable_size::SubchunkChange;
-use super::route::{Route, moving, rechunk, variable_size};
 use super::transfer::Transfer;
 use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::ChunkFault;
@@ -84,11 +84,13 @@ impl Job {
         };
         let ObjectJob { transfer, route } = &**job;
         let run = match route {
-            Route::Move(conversion) => moving::run(transfer, conversion, told, driver, fold),
-            Route::Rechunk(rechunk) => rechunk::run(transfer, rechunk, told, driver, fold),
+            Route::Move(conversion) => {
+                Pass::new(transfer, &**conversion, told).by_subchunks().run(driver, fold)
+            }
+            Route::Rechunk(rechunk) => Pass::new(transfer, &**rechunk, told).run(driver, fold),
             Route::Staged(staged) => staged.run_second(transfer, between, told, driver, fold),
             Route::VariableSize(variable_size) => {
-                variable_size::run(transfer, variable_size, told, driver, fold)
+                Pass::new(transfer, &**variable_size, told).by_subchunks().run_objects(driver, fold)
             }
         };
         // Of objects that an earlier run had written.

@@ -1,6 +1,7 @@
 //! The one loop by which objects are written: unit by unit, each by one thread, or all threads at one after the other.
 
 use super::ahead::{Reads, reads_all};
+use super::block_reader::sources;
 use super::driver::Driver;
 use super::journal::PassProgress;
 use super::progress::Progress;
@@ -11,25 +12,44 @@ use crate::array::chunk_set::ChunkSet;
 use crate::array::fault::{ChunkFault, Result};
 use crate::array::subchunks::SubchunkSource;
 
-/// The common part of passes from one array to another.
-pub(super) struct Work<'a> {
-    /// The subchunks that are there.
+/// A pass from one array to another.
+pub(super) struct Pass<'a, R> {
+    pub(super) transfer: &'a Transfer,
+    /// From elements, or subchunks, of the source to those of the destination.
+    pub(super) route: &'a R,
+    /// The subchunks of the source that are there.
     pub(super) source: SubchunkSource<'a>,
+    /// Those of the array that the source is intermediate data of.
+    pub(super) origin: Option<SubchunkSource<'a>>,
     /// The objects of the destination that are done.
     pub(super) progress: &'a PassProgress<'a>,
     /// Who is told of what is read and written.
     pub(super) listener: &'a dyn Progress,
 }
 
-impl<'a> Work<'a> {
-    /// Work of which subchunks are not read in blocks.
+impl<'a, R> Pass<'a, R> {
+    /// A pass of which nothing is done yet in this run.
     pub(super) fn new(
         transfer: &'a Transfer,
+        route: &'a R,
         (progress, listener): (&'a PassProgress<'a>, &'a dyn Progress),
     ) -> Self {
-        let source = SubchunkSource::new(&transfer.source);
-        let source = source.reading_all(reads_all(&transfer.source, &transfer.destination));
-        Work { source, progress, listener }
+        let (source, origin) = sources(transfer);
+        Pass { transfer, route, source, origin, progress, listener }
+    }
+
+    /// The same where subchunks are not read in blocks, which tell the store themselves what they read.
+    pub(super) fn by_subchunks(self) -> Self {
+        let reads_all = reads_all(&self.transfer.source, &self.transfer.destination);
+        Pass { source: self.source.reading_all(reads_all), ..self }
+    }
+
+    /// Does all of it; reports are given to `fold` in their order.
+    pub(super) fn run(&self, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault>
+    where
+        Self: Units,
+    {
+        self.ended(run(self, driver, fold), fold)
     }
 
     /// The result of a pass; the indexes of shards that were read are counted, too.
@@ -45,8 +65,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A pass over an array: its units are objects of the destination, or batches of them.
-pub(super) trait Pass: Reads {
+/// The units of a pass: objects of the destination, or batches of them.
+pub(super) trait Units: Reads {
     /// The units that have anything to do.
     fn units(&self) -> ChunkSet;
 
@@ -66,7 +86,7 @@ pub(super) trait Pass: Reads {
 
 /// Does all units of a pass; reports are given to `fold` in their order.
 pub(super) fn run(
-    pass: &impl Pass,
+    pass: &impl Units,
     driver: &Driver,
     fold: &mut dyn FnMut(ObjectReport),
 ) -> Result<(), ChunkFault> {

@@ -5,7 +5,7 @@ use crate::array::fault::Result;
 use crate::array::stored::Missing;
 use crate::engine::ahead::Reads;
 use crate::engine::journal::PassProgress;
-use crate::engine::pass::Pass;
+use crate::engine::pass::Units;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::workers::Workers;
@@ -72,7 +72,7 @@ impl Reads for CopyPass<'_> {
     }
 }
 
-impl Pass for CopyPass<'_> {
+impl Units for CopyPass<'_> {
     fn units(&self) -> ChunkSet {
         self.progress.left(self.job.objects())
     }

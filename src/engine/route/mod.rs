@@ -1,7 +1,7 @@
 //! The ways from one stored array to another, a file each.
 
 pub mod copy;
-pub(in crate::engine) mod moving;
+mod moving;
 pub mod rechunk;
 pub mod staged;
 pub mod variable_size;

@@ -2,7 +2,7 @@
 //! converted by itself, into objects that may be others than those of the source.
 
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault, Result};
+use crate::array::fault::{Fault, Result};
 use crate::array::geometry::unbound;
 use crate::array::reader::{ReadBuffers, each_piece_of};
 use crate::array::stored::{at, filled};
@@ -12,53 +12,30 @@ use crate::codec::conversion::{Conversion, Converted, Undone};
 use crate::codec::region::as_index;
 use crate::engine::ahead::{Reads, reads_in};
 use crate::engine::driver::Driver;
-use crate::engine::journal::PassProgress;
-use crate::engine::pass::{self, Pass, Work};
-use crate::engine::progress::Progress;
+use crate::engine::pass::{Pass, Units};
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::{Put, SubchunkWriter, all_in_order};
-use crate::engine::transfer::Transfer;
 use crate::engine::workers::{Buffers, Workers};
 use crate::store::{self, Node};
 
-/// Converts every object, those that are absent too where they may not stay so.
-pub(in crate::engine) fn run(
-    transfer: &Transfer,
-    conversion: &Conversion,
-    told: (&PassProgress<'_>, &dyn Progress),
-    driver: &Driver,
-    fold: &mut dyn FnMut(ObjectReport),
-) -> Result<(), ChunkFault> {
-    let work = Work::new(transfer, told);
-    let run = pass::run(&MovePass { work: &work, transfer, conversion }, driver, fold);
-    work.ended(run, fold)
-}
-
-/// The work on the objects of the destination.
-struct MovePass<'a> {
-    work: &'a Work<'a>,
-    transfer: &'a Transfer,
-    /// From subchunk to subchunk.
-    conversion: &'a Conversion,
-}
-
-impl Reads for MovePass<'_> {
+impl Reads for Pass<'_, Conversion> {
     fn source(&self) -> (&Node, u64) {
         (&self.transfer.source.node, self.transfer.source.chunk_bytes())
     }
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.work.progress.is_done(object) {
+        if !self.progress.is_done(object) {
             reads_in(self.transfer, &self.transfer.destination.region_of(object), each);
         }
     }
 }
 
-impl Pass for MovePass<'_> {
+/// Every object is converted, those that are absent too where they may not stay so.
+impl Units for Pass<'_, Conversion> {
     fn units(&self) -> ChunkSet {
         let grid = &self.transfer.destination.metadata.grid;
-        self.transfer.overlapped_among(grid, self.work.progress.assigned())
+        self.transfer.overlapped_among(grid, self.progress.assigned())
     }
 
     /// Too few shards to go round: the threads share the subchunks of each.
@@ -67,7 +44,7 @@ impl Pass for MovePass<'_> {
     }
 
     fn unit(&self, object: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
-        self.work.progress.do_once(object, || {
+        self.progress.do_once(object, || {
             let destination = &self.transfer.destination;
             let mut report = ObjectReport::default();
             let mut writer = SubchunkWriter::new(destination, object);
@@ -82,7 +59,7 @@ impl Pass for MovePass<'_> {
             let bytes = self.transfer.source.subchunk_chain().decoded_bytes();
             writer.write_each(subchunks, workers, &mut report, &|subchunk, buffers, report, put| {
                 self.subchunk(subchunk, object, buffers, report, put)?;
-                self.work.listener.advance(bytes);
+                self.listener.advance(bytes);
                 Ok(())
             })?;
             report.add(&writer.finish()?);
@@ -91,7 +68,7 @@ impl Pass for MovePass<'_> {
     }
 }
 
-impl MovePass<'_> {
+impl Pass<'_, Conversion> {
     /// Converts one subchunk and gives it to `put`, unless it is absent from the destination.
     fn subchunk(
         &self,
@@ -122,8 +99,8 @@ impl MovePass<'_> {
         }
         if kept.is_some() {
             // The index of its shard counts as read, whether chunks are kept or not.
-            self.work.source.holds(subchunk, &mut buffers.source)?;
-        } else if !self.work.source.read(subchunk, &mut buffers.source)? {
+            self.source.holds(subchunk, &mut buffers.source)?;
+        } else if !self.source.read(subchunk, &mut buffers.source)? {
             return self.fill((conversion, place, object), buffers, put);
         }
         let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, .. } = buffers;
@@ -150,10 +127,10 @@ impl MovePass<'_> {
     fn conversion_of(&self, subchunk: &[u64]) -> Result<OfShape<'_, Conversion>> {
         let source = &self.transfer.source;
         if source.layout.is_some() || source.is_regular() {
-            return Ok(OfShape::Same(self.conversion));
+            return Ok(OfShape::Same(self.route));
         }
         let shape = source.region_of_subchunk(subchunk).shape;
-        self.conversion.for_shape(&shape).map_err(|error| unbound(&error))
+        self.route.for_shape(&shape).map_err(|error| unbound(&error))
     }
 
     /// A subchunk whose every element is what absent ones become, where they may not stay absent.

@@ -2,15 +2,13 @@
 //! decoded, and written subchunk by subchunk.
 
 use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Result};
-use crate::array::subchunks::SubchunkSource;
+use crate::array::fault::Result;
 use crate::codec::region::as_index;
 use crate::engine::ahead::Reads;
-use crate::engine::block_reader::{BlockReader, sources};
+use crate::engine::block_reader::BlockReader;
 use crate::engine::decoded_block::DecodedBlock;
 use crate::engine::driver::{Driver, guarded};
-use crate::engine::journal::PassProgress;
-use crate::engine::pass::{self, Pass, Work};
+use crate::engine::pass::{Pass, Units};
 use crate::engine::plan::RechunkPlan;
 use crate::engine::progress::{Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
@@ -68,61 +66,37 @@ impl Schedule {
     }
 }
 
-/// Writes the blocks that hold anything which is to be written.
-pub(in crate::engine) fn run(
-    transfer: &Transfer,
-    rechunk: &Rechunk,
-    (progress, listener): (&PassProgress<'_>, &dyn Progress),
-    driver: &Driver,
-    fold: &mut dyn FnMut(ObjectReport),
-) -> Result<(), ChunkFault> {
-    let (source, origin) = sources(transfer);
-    let work = Work { source, progress, listener };
-    let run =
-        pass::run(&RechunkPass { work: &work, transfer, rechunk, origin: origin.as_ref() }, driver, fold);
-    work.ended(run, fold)
-}
-
-/// A pass over blocks.
-struct RechunkPass<'a> {
-    work: &'a Work<'a>,
-    transfer: &'a Transfer,
-    rechunk: &'a Rechunk,
-    /// The subchunks of the array that the source is intermediate data of.
-    origin: Option<&'a SubchunkSource<'a>>,
-}
-
-impl Reads for RechunkPass<'_> {
+impl Reads for Pass<'_, Rechunk> {
     fn source(&self) -> (&Node, u64) {
         (&self.transfer.source.node, self.transfer.source.chunk_bytes())
     }
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
         if !self.objects_left(group).is_empty() {
-            let plan = &self.rechunk.plan;
+            let plan = &self.route.plan;
             plan.blocks(group).iter().for_each(|block| self.reader(&Silent).reads(block, each));
         }
     }
 }
 
-impl Pass for RechunkPass<'_> {
+impl Units for Pass<'_, Rechunk> {
     /// The groups that hold anything which is to be written.
     fn units(&self) -> ChunkSet {
-        self.rechunk.units(self.transfer, self.work.progress.assigned())
+        self.route.units(self.transfer, self.progress.assigned())
     }
 
     fn shares_units(&self, _units: &ChunkSet, _driver: &Driver) -> bool {
-        self.rechunk.schedule.shares_blocks
+        self.route.schedule.shares_blocks
     }
 
     /// The first of the group.
     fn object_of(&self, group: u64) -> u64 {
-        self.rechunk.plan.groups().objects(group).next().map_or(0, |objects| objects.start)
+        self.route.plan.groups().objects(group).next().map_or(0, |objects| objects.start)
     }
 
     /// Writes the objects of a group.
     fn unit(&self, number: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
-        let plan = &self.rechunk.plan;
+        let plan = &self.route.plan;
         let left = self.objects_left(number);
         if left.is_empty() {
             return Ok(ObjectReport::default());
@@ -139,18 +113,18 @@ impl Pass for RechunkPass<'_> {
         // What was counted belongs to all of them together.
         let mut counted = report;
         for (first, end) in left.runs() {
-            self.work.progress.finished(first..end, &std::mem::take(&mut counted))?;
+            self.progress.finished(first..end, &std::mem::take(&mut counted))?;
         }
         Ok(report)
     }
 }
 
-impl<'a> RechunkPass<'a> {
-    fn reader<'p>(&self, progress: &'p dyn Progress) -> BlockReader<'a, 'p> {
+impl<'a> Pass<'a, Rechunk> {
+    fn reader<'p>(&'p self, progress: &'p dyn Progress) -> BlockReader<'a, 'p> {
         BlockReader {
-            source: &self.work.source,
-            origin: self.origin,
-            filling: &self.rechunk.encoder.filling,
+            source: &self.source,
+            origin: self.origin.as_ref(),
+            filling: &self.route.encoder.filling,
             progress,
         }
     }
@@ -165,9 +139,9 @@ impl<'a> RechunkPass<'a> {
         report: &mut ObjectReport,
     ) -> Result<()> {
         let Transfer { destination, absent_element, origin, .. } = self.transfer;
-        let bytes = block.num_elements().saturating_mul(self.rechunk.encoder.element_size() as u64);
+        let bytes = block.num_elements().saturating_mul(self.route.encoder.element_size() as u64);
         // Half of a block is done once it is read: one may be all of the array.
-        let share = Share::new(self.work.listener, bytes / 2, 1);
+        let share = Share::new(self.listener, bytes / 2, 1);
         let reader = self.reader(&share);
         if absent_element.is_none() && !reader.holds_any(block) {
             return Ok(());
@@ -181,14 +155,14 @@ impl<'a> RechunkPass<'a> {
         } else {
             self.write_chunks(decoded, workers, report)?;
         }
-        self.work.listener.advance(bytes - bytes / 2);
+        self.listener.advance(bytes - bytes / 2);
         Ok(())
     }
 
     /// The objects of a group that are to be done.
     fn objects_left(&self, number: u64) -> ChunkSet {
-        let objects = ChunkSet::from_ranges(self.rechunk.plan.groups().objects(number).collect());
-        self.work.progress.left(objects).without(self.work.progress.done())
+        let objects = ChunkSet::from_ranges(self.route.plan.groups().objects(number).collect());
+        self.progress.left(objects).without(self.progress.done())
     }
 
     /// Chunks without shards: each by whoever comes first.
@@ -202,7 +176,7 @@ impl<'a> RechunkPass<'a> {
             let (mut report, item) = (ObjectReport::default(), as_index(item));
             let object = self.transfer.destination.object_of(&decoded.position(item)).0;
             // With another budget the groups of an earlier run were others.
-            if self.work.progress.is_done(object) {
+            if self.progress.is_done(object) {
                 return Ok(report);
             }
             let mut writer = SubchunkWriter::new(&self.transfer.destination, object);
@@ -225,7 +199,7 @@ impl<'a> RechunkPass<'a> {
     ) -> Result<()> {
         let destination = &self.transfer.destination;
         for object in destination.objects_in(block) {
-            if self.work.progress.is_done(object) {
+            if self.progress.is_done(object) {
                 continue;
             }
             if open.as_ref().is_none_or(|writer| writer.object() != object) {
@@ -258,7 +232,7 @@ impl<'a> RechunkPass<'a> {
         if !subchunk.is_stored && self.transfer.absent_element.is_none() {
             return Ok(());
         }
-        let encoder = &self.rechunk.encoder;
+        let encoder = &self.route.encoder;
         let figures = &mut report.figures;
         let work = (&mut buffers.written, &mut buffers.conversion);
         let elements = &mut subchunk.elements;

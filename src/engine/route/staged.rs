@@ -8,12 +8,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rechunk::{self, Rechunk};
+use super::rechunk::Rechunk;
 use crate::array::fault::{ChunkFault, Fault, ObjectOf, Result};
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
 use crate::engine::journal::{PassProgress, digest};
 use crate::engine::listing::list_with_sizes;
+use crate::engine::pass::Pass;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::engine::transfer::Transfer;
@@ -186,7 +187,8 @@ impl Staged {
         };
         count(into.before());
         let first = self.first_transfer(transfer);
-        rechunk::run(&first, &self.first, (&into, progress), driver, &mut |report| count(&report))
+        Pass::new(&first, &self.first, (&into, progress))
+            .run(driver, &mut |report| count(&report))
             .map_err(Staged::of_first)?;
         Ok(between)
     }
@@ -202,7 +204,7 @@ impl Staged {
     ) -> Result<(), ChunkFault> {
         let second = self.second_transfer(transfer, Some(between), driver);
         let second = second.map_err(|fault| ChunkFault { index: 0, fault })?;
-        rechunk::run(&second, &self.second, told, driver, fold).map_err(Staged::of_second)
+        Pass::new(&second, &self.second, told).run(driver, fold).map_err(Staged::of_second)
     }
 
     /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that

@@ -18,9 +18,7 @@ use crate::codec::Recoding;
 use crate::codec::elements::{VlenChain, VlenElements};
 use crate::engine::ahead::{Reads, reads_in};
 use crate::engine::driver::Driver;
-use crate::engine::journal::PassProgress;
-use crate::engine::pass::Work;
-use crate::engine::progress::Progress;
+use crate::engine::pass::Pass;
 use crate::engine::report::ObjectReport;
 use crate::engine::subchunk_encoder::Encoded;
 use crate::engine::subchunk_writer::{SubchunkWriter, all_in_order};
@@ -142,74 +140,65 @@ impl MemoryShare {
     }
 }
 
-/// Writes every object of the destination.
-pub(in crate::engine) fn run(
-    transfer: &Transfer,
-    variable_size: &VariableSize,
-    told: (&PassProgress<'_>, &dyn Progress),
-    driver: &Driver,
-    fold: &mut dyn FnMut(ObjectReport),
-) -> Result<(), ChunkFault> {
-    let work = Work::new(transfer, told);
-    let groups = Groups::new(&transfer.destination, &transfer.source);
-    let reader = ElementReader::new(&work.source, 0);
-    let interrupt = driver.interrupt();
-    let run = VariableSizeRun { work: &work, transfer, variable_size, groups, reader, interrupt };
-    work.ended(run.run(driver, &mut *fold), fold)
-}
-
-/// The work on the objects of the destination.
-struct VariableSizeRun<'a> {
-    work: &'a Work<'a>,
-    transfer: &'a Transfer,
-    variable_size: &'a VariableSize,
+/// A pass over subchunks of any size.
+struct VariableSizeRun<'p, 'a> {
+    pass: &'p Pass<'a, VariableSize>,
     /// Objects that need the same subchunks.
     groups: Groups,
     /// Where subchunks can be taken apart.
-    reader: Option<ElementReader<'a>>,
-    interrupt: &'a Interrupt,
+    reader: Option<ElementReader<'p, 'a>>,
+    interrupt: &'p Interrupt,
 }
 
-impl Reads for VariableSizeRun<'_> {
+impl Pass<'_, VariableSize> {
+    /// Writes every object of the destination.
+    pub(in crate::engine) fn run_objects(
+        &self,
+        driver: &Driver,
+        fold: &mut dyn FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
+        let Transfer { source, destination, .. } = self.transfer;
+        let (groups, reader) = (Groups::new(destination, source), ElementReader::new(&self.source, 0));
+        let by = VariableSizeRun { pass: self, groups, reader, interrupt: driver.interrupt() };
+        let objects = self.transfer.overlapped_among(&destination.metadata.grid, self.progress.assigned());
+        let work = |buffers: &mut VariableSizeBuffers, object| {
+            self.progress.do_once(object, || {
+                let report = by.object(object, buffers)?;
+                self.listener.advance(report.bytes_read);
+                Ok(report)
+            })
+        };
+        let run = self.route.memory_share.run(driver, (&by.groups, &objects, &[&by]), work, &mut *fold);
+        // What happened to no object in particular happened to the one that was written.
+        let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
+        self.ended(run.map_err(located), fold)
+    }
+}
+
+impl Reads for VariableSizeRun<'_, '_> {
     /// As much as a thread may hold: elements tell nothing of the bytes of an object.
     fn source(&self) -> (&Node, u64) {
-        (&self.transfer.source.node, self.variable_size.memory_share.share)
+        (&self.pass.transfer.source.node, self.pass.route.memory_share.share)
     }
 
     fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.groups.objects(group).flatten().all(|object| self.work.progress.is_done(object)) {
-            reads_in(self.transfer, &self.groups.region(group), each);
+        if !self.groups.objects(group).flatten().all(|object| self.pass.progress.is_done(object)) {
+            reads_in(self.pass.transfer, &self.groups.region(group), each);
         }
     }
 }
 
-impl VariableSizeRun<'_> {
-    fn run(&self, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault> {
-        let grid = &self.transfer.destination.metadata.grid;
-        let objects = self.transfer.overlapped_among(grid, self.work.progress.assigned());
-        let work = |buffers: &mut VariableSizeBuffers, object| {
-            self.work.progress.do_once(object, || {
-                let report = self.object(object, buffers)?;
-                self.work.listener.advance(report.bytes_read);
-                Ok(report)
-            })
-        };
-        // What happened to no object in particular happened to the one that was written.
-        let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
-        let memory_share = self.variable_size.memory_share;
-        memory_share.run(driver, (&self.groups, &objects, &[self]), work, fold).map_err(located)
-    }
-
+impl VariableSizeRun<'_, '_> {
     /// Writes an object.
     fn object(&self, object: u64, buffers: &mut VariableSizeBuffers) -> Result<ObjectReport> {
-        let destination = &self.transfer.destination;
+        let destination = &self.pass.transfer.destination;
         let counted = &self.groups.start_beside(object);
         let mut report = ObjectReport::default();
         let mut writer = SubchunkWriter::new(destination, object);
         for subchunk in subchunks_inside(destination, object) {
             self.interrupt.check()?;
             buffers.next();
-            let encoded = match &self.variable_size.way {
+            let encoded = match &self.pass.route.way {
                 SubchunkChange::Recode(recoding) => self.recode(recoding, &subchunk, buffers, &mut report)?,
                 SubchunkChange::Compose => self.compose((&subchunk, counted), buffers, &mut report)?,
             };
@@ -223,8 +212,8 @@ impl VariableSizeRun<'_> {
 
     /// The chain that puts a subchunk of the destination together.
     fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>> {
-        let chain = self.variable_size.destination.as_ref().ok_or_else(not_taken_apart)?;
-        vlen_chain_of(&self.transfer.destination, subchunk, chain)
+        let chain = self.pass.route.destination.as_ref().ok_or_else(not_taken_apart)?;
+        vlen_chain_of(&self.pass.transfer.destination, subchunk, chain)
     }
 
     /// A subchunk with other bytes->bytes codecs; `None` where it is absent.
@@ -235,10 +224,10 @@ impl VariableSizeRun<'_> {
         buffers: &'b mut VariableSizeBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>> {
-        let source = &self.transfer.source;
+        let source = &self.pass.transfer.source;
         let located = |fault: Fault| fault.of_source(source.object_of(subchunk).0);
-        if !buffers.read(&self.work.source, subchunk)? {
-            let Some(absent) = &self.transfer.absent_element else { return Ok(None) };
+        if !buffers.read(&self.pass.source, subchunk)? {
+            let Some(absent) = &self.pass.transfer.absent_element else { return Ok(None) };
             let chain = &self.destination_chain(subchunk)?;
             let nothing = vec![0; subchunk.len().max(1)];
             let elements = VlenElements { bytes: absent.clone(), places: Vec::new() };
@@ -246,7 +235,7 @@ impl VariableSizeRun<'_> {
             return Ok(Some(&buffers.written));
         }
         report.bytes_read += buffers.source.bytes.len() as u64;
-        let own = recoding_of([source, &self.transfer.destination], subchunk)?;
+        let own = recoding_of([source, &self.pass.transfer.destination], subchunk)?;
         let recoding = own.as_ref().unwrap_or(recoding);
         if recoding.is_copy() {
             return Ok(Some(&buffers.source.bytes));
@@ -265,11 +254,11 @@ impl VariableSizeRun<'_> {
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>> {
         let chain = &*self.destination_chain(subchunk)?;
-        let block = block_of(&self.transfer.destination, subchunk);
+        let block = block_of(&self.pass.transfer.destination, subchunk);
         let reader = self.reader.as_ref().ok_or_else(not_taken_apart)?;
         let (elements, bytes) = reader.read(&block, counted, buffers)?;
         report.bytes_read += bytes;
-        if !self.variable_size.write_empty && elements.are_all(chain.fill_value()) {
+        if !self.pass.route.write_empty && elements.are_all(chain.fill_value()) {
             return Ok(None);
         }
         buffers.encode(chain, &elements, &block.shape, chain.fill_value())?;

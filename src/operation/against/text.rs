@@ -80,7 +80,7 @@ pub(super) fn compare(
 
 /// The elements of a box that differ.
 fn differences(
-    [a, b]: [&ElementReader<'_>; 2],
+    [a, b]: [&ElementReader<'_, '_>; 2],
     block: &Region,
     buffers: &mut VariableSizeBuffers,
 ) -> Result<Tally, Fault> {

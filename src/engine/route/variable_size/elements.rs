@@ -31,16 +31,16 @@ pub(super) fn not_taken_apart() -> Fault {
 
 /// Reads boxes of elements of an array.
 #[derive(Debug)]
-pub struct ElementReader<'a> {
-    source: &'a SubchunkSource<'a>,
+pub struct ElementReader<'p, 'a> {
+    source: &'p SubchunkSource<'a>,
     chain: VlenChain,
     /// Tells the arrays apart that a thread reads.
     number: usize,
 }
 
-impl<'a> ElementReader<'a> {
+impl<'p, 'a> ElementReader<'p, 'a> {
     /// A reader, if subchunks can be taken apart. A thread that reads several arrays gives each another number.
-    pub fn new(source: &'a SubchunkSource<'a>, number: usize) -> Option<Self> {
+    pub fn new(source: &'p SubchunkSource<'a>, number: usize) -> Option<Self> {
         let chain = VlenChain::of(source.side().subchunk_chain())?;
         Some(ElementReader { source, chain, number })
     }

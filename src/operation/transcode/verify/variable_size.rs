@@ -44,8 +44,8 @@ pub(super) fn variable_size_values(
 
 /// How many elements of a box differ.
 fn differing(
-    from: &ElementReader<'_>,
-    to: &ElementReader<'_>,
+    from: &ElementReader<'_, '_>,
+    to: &ElementReader<'_, '_>,
     block: &Region,
     buffers: &mut VariableSizeBuffers,
 ) -> Result<u64, Fault> {
