@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fault::{ChainFault, ChainFaultKind};
-use super::kinds::{BytesCodec, Coder, Contexts, DecodedSize, Output, Role};
+use super::kinds::{BytesCodec, Coder, Contexts, Output, Role};
 use super::sharding::BoundSharding;
 use super::value_program::Tiles;
 use crate::metadata::extension::CodecMetadata;
@@ -98,7 +98,7 @@ pub struct Workspace {
 impl Workspace {
     /// A buffer to write to, for a codec that takes an array.
     fn output<'a>(&'a mut self, bytes: &'a mut Vec<u8>) -> Output<'a> {
-        Output { bytes, allowed: DecodedSize::AtMost(usize::MAX), contexts: &mut self.contexts }
+        Output { bytes, allowed: BytesSize::Bounded(u64::MAX), contexts: &mut self.contexts }
     }
 
     /// The workspace of the chain inside a shard.

@@ -257,7 +257,7 @@ impl Coder for BytesCoder {
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let Codec::BytesToBytes(codec) = &*self.0 else { return Err(CodecError::bytes("it takes an array")) };
-        let allowed = representation(out.allowed.into());
+        let allowed = representation(out.allowed.limited());
         copy(&run(|| codec.decode(encoded.into(), &allowed, &options()))?, out)
     }
 

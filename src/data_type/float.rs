@@ -1,13 +1,13 @@
 //! Floats between decimal text and bits: one rounding in, the shortest decimal out.
 //!
-//! `half` rounds `f64` to `f16` in two steps (through `f32`, or with the low bits cut off), so `float16` is done here,
-//! by the same rounding as the floats that only the registry has.
+//! `half` rounds `f64` to `f16` in two steps (through `f32`, or with the low bits cut off), so `float16` is rounded as the
+//! floats that only the registry has are.
 
 use std::cmp::Ordering;
 
 use half::f16;
 
-use crate::element::{Element as _, ElementType, FloatFormat, NumberType};
+use crate::element::{Element as _, ElementType, NumberType};
 use crate::metadata::json::Number;
 
 /// True if bits that an element holds are bits of a float type.
@@ -18,15 +18,10 @@ pub(super) fn has_bits(float: NumberType, bits: u64) -> bool {
 /// The bits of the value of a float type nearest to a number, ties to even; an infinity beyond the range. `None` where the
 /// type has neither.
 pub(super) fn nearest(float: NumberType, number: &Number) -> Option<u64> {
-    if let Some(small) = float.small_float() {
-        let (negative, code) = rounded(number, small.format());
-        return small.bits_of_code(code, negative);
-    }
     match float.element() {
-        ElementType::Float16 => Some(nearest_f16(number).to_bits64()),
         ElementType::Float32 => Some(number.as_f32().to_bits64()),
         ElementType::Float64 => Some(number.as_f64().to_bits64()),
-        _ => None,
+        _ => float.float_format()?.nearest(rounded_to_odd(number)),
     }
 }
 
@@ -55,62 +50,23 @@ pub(super) fn infinity(float: NumberType, negative: bool) -> Option<u64> {
     Some(format.infinity() | if negative { format.sign() } else { 0 })
 }
 
-fn nearest_f16(number: &Number) -> f16 {
-    let (negative, code) = rounded(number, FloatFormat::ieee(5, 10));
-    let magnitude = u16::try_from(code.clamp(0, 0x7c00)).unwrap_or_default();
-    f16::from_bits(magnitude | if negative { 0x8000 } else { 0 })
-}
-
-/// A number rounded once to the precision of a format, and to the exponents from its least on: its sign, and exponent and
-/// significand as one number, which is the magnitude's bits where the format has the value.
-///
-/// It rounds to `f64` first, which loses only where the result lies half-way between two values: there the text
-/// decides.
-fn rounded(number: &Number, format: FloatFormat) -> (bool, i64) {
+/// The float64 that rounds to a float of at most 12 significant bits as the number itself does: the nearest, or its odd
+/// neighbour where only what is lost of the number tells to which side of a tie it belongs.
+fn rounded_to_odd(number: &Number) -> f64 {
+    /// A tie has so many zeros behind it at least.
+    const TIE_ZEROS: u32 = 40;
     let value = number.as_f64();
-    let negative = value.is_sign_negative();
-    let magnitude = value.abs();
-    // The distance of neighbours is that of the least exponent below it, and 2^(exponent - bits) from there on. What has
-    // no subnormal numbers is rounded as if its exponents went on downwards.
-    let least = format.least_exponent();
-    let exponent = if format.is_unsigned() { exponent(magnitude) } else { exponent(magnitude).max(least) };
-    let places = i32::try_from(format.fraction_bits).unwrap_or_default();
-    let steps = if magnitude.is_finite() { magnitude * power_of_two(places - exponent) } else { 0.0 };
-    let below = steps.trunc();
-    let up = match (steps - below).total_cmp(&0.5) {
-        Ordering::Less => false,
-        Ordering::Greater => true,
-        Ordering::Equal => match compare_with_exact(number, magnitude) {
-            Ordering::Less => false,
-            Ordering::Greater => true,
-            Ordering::Equal => below % 2.0 != 0.0,
-        },
-    };
-    #[expect(clippy::cast_possible_truncation, reason = "an integer of at most 12 bits")]
-    let significand = below as i64 + i64::from(up);
-    // The hidden bit adds 1 to the exponent, and so does a carry out of the significand, up to infinity. Without
-    // subnormal numbers the least exponent has the code 0 itself.
-    let code = (i64::from(exponent - least) << format.fraction_bits) + significand;
-    (negative, if format.is_unsigned() { code - 1 } else { code })
-}
-
-/// Compares the text with a value that has at most 140 binary places.
-fn compare_with_exact(number: &Number, magnitude: f64) -> Ordering {
-    // As many decimal places as binary ones: exact.
-    let exact = format!("{magnitude:.140}");
-    Number::parse(&exact)
-        .map_or(Ordering::Equal, |exact| number.decimal().compare_magnitude(&exact.decimal()))
-}
-
-/// The exponent of a positive normal value or infinity; -1023 for zero and subnormals.
-fn exponent(magnitude: f64) -> i32 {
-    // The exponent is 11 bits wide, so it fits.
-    i32::try_from(magnitude.to_bits() >> 52).map_or(-1023, |biased| biased - 1023)
-}
-
-/// 2^exponent, of a normal result.
-fn power_of_two(exponent: i32) -> f64 {
-    u64::try_from(exponent + 1023).map_or(0.0, |biased| f64::from_bits(biased << 52))
+    if !value.is_finite() || value.to_bits().trailing_zeros() < TIE_ZEROS {
+        return value;
+    }
+    // As many decimal places as binary ones: exact, where a tie can be.
+    let exact = Number::parse(&format!("{:.140}", value.abs()));
+    let order = exact.map(|exact| number.decimal().compare_magnitude(&exact.decimal()));
+    match order {
+        Some(Ordering::Less) if value != 0.0 => f64::from_bits(value.to_bits() - 1),
+        Some(Ordering::Greater) => f64::from_bits(value.to_bits() | 1),
+        _ => value,
+    }
 }
 
 /// The shortest decimal, found by trying; of several that are equally short the nearest. 5 digits always do.
@@ -208,7 +164,7 @@ mod tests {
                 assert!(!value.is_finite());
                 continue;
             };
-            assert_eq!(nearest_f16(&literal).to_bits(), bits, "{literal}");
+            assert_eq!(nearest(ElementType::Float16, &literal), u64::from(bits), "{literal}");
             assert!(!literal.is_integer_literal());
         }
         let shortest = |bits| shortest(ElementType::Float16, bits).unwrap().to_string();
@@ -234,7 +190,8 @@ mod tests {
             let exponent: i64 = exponent.parse::<i64>().unwrap() - i64::try_from(places).unwrap();
             for candidate in [mantissa - 1, mantissa, mantissa + 1] {
                 let candidate = number(&format!("{candidate}e{exponent}"));
-                assert_ne!(nearest_f16(&candidate).to_bits(), bits, "{candidate} is shorter than {chosen}");
+                let found = nearest(ElementType::Float16, &candidate);
+                assert_ne!(found, u64::from(bits), "{candidate} is shorter than {chosen}");
             }
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn bind(
         // It holds chains of codecs, which only a pipeline can follow.
         ("sharding_indexed", _) => sharding_indexed::bind(codec, array, diagnostics),
         (_, Some(kind)) => {
-            let BoundArray { codec, output } = (kind.bind)(codec, array, diagnostics);
+            let BoundArray { codec, output } = kind.bind(codec, array, diagnostics);
             (codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), output)
         }
         (_, None) => (BoundConfiguration::Other, None),

@@ -2,7 +2,7 @@
 
 use super::{BoundCodec, Codec, Workspace};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
-use crate::codec::kinds::{CodecError, DecodedSize};
+use crate::codec::kinds::CodecError;
 use crate::grid::unravel;
 use crate::pipeline::{BytesSize, Representation};
 
@@ -43,15 +43,19 @@ impl BoundCodec {
             }
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
             Codec::BytesToBytes(codec) => {
-                let size = decoded_size(&self.decoded, ws.room.is_some());
-                let room = ws.room.and_then(|room| usize::try_from(room).ok());
-                let room = room.filter(|room| size.limit() > *room);
-                let bound = room.map_or(size, DecodedSize::AtMost);
+                let size = match self.decoded {
+                    // Then the room bounds what the chain does not.
+                    Representation::Bytes(BytesSize::Unbounded) if ws.room.is_some() => {
+                        BytesSize::Bounded(u64::MAX)
+                    }
+                    Representation::Bytes(size) => size,
+                    Representation::Array(_) => BytesSize::Unbounded,
+                };
+                let room = ws.room.filter(|room| size.limit() as u64 > *room);
+                let bound = room.map_or(size, BytesSize::Bounded);
                 let result = codec.decode(encoded, decoded, bound, &mut ws.contexts);
                 result.map_err(|error| match (room, error) {
-                    (Some(room), CodecError::Length { found, .. }) => {
-                        ChainFaultKind::Room { room: room as u64, found }
-                    }
+                    (Some(room), CodecError::Length { found, .. }) => ChainFaultKind::Room { room, found },
                     (_, error) => error.into(),
                 })
             }
@@ -82,15 +86,6 @@ pub(in crate::codec) fn expect_size(
 
 fn not_run() -> ChainFaultKind {
     CodecError::Bytes("this program does not run the codec".to_owned()).into()
-}
-
-/// The size that a bytes->bytes codec may decode to; `has_room` where something else bounds what the chain does not.
-fn decoded_size(decoded: &Representation, has_room: bool) -> DecodedSize {
-    match decoded {
-        Representation::Bytes(BytesSize::Unbounded) if has_room => DecodedSize::AtMost(usize::MAX),
-        Representation::Bytes(size) => DecodedSize::of(*size),
-        Representation::Array(_) => DecodedSize::of(BytesSize::Unbounded),
-    }
 }
 
 /// The fault with the place of its element in the chunk, where it is that of an element.

@@ -22,9 +22,15 @@ use crate::metadata::extension::CodecMetadata;
 /// Everything that the program knows of a codec that takes an array.
 #[derive(Debug, Clone, Copy)]
 pub struct ArrayKind {
-    /// Reads the configuration and binds it to the array that reaches the codec, where one does. Every fault is
-    /// collected, whatever else is wrong.
-    pub bind: fn(&CodecMetadata, Option<&ArrayRepresentation>, &mut Vec<Diagnostic>) -> BoundArray,
+    /// The members of the configuration, by what the document has.
+    pub(crate) members: fn(&CodecMetadata) -> &'static [Member],
+    /// Reads members that are as their table has them, or have been reported, and binds the codec to the array that
+    /// reaches it; `None` after a fault, and where no array does.
+    pub(crate) make: fn(&mut Binding<'_>) -> Option<BoundArray>,
+    /// True if it may be bound to elements of a type that this program does not know.
+    pub(crate) takes_any_type: bool,
+    /// The array after the codec, where nothing is wrong but it was not bound: as far as its metadata tell.
+    pub(crate) output_unbound: fn(&CodecMetadata, &ArrayRepresentation) -> Option<ArrayRepresentation>,
     /// The form of the configuration in v2.
     pub v2: V2Form,
     /// The id in v2 where it depends on the type of the elements, and the registry's row has none.
@@ -37,76 +43,84 @@ pub struct ArrayKind {
 
 impl ArrayKind {
     /// A codec whose configuration is the same in v2.
-    pub(crate) const fn new<C: ArrayConfiguration>() -> Self {
+    pub(crate) const fn new(
+        members: fn(&CodecMetadata) -> &'static [Member],
+        make: fn(&mut Binding<'_>) -> Option<BoundArray>,
+    ) -> Self {
         ArrayKind {
-            bind: bind::<C>,
+            members,
+            make,
+            takes_any_type: false,
+            output_unbound: |_, _| None,
             v2: V2Form::SAME,
             v2_id: |_| None,
             v2_types: None,
             is_little_endian_in_v2: false,
         }
     }
-}
 
-/// The configuration of a codec that takes an array.
-pub(crate) trait ArrayConfiguration: Sized {
-    /// True if it may be bound to elements of a type that this program does not know.
-    const TAKES_ANY_TYPE: bool = false;
-
-    /// The members; the codec's name tells codecs apart that share it.
-    fn members(codec: &CodecMetadata) -> &'static [Member];
-
-    /// Reads members that are as their table has them, or have been reported; what is wrong beyond that is reported too.
-    fn read(members: &mut Members<'_>) -> Option<Self>;
-
-    /// Reads the configuration of a codec, and collects every fault of it.
-    fn parse(codec: &CodecMetadata) -> Parsed<Self> {
-        let configuration = codec.configuration.as_ref();
-        let (mut members, is_valid) =
-            Members::of_table(&codec.name, configuration, &codec.pointer, Self::members(codec));
-        let read = Self::read(&mut members).filter(|_| is_valid);
-        members.finish(read)
-    }
-
-    /// Binds it to the array that reaches the codec; `None` after a fault.
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray>;
-
-    /// The array after the codec, where nothing is wrong but it was not bound: as far as its metadata tell.
-    fn output_unbound(_: &CodecMetadata, _: &ArrayRepresentation) -> Option<ArrayRepresentation> {
-        None
+    /// Reads the configuration and binds it to the array that reaches the codec, where one does. Every fault is
+    /// collected, whatever else is wrong.
+    pub fn bind(
+        &self,
+        codec: &CodecMetadata,
+        array: Option<&ArrayRepresentation>,
+        found: &mut Vec<Diagnostic>,
+    ) -> BoundArray {
+        let (members, is_valid) = Members::of_table(codec, (self.members)(codec));
+        // A type that is not known has its own finding.
+        let is_known = |array: &&ArrayRepresentation| !matches!(array.data_type, DataType::Other(_));
+        let taken = array.filter(|array| is_valid && (self.takes_any_type || is_known(array)));
+        let mut to = Binding { codec, members, array: taken, num_read: None };
+        let mut bound = (self.make)(&mut to).unwrap_or_default();
+        let bindings = to.num_read.map_or(&[][..], |read| &to.members.diagnostics[read..]);
+        let is_faulty = bindings.iter().any(|found| Profile::Read.forbids(found));
+        if bound.output.is_none() && !is_faulty {
+            let output = array.and_then(|array| (self.output_unbound)(codec, array));
+            bound.output = output.map(Representation::Array);
+        }
+        found.append(&mut to.members.diagnostics);
+        bound
     }
 }
 
-/// Array that a codec is bound to, and the findings of that.
+/// The configuration of a codec, and the array that it is bound to.
 pub(crate) struct Binding<'a> {
     /// The codec, as the document has it.
     pub(crate) codec: &'a CodecMetadata,
-    /// The array that reaches it.
-    pub(crate) array: &'a ArrayRepresentation,
-    /// Findings of the binding.
-    pub(crate) found: &'a mut Vec<Diagnostic>,
+    /// The members of the configuration, and all findings.
+    pub(crate) members: Members<'a>,
+    array: Option<&'a ArrayRepresentation>,
+    /// The number of findings of the configuration, once it is read.
+    num_read: Option<usize>,
 }
 
-impl Binding<'_> {
+impl<'a> Binding<'a> {
+    /// The array that reaches the codec, which is asked for once the configuration is read: what is reported from then
+    /// on is of the binding. `None` where there is none, and after a fault of a member's form.
+    pub(crate) fn array(&mut self) -> Option<&'a ArrayRepresentation> {
+        self.num_read.get_or_insert(self.members.diagnostics.len());
+        self.array
+    }
+
     /// Adds a fault of the codec.
     pub(crate) fn report(&mut self, code: Code, message: impl Into<String>) {
-        self.found.push(Diagnostic::new(code, message).at_pointer(self.codec.pointer.as_str()));
+        self.push(Diagnostic::new(code, message));
+    }
+
+    /// Adds a finding of the codec.
+    pub(crate) fn push(&mut self, found: Diagnostic) {
+        self.members.diagnostics.push(found.at_pointer(self.codec.pointer.as_str()));
     }
 
     /// The type of an array of numbers. Of any other array it adds a fault; `takes` begins its message.
     pub(crate) fn real_number(&mut self, code: Code, takes: &str) -> Option<NumberType> {
-        let data_type = &self.array.data_type;
+        let data_type = &self.array?.data_type;
         let number_type = data_type.real_number();
         if number_type.is_none() {
             self.report(code, format!("{takes} integers and real floats, but `{data_type}` reaches it"));
         }
         number_type
-    }
-
-    /// Adds a fault of a member of the configuration.
-    pub(crate) fn report_member(&mut self, code: Code, name: &str, message: impl Into<String>) {
-        let pointer = format!("{}/configuration/{name}", self.codec.pointer);
-        self.found.push(Diagnostic::new(code, message).at_pointer(pointer));
     }
 }
 
@@ -131,27 +145,6 @@ impl BoundArray {
     }
 }
 
-fn bind<C: ArrayConfiguration>(
-    codec: &CodecMetadata,
-    array: Option<&ArrayRepresentation>,
-    found: &mut Vec<Diagnostic>,
-) -> BoundArray {
-    let configuration = keep(C::parse(codec), found);
-    let Some(array) = array else { return BoundArray::default() };
-    let reported = found.len();
-    // A type that is not known has its own finding.
-    let is_known = C::TAKES_ANY_TYPE || !matches!(array.data_type, DataType::Other(_));
-    let configuration = configuration.filter(|_| is_known);
-    let bound =
-        configuration.and_then(|configuration| configuration.bind(&mut Binding { codec, array, found }));
-    let mut bound = bound.unwrap_or_default();
-    let is_faulty = found[reported..].iter().any(|found| Profile::Read.forbids(found));
-    if bound.output.is_none() && !is_faulty {
-        bound.output = C::output_unbound(codec, array).map(Representation::Array);
-    }
-    bound
-}
-
 /// Keeps the diagnostics, and gives what was made.
 pub(crate) fn keep<T>((made, diagnostics): Parsed<T>, found: &mut Vec<Diagnostic>) -> Option<T> {
     found.extend(diagnostics);
@@ -159,9 +152,9 @@ pub(crate) fn keep<T>((made, diagnostics): Parsed<T>, found: &mut Vec<Diagnostic
 }
 
 /// A registered use of a codec that this program does not decode.
-pub(super) fn unsupported(codec: &str, data_type: &DataType, pointer: &str) -> Diagnostic {
+pub(super) fn unsupported(codec: &str, data_type: &DataType) -> Diagnostic {
     let message = format!("`{codec}` of `{data_type}` is not decoded by this program");
-    Diagnostic::new(code::CODEC_UNSUPPORTED, message).at_pointer(pointer)
+    Diagnostic::new(code::CODEC_UNSUPPORTED, message)
 }
 
 /// The effect of a codec on the elements of a chunk, as far as others make use of it.

@@ -2,10 +2,9 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround>
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
+use super::array::{ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
 use super::member::{Form, Member};
-use super::members::Members;
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
@@ -16,51 +15,38 @@ use crate::metadata::extension::CodecMetadata;
 /// `bitround` and `numcodecs.bitround`. v2 has it for floats alone.
 pub(crate) static BITROUND: ArrayKind = ArrayKind {
     v2_id: |data_type| data_type.number().is_some_and(NumberType::is_float).then_some("bitround"),
-    ..ArrayKind::new::<BitRoundConfiguration>()
+    ..ArrayKind::new(members, bind)
 };
 
-/// The configuration of `bitround`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BitRoundConfiguration {
-    /// Bits of the significand, or of an integer from its highest bit on.
-    pub keepbits: u32,
+/// numcodecs takes 0 as well.
+fn members(codec: &CodecMetadata) -> &'static [Member] {
+    const OF_NUMCODECS: &[Member] = &[Member::required("keepbits", Form::Integer(0, 64))];
+    const OF_V3: &[Member] = &[Member::required("keepbits", Form::Integer(1, 64))];
+    if codec.name == "numcodecs.bitround" { OF_NUMCODECS } else { OF_V3 }
 }
 
-impl ArrayConfiguration for BitRoundConfiguration {
-    /// numcodecs takes 0 as well.
-    fn members(codec: &CodecMetadata) -> &'static [Member] {
-        const OF_NUMCODECS: &[Member] = &[Member::required("keepbits", Form::Integer(0, 64))];
-        const OF_V3: &[Member] = &[Member::required("keepbits", Form::Integer(1, 64))];
-        if codec.name == "numcodecs.bitround" { OF_NUMCODECS } else { OF_V3 }
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let array = to.array()?;
+    let (data_type, keepbits) = (&array.data_type, to.members.integer_value("keepbits"));
+    let Some((size, component)) = component_of(data_type) else {
+        let message = format!("`bitround` takes integers and floats, but `{data_type}` reaches it");
+        to.report(code::CODEC_DATA_TYPE, message);
+        return None;
+    };
+    let bits = match component {
+        Component::Integer => u32::try_from(size * 8).unwrap_or(64),
+        Component::Float { significand_bits } => significand_bits,
+    };
+    if keepbits > bits {
+        let message = format!(
+            "`keepbits` of `bitround`: expected at most the {bits} bits that `{data_type}` has, found {keepbits}"
+        );
+        to.members.report(code::CONFIGURATION_VALUE, "keepbits", message);
+        return None;
     }
-
-    fn read(members: &mut Members<'_>) -> Option<Self> {
-        Some(BitRoundConfiguration { keepbits: members.integer_value("keepbits") })
-    }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let (array, data_type, keepbits) = (to.array, &to.array.data_type, self.keepbits);
-        let Some((size, component)) = component_of(data_type) else {
-            let message = format!("`bitround` takes integers and floats, but `{data_type}` reaches it");
-            to.report(code::CODEC_DATA_TYPE, message);
-            return None;
-        };
-        let bits = match component {
-            Component::Integer => u32::try_from(size * 8).unwrap_or(64),
-            Component::Float { significand_bits } => significand_bits,
-        };
-        if keepbits > bits {
-            let message = format!(
-                "`keepbits` of `bitround`: expected at most the {bits} bits that `{data_type}` has, found {keepbits}"
-            );
-            to.report_member(code::CONFIGURATION_VALUE, "keepbits", message);
-            return None;
-        }
-        let bound = BitRound { size, component, keepbits };
-        let fill_value =
-            array.fill_value.as_ref().map(|fill_value| encoded_fill_value(bound, fill_value, to));
-        Some(BoundArray::to_array(bound, ArrayRepresentation { fill_value, ..array.clone() }))
-    }
+    let bound = BitRound { size, component, keepbits };
+    let fill_value = array.fill_value.as_ref().map(|fill| encoded_fill_value(bound, (data_type, fill), to));
+    Some(BoundArray::to_array(bound, ArrayRepresentation { fill_value, ..array.clone() }))
 }
 
 impl Coder for BitRound {
@@ -97,12 +83,16 @@ fn component_of(data_type: &DataType) -> Option<(usize, Component)> {
 }
 
 /// The fill value after `bitround`, which decoding leaves as it is.
-fn encoded_fill_value(codec: BitRound, fill_value: &FillValue, to: &mut Binding<'_>) -> FillValue {
+fn encoded_fill_value(
+    codec: BitRound,
+    (data_type, fill_value): (&DataType, &FillValue),
+    to: &mut Binding<'_>,
+) -> FillValue {
     let mut encoded = fill_value.clone();
     codec.encode(&mut encoded.0);
     if encoded != *fill_value {
         let text = |fill: &FillValue| {
-            let json = to.array.data_type.fill_value_to_json(fill);
+            let json = data_type.fill_value_to_json(fill);
             json.map_or_else(|_| "no value".to_owned(), |json| json.to_string_compact())
         };
         let message = format!(
@@ -110,11 +100,9 @@ fn encoded_fill_value(codec: BitRound, fill_value: &FillValue, to: &mut Binding<
             text(fill_value),
             text(&encoded)
         );
-        to.found.push(
-            Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message)
-                .with_help("a missing chunk reads differently from a stored one: keep more bits, or take another value")
-                .at_pointer(to.codec.pointer.as_str()),
-        );
+        let help =
+            "a missing chunk reads differently from a stored one: keep more bits, or take another value";
+        to.push(Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message).with_help(help));
     }
     encoded
 }

@@ -2,11 +2,10 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/bytes/>
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, cast, copy_swapped};
+use super::array::{ArrayKind, Binding, BoundArray, Role, cast, copy_swapped};
 use super::contexts::Scratch;
 use super::error::CodecError;
 use super::member::{Absent, Form, Member};
-use super::members::Members;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
@@ -16,87 +15,45 @@ use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Object;
 
 /// `bytes`. v2 has a byte order of its data type instead.
-pub(crate) static BYTES: ArrayKind = ArrayKind::new::<BytesConfiguration>();
-
-/// A byte order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Endian {
-    /// Least significant byte first.
-    Little,
-    /// Most significant byte first.
-    Big,
-}
-
-impl Endian {
-    /// The name in metadata.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Endian::Little => "little",
-            Endian::Big => "big",
-        }
-    }
-}
-
-/// The configuration of `bytes`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BytesConfiguration {
-    /// The byte order; types of one byte need none.
-    pub endian: Option<Endian>,
-}
+pub(crate) static BYTES: ArrayKind = ArrayKind { takes_any_type: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
 const MEMBERS: &[Member] = &[Member::new("endian", Form::Choice(&["little", "big"]), Absent::Nothing)];
 
-impl ArrayConfiguration for BytesConfiguration {
-    const TAKES_ANY_TYPE: bool = true;
-
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        MEMBERS
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let array = to.array()?;
+    let data_type = &array.data_type;
+    let size = array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
+    if let Some(View::BigEndianFields(fields)) = &to.codec.view {
+        let elements = Elements::of_fields(data_type, fields);
+        return Some(BoundArray::to_bytes(Bytes { elements, written: None }, size));
     }
-
-    fn read(members: &mut Members<'_>) -> Option<Self> {
-        let mut endian = [Endian::Little, Endian::Big].into_iter();
-        Some(BytesConfiguration {
-            endian: endian.find(|endian| endian.name() == members.text_value("endian")),
-        })
+    if data_type.is_variable_length() {
+        let message = format!("`bytes` encodes elements of a fixed size, but `{data_type}` reaches it");
+        let found = Diagnostic::new(code::CODEC_DATA_TYPE, message);
+        to.push(found.with_help("use `vlen-utf8` for strings, `vlen-bytes` for bytes"));
+        return None;
     }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let data_type = &to.array.data_type;
-        let size = to.array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
-        if let Some(View::BigEndianFields(fields)) = &to.codec.view {
-            let elements = Elements::of_fields(data_type, fields);
-            return Some(BoundArray::to_bytes(Bytes { elements, written: None }, size));
-        }
-        if data_type.is_variable_length() {
-            let message = format!("`bytes` encodes elements of a fixed size, but `{data_type}` reaches it");
-            let found = Diagnostic::new(code::CODEC_DATA_TYPE, message)
-                .with_help("use `vlen-utf8` for strings, `vlen-bytes` for bytes");
-            to.found.push(found.at_pointer(to.codec.pointer.as_str()));
-            return None;
-        }
-        // Such elements lie in memory as plain bytes all the same, and pass between two chains as such.
-        if matches!(data_type, DataType::Optional(_)) {
-            let message = format!("`bytes` does not encode `{data_type}`; `zarrs.optional` does");
-            to.report(code::CODEC_DATA_TYPE, message);
-        }
-        let has_byte_order = data_type.has_byte_order();
-        if has_byte_order && self.endian.is_none() {
-            let message =
-                format!("`bytes` has no `endian`, which `{data_type}` needs; it is read as \"little\"");
-            // Of the old name the page says that it is little endian, and that readers should warn.
-            let is_legacy = matches!(data_type, DataType::Struct(structure) if structure.is_legacy());
-            let code = if is_legacy { code::ENDIAN_MISSING_LEGACY } else { code::ENDIAN_MISSING };
-            let found =
-                Diagnostic::new(code, message).with_help("add \"endian\": \"little\" to its configuration");
-            to.found.push(found.at_pointer(to.codec.pointer.as_str()));
-        }
-        let is_big_endian = has_byte_order && self.endian == Some(Endian::Big);
-        let elements = Elements::of(data_type, is_big_endian);
-        let endian = if is_big_endian { Endian::Big } else { Endian::Little };
-        let endian = has_byte_order.then(|| Object::new().with("endian", endian.name()));
-        let written = Some(CodecMetadata::new("bytes", endian));
-        Some(BoundArray::to_bytes(Bytes { elements, written }, size))
+    // Such elements lie in memory as plain bytes all the same, and pass between two chains as such.
+    if matches!(data_type, DataType::Optional(_)) {
+        let message = format!("`bytes` does not encode `{data_type}`; `zarrs.optional` does");
+        to.report(code::CODEC_DATA_TYPE, message);
     }
+    let has_byte_order = data_type.has_byte_order();
+    let endian = to.members.text_value("endian");
+    if has_byte_order && endian.is_empty() {
+        let message = format!("`bytes` has no `endian`, which `{data_type}` needs; it is read as \"little\"");
+        // Of the old name the page says that it is little endian, and that readers should warn.
+        let is_legacy = matches!(data_type, DataType::Struct(structure) if structure.is_legacy());
+        let code = if is_legacy { code::ENDIAN_MISSING_LEGACY } else { code::ENDIAN_MISSING };
+        let found = Diagnostic::new(code, message);
+        to.push(found.with_help("add \"endian\": \"little\" to its configuration"));
+    }
+    let is_big_endian = has_byte_order && endian == "big";
+    let elements = Elements::of(data_type, is_big_endian);
+    let endian = if is_big_endian { "big" } else { "little" };
+    let endian = has_byte_order.then(|| Object::new().with("endian", endian));
+    let written = Some(CodecMetadata::new("bytes", endian));
+    Some(BoundArray::to_bytes(Bytes { elements, written }, size))
 }
 
 /// `bytes` of one type of elements.

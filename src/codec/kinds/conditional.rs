@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::{BytesCodec, BytesKind, BytesSize, Coder, DecodedSize, InnerKind, KindOf, Output, SizeRule};
+use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, SizeRule};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 
@@ -147,16 +147,12 @@ impl Coder for Conditional {
 }
 
 /// The size after a codec of what has a size.
-fn after(codec: &BytesCodec, size: DecodedSize) -> DecodedSize {
-    let before = match size {
-        DecodedSize::Exact(size) => BytesSize::Fixed(size as u64),
-        DecodedSize::AtMost(limit) => BytesSize::Bounded(limit as u64),
-    };
-    DecodedSize::of(match codec.encoded_size(before) {
+fn after(codec: &BytesCodec, size: BytesSize) -> BytesSize {
+    match codec.encoded_size(size.limited()) {
         // The bound is that of what is written here; another compressor may be a little worse.
         BytesSize::Bounded(limit) => BytesSize::Bounded(limit.saturating_add(limit / 4 + 1024)),
         size => size,
-    })
+    }
 }
 
 /// The fault of a codec inside; that of a length stays one, that of the machine too.
@@ -191,12 +187,14 @@ mod tests {
         for (bytes, header) in [(vec![7; 4000], [0b111, 0]), (vec![1, 2, 3, 4], [0b101, 0])] {
             codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
             assert_eq!(encoded[..2], header);
-            codec.decode(&encoded, &mut decoded, DecodedSize::Exact(bytes.len()), &mut contexts).unwrap();
+            codec
+                .decode(&encoded, &mut decoded, BytesSize::Fixed(bytes.len() as u64), &mut contexts)
+                .unwrap();
             assert_eq!(decoded, bytes);
         }
         // Whatever a writer chose is read.
         for (encoded, bytes) in [(vec![0, 0, 9, 8], vec![9, 8]), (vec![1, 0, 1, 2, 3, 4], vec![1, 2, 3, 4])] {
-            codec.decode(&encoded, &mut decoded, DecodedSize::AtMost(4), &mut contexts).unwrap();
+            codec.decode(&encoded, &mut decoded, BytesSize::Bounded(4), &mut contexts).unwrap();
             assert_eq!(decoded, bytes);
         }
     }
@@ -210,8 +208,7 @@ mod tests {
             (&[0], "truncated"),
             (&[0, 0, 1, 2], "found 2"),
         ] {
-            let error =
-                codec.decode(encoded, &mut decoded, DecodedSize::Exact(1), &mut contexts).unwrap_err();
+            let error = codec.decode(encoded, &mut decoded, BytesSize::Fixed(1), &mut contexts).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         }
     }

@@ -11,7 +11,7 @@ use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
 use super::members::Members;
 use super::{
-    BytesKind, Coder, DecodedSize, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
+    BytesKind, BytesSize, Coder, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
 use crate::metadata::json::{Json, Object};
 
@@ -255,7 +255,7 @@ impl DeflateContexts {
         has_header: bool,
         encoded: &[u8],
         decoded: &mut Vec<u8>,
-        bound: DecodedSize,
+        bound: BytesSize,
     ) -> Result<usize, CodecError> {
         let slot = &mut self.decode[usize::from(has_header)];
         let context = match slot {

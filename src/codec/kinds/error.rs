@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::DecodedSize;
+use super::BytesSize;
 use crate::diagnostic::quantity::bytes;
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::kernel::{ElementFault, FaultKind};
@@ -78,13 +78,13 @@ impl CodecError {
     }
 
     /// The decoded bytes have another length, or are claimed to have.
-    pub(super) fn length(expected: DecodedSize, found: u64) -> Self {
+    pub(super) fn length(expected: BytesSize, found: u64) -> Self {
         let message = format!("expected {expected} decoded bytes, found {found}");
         CodecError::Length { message, found: Some(found) }
     }
 
     /// The decoded bytes pass the bound.
-    pub(super) fn too_long(expected: DecodedSize) -> Self {
+    pub(super) fn too_long(expected: BytesSize) -> Self {
         CodecError::Length { message: format!("expected {expected} decoded bytes, found more"), found: None }
     }
 
@@ -122,13 +122,11 @@ impl CodecError {
     }
 }
 
-impl DecodedSize {
+impl BytesSize {
     /// Refuses a size that does not fit.
     pub(super) fn check(self, found: usize) -> Result<(), CodecError> {
-        let fits = match self {
-            DecodedSize::Exact(size) => found == size,
-            DecodedSize::AtMost(limit) => found <= limit,
-        };
+        let is_fixed = matches!(self, BytesSize::Fixed(_));
+        let fits = if is_fixed { found == self.limit() } else { found <= self.limit() };
         if fits { Ok(()) } else { Err(CodecError::length(self, found as u64)) }
     }
 }

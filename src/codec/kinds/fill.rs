@@ -29,7 +29,7 @@ impl Passage {
     ) -> Option<FillValue> {
         let (source, target) = self.types;
         let text = |number_type, bits| value_to_json(number_type, bits).to_string_compact();
-        let bits = element_bits(&to.array.fill_value.as_ref()?.0);
+        let bits = element_bits(&to.array()?.fill_value.as_ref()?.0);
         let fill = text(source, bits);
         let encoded = match encode(bits) {
             Ok(encoded) => encoded,
@@ -43,35 +43,25 @@ impl Passage {
                     }
                     _ => format!("the result is not a value of {target}"),
                 };
-                to.found.push(
-                    Diagnostic::new(
-                        self.refused,
-                        format!("`{}` cannot encode the fill value {fill} ({source}): {reason}", self.name),
-                    )
-                    .with_help("choose a fill value that the codec can encode, or map it in `scalar_map`")
-                    .at_pointer(to.codec.pointer.as_str()),
-                );
+                let message =
+                    format!("`{}` cannot encode the fill value {fill} ({source}): {reason}", self.name);
+                let help = "choose a fill value that the codec can encode, or map it in `scalar_map`";
+                to.push(Diagnostic::new(self.refused, message).with_help(help));
                 return None;
             }
         };
         let decoded = decode(encoded);
         if decoded != Ok(bits) {
             let back = decoded.map_or_else(|_| "an error".to_owned(), |bits| text(source, bits));
-            to.found.push(
-                Diagnostic::new(
-                    self.lost,
-                    format!(
-                        "the fill value {fill} does not survive `{}`: it is encoded as {} and comes back as {back}",
-                        self.name,
-                        text(target, encoded)
-                    ),
-                )
-                .with_help(
-                    "a missing chunk would read differently from a stored one; choose a fill value that comes back \
-                     bit for bit, or accept it with --no-fill-check",
-                )
-                .at_pointer(to.codec.pointer.as_str()),
+            let message = format!(
+                "the fill value {fill} does not survive `{}`: it is encoded as {} and comes back as {back}",
+                self.name,
+                text(target, encoded)
             );
+            to.push(Diagnostic::new(self.lost, message).with_help(
+                "a missing chunk would read differently from a stored one; choose a fill value that comes back \
+                 bit for bit, or accept it with --no-fill-check",
+            ));
         }
         Some(FillValue::from_bits(target, encoded))
     }

@@ -423,10 +423,12 @@ fn decode_fault(error: Error) -> CodecError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::extension::CodecMetadata;
 
     fn parsed(text: &str) -> (Option<Lzma>, Vec<&'static str>) {
         let json = Json::parse_str(text).unwrap();
-        let (mut members, is_valid) = Members::of_table("numcodecs.lzma", json.as_object(), "", LZMA.members);
+        let codec = CodecMetadata::new("numcodecs.lzma", json.as_object().cloned());
+        let (mut members, is_valid) = Members::of_table(&codec, LZMA.members);
         let lzma = read(&mut members).filter(|_| is_valid);
         (lzma, members.diagnostics.iter().map(|found| found.code).collect())
     }

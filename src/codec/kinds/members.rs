@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::Parsed;
 use super::member::{Absent, Form, Member, numpy_data_type};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::metadata::extension::MAX_FAULTS;
+use crate::metadata::extension::{CodecMetadata, MAX_FAULTS};
 use crate::metadata::json::{Json, Object, member_pointer};
 
 /// The members of a configuration, or of an object inside of one.
@@ -31,14 +31,10 @@ impl<'a> Members<'a> {
     }
 
     /// Reads a configuration and checks its members against `table`; faults are reported.
-    pub(crate) fn of_table(
-        codec: &'a str,
-        configuration: Option<&'a Object>,
-        pointer: &str,
-        table: &'static [Member],
-    ) -> (Self, bool) {
+    pub(crate) fn of_table(codec: &'a CodecMetadata, table: &'static [Member]) -> (Self, bool) {
         let known: Vec<_> = table.iter().map(|member| member.name).collect();
-        let mut members = Self::of_codec(codec, configuration, pointer, &known);
+        let CodecMetadata { name, configuration, pointer, .. } = codec;
+        let mut members = Self::of_codec(name, configuration.as_ref(), pointer, &known);
         members.table = table;
         let mut is_valid = true;
         for member in table {
@@ -141,7 +137,7 @@ impl<'a> Members<'a> {
     }
 
     /// The string that the table allows, or gives.
-    pub(crate) fn text_value(&self, name: &str) -> &str {
+    pub(crate) fn text_value(&self, name: &str) -> &'a str {
         let default = if let Absent::Text(text) = self.absent(name) { text } else { "" };
         self.given(name).and_then(Json::as_str).unwrap_or(default)
     }

@@ -50,7 +50,7 @@ pub use array::{ArrayKind, Role};
 pub use contexts::Contexts;
 pub use error::CodecError;
 pub use representation::{ArrayRepresentation, Representation};
-pub use size::{BytesSize, DecodedSize, SizeRule};
+pub use size::{BytesSize, SizeRule};
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub struct Output<'a> {
     /// Empty for codecs that turn bytes into bytes; what others find in it they replace.
     pub bytes: &'a mut Vec<u8>,
     /// The size of what is decoded: no more memory is given to `bytes`. The shape says it where an array is decoded.
-    pub allowed: DecodedSize,
+    pub allowed: BytesSize,
     /// Compressor contexts.
     pub contexts: &'a mut Contexts,
 }
@@ -244,10 +244,9 @@ impl PartialEq for BytesCodec {
 impl BytesCodec {
     /// Reads the configuration of a codec of this kind.
     pub(crate) fn parse(kind: &'static BytesKind, codec: &CodecMetadata, kind_of: KindOf) -> Parsed<Self> {
-        let CodecMetadata { name, configuration, pointer, .. } = codec;
-        let (mut members, is_valid) = Members::of_table(name, configuration.as_ref(), pointer, kind.members);
+        let (mut members, is_valid) = Members::of_table(codec, kind.members);
         let transform = (kind.make)(&mut members, kind_of).filter(|_| is_valid);
-        let (name, configuration) = (name.clone(), configuration.clone());
+        let (name, configuration) = (codec.name.clone(), codec.configuration.clone());
         members.finish(transform.map(|transform| BytesCodec { name, configuration, kind, transform }))
     }
 
@@ -293,7 +292,7 @@ impl BytesCodec {
         contexts: &mut Contexts,
     ) -> Result<(), CodecError> {
         encoded.clear();
-        let allowed = DecodedSize::Exact(decoded.len());
+        let allowed = BytesSize::Fixed(decoded.len() as u64);
         let result = self.transform.encode(decoded, &mut Output { bytes: encoded, allowed, contexts });
         result.map_err(|error| error.of_codec(&self.name))
     }
@@ -303,7 +302,7 @@ impl BytesCodec {
         &self,
         encoded: &[u8],
         decoded: &mut Vec<u8>,
-        bound: DecodedSize,
+        bound: BytesSize,
         contexts: &mut Contexts,
     ) -> Result<(), CodecError> {
         decoded.clear();
@@ -346,11 +345,11 @@ mod tests;
 /// A codec by itself, for tests.
 #[cfg(test)]
 pub(crate) mod coding {
-    use super::{CodecError, Coder, Contexts, DecodedSize, Output};
+    use super::{BytesSize, CodecError, Coder, Contexts, Output};
 
     fn run(
         work: impl Fn(&mut Output<'_>) -> Result<(), CodecError>,
-        allowed: DecodedSize,
+        allowed: BytesSize,
     ) -> Result<Vec<u8>, CodecError> {
         let (mut bytes, mut contexts) = (Vec::new(), Contexts::new());
         work(&mut Output { bytes: &mut bytes, allowed, contexts: &mut contexts })?;
@@ -359,19 +358,19 @@ pub(crate) mod coding {
 
     /// The bytes that a codec makes of these.
     pub(crate) fn encoded(coder: &dyn Coder, bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
-        run(|out| coder.encode(bytes, out), DecodedSize::AtMost(usize::MAX))
+        run(|out| coder.encode(bytes, out), BytesSize::Bounded(u64::MAX))
     }
 
     /// The bytes that these were made of.
     pub(crate) fn decoded(coder: &dyn Coder, bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
-        decoded_within(coder, bytes, DecodedSize::AtMost(usize::MAX))
+        decoded_within(coder, bytes, BytesSize::Bounded(u64::MAX))
     }
 
     /// The same, within a bound.
     pub(crate) fn decoded_within(
         coder: &dyn Coder,
         bytes: &[u8],
-        allowed: DecodedSize,
+        allowed: BytesSize,
     ) -> Result<Vec<u8>, CodecError> {
         run(|out| coder.decode(bytes, out), allowed)
     }

@@ -2,51 +2,36 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/packbits.html>
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::CodecError;
-use super::member::Member;
-use super::members::Members;
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
 use crate::grid::num_elements;
 use crate::kernel::numcodecs::pack_bits;
-use crate::metadata::extension::CodecMetadata;
 
 /// `numcodecs.packbits`, whose types numpy knows without a word in v2.
 pub(crate) static PACK_BOOLEANS: ArrayKind =
-    ArrayKind { v2_types: Some(("|b1", "|u1")), ..ArrayKind::new::<PackBooleansConfiguration>() };
+    ArrayKind { v2_types: Some(("|b1", "|u1")), ..ArrayKind::new(|_| &[], bind) };
 
-/// The configuration, which has no members.
-struct PackBooleansConfiguration;
-
-impl ArrayConfiguration for PackBooleansConfiguration {
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        &[]
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let array = to.array()?;
+    let data_type = &array.data_type;
+    // numcodecs views bytes as booleans.
+    if *data_type != DataType::Bool && !(to.codec.view.is_some() && data_type.size() == Some(1)) {
+        let message = format!("`numcodecs.packbits` takes bool, but `{data_type}` reaches it");
+        to.report(code::CODEC_DATA_TYPE, message);
+        return None;
     }
-
-    fn read(_: &mut Members<'_>) -> Option<Self> {
-        Some(PackBooleansConfiguration)
-    }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let data_type = &to.array.data_type;
-        // numcodecs views bytes as booleans.
-        if *data_type != DataType::Bool && !(to.codec.view.is_some() && data_type.size() == Some(1)) {
-            let message = format!("`numcodecs.packbits` takes bool, but `{data_type}` reaches it");
-            to.report(code::CODEC_DATA_TYPE, message);
-            return None;
-        }
-        let count = num_elements(&to.array.shape)?;
-        let output = ArrayRepresentation {
-            data_type: DataType::Number(NumberType::of(ElementType::UInt8)),
-            shape: vec![count.div_ceil(8) + 1],
-            fill_value: None,
-        };
-        let count = usize::try_from(count).ok()?;
-        Some(BoundArray::to_array(PackBooleans { count }, output))
-    }
+    let count = num_elements(&array.shape)?;
+    let output = ArrayRepresentation {
+        data_type: DataType::Number(NumberType::of(ElementType::UInt8)),
+        shape: vec![count.div_ceil(8) + 1],
+        fill_value: None,
+    };
+    let count = usize::try_from(count).ok()?;
+    Some(BoundArray::to_array(PackBooleans { count }, output))
 }
 
 /// `numcodecs.packbits` of so many booleans.
@@ -79,13 +64,14 @@ impl Coder for PackBooleans {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::extension::CodecMetadata;
 
     #[test]
     fn packbits_gives_a_row_of_bytes() {
         let codec = CodecMetadata::new("numcodecs.packbits", None);
         let bind = |data_type: DataType, shape: &[u64]| {
             let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
-            (PACK_BOOLEANS.bind)(&codec, Some(&array), &mut Vec::new())
+            PACK_BOOLEANS.bind(&codec, Some(&array), &mut Vec::new())
         };
         let bound = bind(DataType::Bool, &[3, 5]);
         assert!(bound.codec.is_some());

@@ -2,24 +2,21 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits>
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
-use super::members::Members;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
-use crate::metadata::extension::CodecMetadata;
 
 /// `packbits`, which v2 has not: what numcodecs calls so is `numcodecs.packbits`.
-pub(crate) static PACKBITS: ArrayKind = ArrayKind::new::<PackBitsConfiguration>();
+pub(crate) static PACKBITS: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
 
 /// Where the number of padding bits is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum PaddingEncoding {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PaddingEncoding {
     /// Nowhere.
-    #[default]
     None,
     /// In a byte before the packed bits.
     FirstByte,
@@ -27,37 +24,26 @@ pub enum PaddingEncoding {
     LastByte,
 }
 
-/// The configuration of `packbits`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PackBitsConfiguration {
-    /// Where the number of padding bits is written.
-    pub padding_encoding: PaddingEncoding,
-    /// The lowest bit that is kept; absent, 0.
-    pub first_bit: Option<u32>,
-    /// The highest bit that is kept; absent, the highest of the data type.
-    pub last_bit: Option<u32>,
-}
-
 /// `packbits` for one data type. Bits go from the least significant up, element after element; what is left of the last
 /// byte is zero. Where a padding byte is configured it is written for types of whole bytes as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PackBits {
+struct PackBits {
     /// Bytes of a component in memory.
-    pub component_size: usize,
+    component_size: usize,
     /// Components of an element: 2 for complex types.
-    pub num_components: usize,
+    num_components: usize,
     /// True if a decoded component is sign-extended.
-    pub is_signed: bool,
+    is_signed: bool,
     /// Bits of a component that count: 1 for `bool`, 10 for `uint10`.
-    pub bits: u32,
+    bits: u32,
     /// The lowest bit that is kept.
-    pub first_bit: u32,
+    first_bit: u32,
     /// The highest bit that is kept.
-    pub last_bit: u32,
+    last_bit: u32,
     /// Where the number of padding bits is written.
-    pub padding_encoding: PaddingEncoding,
+    padding_encoding: PaddingEncoding,
     /// Elements of a chunk.
-    pub num_elements: u64,
+    num_elements: u64,
 }
 
 const MEMBERS: &[Member] = &[
@@ -66,69 +52,59 @@ const MEMBERS: &[Member] = &[
     Member::new("last_bit", Form::Any, Absent::Nothing),
 ];
 
-impl ArrayConfiguration for PackBitsConfiguration {
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        MEMBERS
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let members = &mut to.members;
+    let choices = [
+        ("none", PaddingEncoding::None),
+        ("first_byte", PaddingEncoding::FirstByte),
+        ("last_byte", PaddingEncoding::LastByte),
+    ];
+    let padding_encoding = members.choice_or_first("padding_encoding", &choices);
+    let [first_bit, last_bit] = ["first_bit", "last_bit"].map(|name| match members.get(name) {
+        Some(json) if !json.is_null() => members.integer(name, json, 0..=63).map(Some),
+        _ => Some(None),
+    });
+    let (padding_encoding, first_bit, last_bit) = (padding_encoding?, first_bit?.unwrap_or(0), last_bit?);
+    if let Some(last) = last_bit.filter(|last| *last < first_bit) {
+        let message = format!("`last_bit` {last} of `packbits` is below `first_bit` {first_bit}");
+        members.report(code::CONFIGURATION_VALUE, "last_bit", message);
+        return None;
     }
-
-    fn read(members: &mut Members<'_>) -> Option<Self> {
-        let choices = [
-            ("none", PaddingEncoding::None),
-            ("first_byte", PaddingEncoding::FirstByte),
-            ("last_byte", PaddingEncoding::LastByte),
-        ];
-        let padding_encoding = members.choice_or_first("padding_encoding", &choices);
-        let mut bit = |name: &str| match members.get(name) {
-            Some(json) if !json.is_null() => members.integer(name, json, 0..=63).map(Some),
-            _ => Some(None),
-        };
-        let (first_bit, last_bit) = (bit("first_bit"), bit("last_bit"));
-        let (padding_encoding, first_bit, last_bit) = (padding_encoding?, first_bit?, last_bit?);
-        if let Some(last) = last_bit.filter(|last| *last < first_bit.unwrap_or(0)) {
-            let first = first_bit.unwrap_or(0);
-            let message = format!("`last_bit` {last} of `packbits` is below `first_bit` {first}");
-            members.report(code::CONFIGURATION_VALUE, "last_bit", message);
+    let array = to.array()?;
+    let data_type = &array.data_type;
+    let (number, num_components) = match (data_type, data_type.components()) {
+        (_, Some((number, num_components))) => (Some(number), num_components),
+        (DataType::Time(_), _) => (Some(NumberType::of(ElementType::Int64)), 1),
+        (DataType::Bool, _) => (None, 1),
+        _ => {
+            to.report(code::CODEC_DATA_TYPE, format!("`packbits` does not encode `{data_type}`"));
             return None;
         }
-        Some(PackBitsConfiguration { padding_encoding, first_bit, last_bit })
+    };
+    let bits = number.map_or(1, NumberType::bits);
+    let last_bit = last_bit.unwrap_or(bits - 1);
+    if last_bit >= bits || first_bit > last_bit {
+        let message = format!(
+            "`packbits` keeps the bits {first_bit} to {last_bit}, but a component of `{data_type}` has the bits 0 to {}",
+            bits - 1
+        );
+        let pointer = format!("{}/configuration", to.codec.pointer);
+        let found = Diagnostic::new(code::CONFIGURATION_VALUE, message);
+        to.members.diagnostics.push(found.at_pointer(pointer));
+        return None;
     }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let data_type = &to.array.data_type;
-        let (number, num_components) = match (data_type, data_type.components()) {
-            (_, Some((number, num_components))) => (Some(number), num_components),
-            (DataType::Time(_), _) => (Some(NumberType::of(ElementType::Int64)), 1),
-            (DataType::Bool, _) => (None, 1),
-            _ => {
-                to.report(code::CODEC_DATA_TYPE, format!("`packbits` does not encode `{data_type}`"));
-                return None;
-            }
-        };
-        let bits = number.map_or(1, NumberType::bits);
-        let (first_bit, last_bit) = (self.first_bit.unwrap_or(0), self.last_bit.unwrap_or(bits - 1));
-        if last_bit >= bits || first_bit > last_bit {
-            let message = format!(
-                "`packbits` keeps the bits {first_bit} to {last_bit}, but a component of `{data_type}` has the bits \
-                 0 to {}",
-                bits - 1
-            );
-            let pointer = format!("{}/configuration", to.codec.pointer);
-            to.found.push(Diagnostic::new(code::CONFIGURATION_VALUE, message).at_pointer(pointer));
-            return None;
-        }
-        let bound = PackBits {
-            component_size: number.map_or(1, NumberType::size),
-            num_components,
-            is_signed: number.is_some_and(|number| number.element().is_signed_integer()),
-            bits,
-            first_bit,
-            last_bit,
-            padding_encoding: self.padding_encoding,
-            num_elements: to.array.num_elements().unwrap_or(u64::MAX),
-        };
-        let size = bound.layout().map(|(packed, _)| packed as u64 + bound.num_padding_bytes() as u64);
-        Some(BoundArray::to_bytes(bound, size.map_or(BytesSize::Unbounded, BytesSize::Fixed)))
-    }
+    let bound = PackBits {
+        component_size: number.map_or(1, NumberType::size),
+        num_components,
+        is_signed: number.is_some_and(|number| number.element().is_signed_integer()),
+        bits,
+        first_bit,
+        last_bit,
+        padding_encoding,
+        num_elements: array.num_elements().unwrap_or(u64::MAX),
+    };
+    let size = bound.layout().map(|(packed, _)| packed as u64 + bound.num_padding_bytes() as u64);
+    Some(BoundArray::to_bytes(bound, size.map_or(BytesSize::Unbounded, BytesSize::Fixed)))
 }
 
 impl PackBits {

@@ -15,7 +15,7 @@ use pco::errors::PcoError;
 use pco::standalone::{DecompressorItem, FileCompressor, FileDecompressor};
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role};
+use super::array::{ArrayKind, Binding, BoundArray, Role};
 use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
 use super::members::Members;
@@ -23,11 +23,10 @@ use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
-use crate::metadata::extension::CodecMetadata;
 
 /// `numcodecs.pcodec`.
 pub(crate) static PCODEC: ArrayKind =
-    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new::<PcodecConfiguration>() };
+    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
 /// The configuration of `numcodecs.pcodec`.
 #[derive(Debug, Clone)]
@@ -108,35 +107,29 @@ fn element(data_type: &DataType) -> Option<(ElementType, u64)> {
     }
 }
 
-impl ArrayConfiguration for PcodecConfiguration {
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        MEMBERS
-    }
+fn read(members: &mut Members<'_>) -> Option<PcodecConfiguration> {
+    let is_classic = members.text_value("mode_spec") == "classic";
+    Some(PcodecConfiguration {
+        level: members.integer_value("level"),
+        mode: if is_classic { ModeSpec::Classic } else { ModeSpec::Auto },
+        delta: delta(members)?,
+        page_size: members.integer_value::<usize>("equal_pages_up_to").min(MAX_PAGE_SIZE),
+    })
+}
 
-    fn read(members: &mut Members<'_>) -> Option<Self> {
-        let is_classic = members.text_value("mode_spec") == "classic";
-        Some(PcodecConfiguration {
-            level: members.integer_value("level"),
-            mode: if is_classic { ModeSpec::Classic } else { ModeSpec::Auto },
-            delta: delta(members)?,
-            page_size: members.integer_value::<usize>("equal_pages_up_to").min(MAX_PAGE_SIZE),
-        })
-    }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let Some((element, of_element)) = element(&to.array.data_type) else {
-            let message = format!(
-                "`{NAME}` takes numbers of 16, 32 and 64 bits, but `{}` reaches it",
-                to.array.data_type
-            );
-            to.report(code::CODEC_DATA_TYPE, message);
-            return None;
-        };
-        let num_numbers = to.array.num_elements().and_then(|count| count.checked_mul(of_element));
-        let bound = Pcodec { element, num_numbers, configuration: self };
-        let size = BytesSize::at_most(bound.max_encoded_bytes());
-        Some(BoundArray::to_bytes(bound, size))
-    }
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let configuration = read(&mut to.members)?;
+    let array = to.array()?;
+    let Some((element, of_element)) = element(&array.data_type) else {
+        let data_type = &array.data_type;
+        let message = format!("`{NAME}` takes numbers of 16, 32 and 64 bits, but `{data_type}` reaches it");
+        to.report(code::CODEC_DATA_TYPE, message);
+        return None;
+    };
+    let num_numbers = array.num_elements().and_then(|count| count.checked_mul(of_element));
+    let bound = Pcodec { element, num_numbers, configuration };
+    let size = BytesSize::at_most(bound.max_encoded_bytes());
+    Some(BoundArray::to_bytes(bound, size))
 }
 
 impl Pcodec {
@@ -284,13 +277,15 @@ fn wrong_count(expected: usize, found: usize) -> CodecError {
 mod tests {
     use super::*;
     use crate::codec::kinds::coding::{decoded as decompressed, encoded as compressed};
+    use crate::metadata::extension::CodecMetadata;
     use crate::metadata::json::Json;
 
     fn parsed(text: &str) -> (Option<PcodecConfiguration>, Vec<&'static str>) {
         let json = Json::parse_str(text).unwrap();
-        let (parsed, found) =
-            PcodecConfiguration::parse(&CodecMetadata::new(NAME, json.as_object().cloned()));
-        (parsed, found.iter().map(|found| found.code).collect())
+        let codec = CodecMetadata::new(NAME, json.as_object().cloned());
+        let (mut members, is_valid) = Members::of_table(&codec, MEMBERS);
+        let parsed = read(&mut members).filter(|_| is_valid);
+        (parsed, members.diagnostics.iter().map(|found| found.code).collect())
     }
 
     fn shown(parsed: Option<&PcodecConfiguration>) -> String {

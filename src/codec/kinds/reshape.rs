@@ -2,34 +2,29 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/reshape>
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
+use super::array::{ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
 use super::member::{Form, Member};
 use super::members::{Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 
 /// `reshape`, which v2 has not.
-pub(crate) static RESHAPE: ArrayKind = ArrayKind::new::<ReshapeConfiguration>();
+pub(crate) static RESHAPE: ArrayKind = ArrayKind {
+    takes_any_type: true,
+    ..ArrayKind::new(|_| const { &[Member::required("shape", Form::Any)] }, bind)
+};
 
 /// One dimension of the encoded shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReshapeDimension {
+enum ReshapeDimension {
     /// So many elements.
     Size(u64),
     /// The product of these dimensions of the decoded shape.
     Dimensions(Vec<usize>),
     /// -1: as many as are left.
     Rest,
-}
-
-/// The configuration of `reshape`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReshapeConfiguration {
-    /// The encoded shape.
-    pub shape: Vec<ReshapeDimension>,
 }
 
 fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>> {
@@ -85,80 +80,64 @@ fn dimension(json: &Json) -> Option<ReshapeDimension> {
     }
 }
 
-impl ReshapeConfiguration {
-    /// The encoded shape of a chunk of `decoded`; the error says why there is none.
-    fn encoded_shape(&self, decoded: &[u64]) -> Result<Vec<u64>, String> {
-        let too_many = || "the number of elements does not fit into 64 bits".to_owned();
-        let total = product(decoded).ok_or_else(too_many)?;
-        let mut shape: Vec<Option<u64>> = Vec::with_capacity(self.shape.len());
-        for dimension in &self.shape {
-            shape.push(match dimension {
-                ReshapeDimension::Size(size) => Some(*size),
-                ReshapeDimension::Rest => None,
-                ReshapeDimension::Dimensions(dimensions) => {
-                    let sizes: Option<Vec<u64>> =
-                        dimensions.iter().map(|dimension| decoded.get(*dimension).copied()).collect();
-                    let sizes = sizes.ok_or_else(|| {
-                        format!("{dimensions:?} are not among its {} dimensions", decoded.len())
-                    })?;
-                    Some(product(&sizes).ok_or_else(too_many)?)
-                }
-            });
-        }
-        let known: Vec<u64> = shape.iter().flatten().copied().collect();
-        let known = product(&known).ok_or_else(too_many)?;
-        let rest = total.checked_div(known).unwrap_or(0);
-        let encoded: Vec<u64> = shape.into_iter().map(|size| size.unwrap_or(rest)).collect();
-        if product(&encoded) != Some(total) {
-            return Err(format!("the encoded shape {encoded:?} has another number of elements"));
-        }
-        self.check_positions(decoded, &encoded)?;
-        Ok(encoded)
-    }
-
-    /// Where a dimension is made of some of the input's, what stands before and behind it must be of one size on both
-    /// sides: else its coordinates would not be theirs.
-    fn check_positions(&self, decoded: &[u64], encoded: &[u64]) -> Result<(), String> {
-        for (place, dimension) in self.shape.iter().enumerate() {
-            let ReshapeDimension::Dimensions(dimensions) = dimension else { continue };
-            let (Some(first), Some(last)) = (dimensions.first(), dimensions.last()) else { continue };
-            let is_aligned = product(&encoded[..place]) == product(&decoded[..*first])
-                && product(&encoded[place + 1..]) == product(&decoded[*last + 1..]);
-            if !is_aligned {
-                return Err(format!("dimension {place} does not lie where {dimensions:?} of the input do"));
+/// The encoded shape of a chunk of `decoded`; the error says why there is none.
+fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec<u64>, String> {
+    let too_many = || "the number of elements does not fit into 64 bits".to_owned();
+    let total = product(decoded).ok_or_else(too_many)?;
+    let mut shape: Vec<Option<u64>> = Vec::with_capacity(dimensions.len());
+    for dimension in dimensions {
+        shape.push(match dimension {
+            ReshapeDimension::Size(size) => Some(*size),
+            ReshapeDimension::Rest => None,
+            ReshapeDimension::Dimensions(dimensions) => {
+                let sizes: Option<Vec<u64>> =
+                    dimensions.iter().map(|dimension| decoded.get(*dimension).copied()).collect();
+                let sizes = sizes.ok_or_else(|| {
+                    format!("{dimensions:?} are not among its {} dimensions", decoded.len())
+                })?;
+                Some(product(&sizes).ok_or_else(too_many)?)
             }
-        }
-        Ok(())
+        });
     }
+    let known: Vec<u64> = shape.iter().flatten().copied().collect();
+    let known = product(&known).ok_or_else(too_many)?;
+    let rest = total.checked_div(known).unwrap_or(0);
+    let encoded: Vec<u64> = shape.into_iter().map(|size| size.unwrap_or(rest)).collect();
+    if product(&encoded) != Some(total) {
+        return Err(format!("the encoded shape {encoded:?} has another number of elements"));
+    }
+    check_positions(dimensions, decoded, &encoded)?;
+    Ok(encoded)
+}
+
+/// Where a dimension is made of some of the input's, what stands before and behind it must be of one size on both
+/// sides: else its coordinates would not be theirs.
+fn check_positions(shape: &[ReshapeDimension], decoded: &[u64], encoded: &[u64]) -> Result<(), String> {
+    for (place, dimension) in shape.iter().enumerate() {
+        let ReshapeDimension::Dimensions(dimensions) = dimension else { continue };
+        let (Some(first), Some(last)) = (dimensions.first(), dimensions.last()) else { continue };
+        let is_aligned = product(&encoded[..place]) == product(&decoded[..*first])
+            && product(&encoded[place + 1..]) == product(&decoded[*last + 1..]);
+        if !is_aligned {
+            return Err(format!("dimension {place} does not lie where {dimensions:?} of the input do"));
+        }
+    }
+    Ok(())
 }
 
 fn product(shape: &[u64]) -> Option<u64> {
     crate::grid::num_elements(shape)
 }
 
-impl ArrayConfiguration for ReshapeConfiguration {
-    const TAKES_ANY_TYPE: bool = true;
-
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        const { &[Member::required("shape", Form::Any)] }
-    }
-
-    fn read(members: &mut Members<'_>) -> Option<Self> {
-        let json = members.get("shape")?;
-        shape(members, json).map(|shape| ReshapeConfiguration { shape })
-    }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let shape = match self.encoded_shape(&to.array.shape) {
-            Ok(shape) => shape,
-            Err(reason) => {
-                let message = format!("`reshape` of a chunk of {:?}: {reason}", to.array.shape);
-                to.report_member(code::RESHAPE_SHAPE, "shape", message);
-                return None;
-            }
-        };
-        Some(BoundArray::to_array(Reshaped, ArrayRepresentation { shape, ..to.array.clone() }))
-    }
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let json = to.members.get("shape")?;
+    let shape = shape(&mut to.members, json)?;
+    let array = to.array()?;
+    let shape = encoded_shape(&shape, &array.shape).map_err(|reason| {
+        let message = format!("`reshape` of a chunk of {:?}: {reason}", array.shape);
+        to.members.report(code::RESHAPE_SHAPE, "shape", message);
+    });
+    Some(BoundArray::to_array(Reshaped, ArrayRepresentation { shape: shape.ok()?, ..array.clone() }))
 }
 
 /// A bound `reshape`: elements stay where they are, and the shapes on both sides say all.
@@ -183,6 +162,7 @@ impl Coder for Reshaped {
 mod tests {
     use super::*;
     use crate::data_type::DataType;
+    use crate::metadata::extension::CodecMetadata;
 
     fn encoded(shape: &str, decoded: &[u64]) -> Option<Vec<u64>> {
         let configuration = Json::parse_str(&format!(r#"{{"shape":{shape}}}"#)).unwrap();
@@ -190,7 +170,7 @@ mod tests {
         let array =
             ArrayRepresentation { data_type: DataType::Bool, shape: decoded.to_vec(), fill_value: None };
         let mut found = Vec::new();
-        let output = (RESHAPE.bind)(&codec, Some(&array), &mut found).output;
+        let output = RESHAPE.bind(&codec, Some(&array), &mut found).output;
         assert_eq!(output.is_none(), !found.is_empty(), "{shape}");
         Some(output?.array()?.shape.clone())
     }

@@ -2,7 +2,7 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::CodecError;
 use super::fill::Passage;
 use super::member::{Absent, Form, Member};
@@ -17,16 +17,13 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
 /// `scale_offset`, which v2 has not.
-pub(crate) static SCALE_OFFSET: ArrayKind = ArrayKind::new::<ScaleOffsetConfiguration>();
+pub(crate) static SCALE_OFFSET: ArrayKind = ArrayKind {
+    output_unbound: |_, array| Some(ArrayRepresentation { fill_value: None, ..array.clone() }),
+    ..ArrayKind::new(|_| MEMBERS, bind)
+};
 
-/// The configuration of `scale_offset`, its scalars as they were written: without a data type they mean nothing.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ScaleOffsetConfiguration {
-    /// The number that is subtracted.
-    pub offset: Option<Json>,
-    /// The number by which the difference is multiplied.
-    pub scale: Option<Json>,
-}
+const MEMBERS: &[Member] =
+    &[Member::new("offset", Form::Any, Absent::Nothing), Member::new("scale", Form::Any, Absent::Nothing)];
 
 const ZERO: &str = "`scale` of `scale_offset` is zero: nothing could be decoded";
 
@@ -68,59 +65,39 @@ const fn one(number_type: NumberType) -> u64 {
     }
 }
 
-impl ArrayConfiguration for ScaleOffsetConfiguration {
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        const {
-            &[
-                Member::new("offset", Form::Any, Absent::Nothing),
-                Member::new("scale", Form::Any, Absent::Nothing),
-            ]
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let members = &mut to.members;
+    let are_scalars = ["offset", "scale"].map(|name| has_scalar_form(members, name));
+    if let Some(Json::Number(number)) = members.get("scale")
+        && number.as_f64() == 0.0
+    {
+        members.report(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
+        return None;
+    }
+    let array = to.array().filter(|_| are_scalars == [true, true])?;
+    let number_type = to.real_number(code::SCALE_OFFSET_DATA_TYPE, "`scale_offset` takes")?;
+    let members = &mut to.members;
+    let [offset, scale] = ["offset", "scale"].map(|name| match members.get(name) {
+        None => Some(None),
+        Some(json) => {
+            let (pointer, what) = (members.pointer_to(name), format!("`{name}` of `scale_offset`"));
+            let read = value_from_json(number_type, json);
+            scalar((code::SCALE_OFFSET_SCALAR, &what), read, &pointer, &mut members.diagnostics).map(Some)
         }
+    });
+    if scale.flatten().is_some_and(|scale| is_zero(number_type, scale)) {
+        members.report(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
+        return None;
     }
-
-    fn read(members: &mut Members<'_>) -> Option<Self> {
-        let are_scalars = ["offset", "scale"].map(|name| has_scalar_form(members, name));
-        let (offset, scale) = (members.get("offset").cloned(), members.get("scale").cloned());
-        if let Some(Json::Number(number)) = &scale
-            && number.as_f64() == 0.0
-        {
-            members.report(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
-            return None;
-        }
-        (are_scalars == [true, true]).then_some(ScaleOffsetConfiguration { offset, scale })
-    }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let number_type = to.real_number(code::SCALE_OFFSET_DATA_TYPE, "`scale_offset` takes")?;
-        let mut bits = |name: &str, json: &Option<Json>| match json {
-            None => Some(None),
-            Some(json) => {
-                let pointer = format!("{}/configuration/{name}", to.codec.pointer);
-                let what = format!("`{name}` of `scale_offset`");
-                let read = value_from_json(number_type, json);
-                scalar((code::SCALE_OFFSET_SCALAR, &what), read, &pointer, to.found).map(Some)
-            }
-        };
-        let (offset, scale) = (bits("offset", &self.offset), bits("scale", &self.scale));
-        if scale.flatten().is_some_and(|scale| is_zero(number_type, scale)) {
-            to.report_member(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
-            return None;
-        }
-        let codec = ScaleOffset::new(number_type, offset?, scale?);
-        let passage = Passage {
-            name: "scale_offset",
-            types: (number_type, number_type),
-            refused: code::SCALE_OFFSET_FILL_VALUE,
-            lost: code::SCALE_OFFSET_FILL_VALUE_LOST,
-        };
-        let fill_value = passage.run(to, |bits| codec.encode_one(bits), |bits| codec.decode_one(bits));
-        let output = ArrayRepresentation { fill_value, ..to.array.clone() };
-        Some(BoundArray::to_array(codec, output))
-    }
-
-    fn output_unbound(_: &CodecMetadata, array: &ArrayRepresentation) -> Option<ArrayRepresentation> {
-        Some(ArrayRepresentation { fill_value: None, ..array.clone() })
-    }
+    let codec = ScaleOffset::new(number_type, offset?, scale?);
+    let passage = Passage {
+        name: "scale_offset",
+        types: (number_type, number_type),
+        refused: code::SCALE_OFFSET_FILL_VALUE,
+        lost: code::SCALE_OFFSET_FILL_VALUE_LOST,
+    };
+    let fill_value = passage.run(to, |bits| codec.encode_one(bits), |bits| codec.decode_one(bits));
+    Some(BoundArray::to_array(codec, ArrayRepresentation { fill_value, ..array.clone() }))
 }
 
 impl Coder for ScaleOffset {

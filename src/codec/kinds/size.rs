@@ -1,44 +1,7 @@
 //! Sizes before and after a codec.
 
-/// The size that a decoder's output must have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DecodedSize {
-    /// So many bytes.
-    Exact(usize),
-    /// Up to so many bytes.
-    AtMost(usize),
-}
-
 /// The most that a chunk may decode to where nothing tells a bound: 1 GiB.
 const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
-
-impl DecodedSize {
-    /// The size to which bytes of such a size may decode.
-    pub(crate) fn of(size: BytesSize) -> Self {
-        let count = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
-        match size {
-            BytesSize::Fixed(bytes) => DecodedSize::Exact(count(bytes)),
-            BytesSize::Bounded(bytes) => DecodedSize::AtMost(count(bytes)),
-            BytesSize::Unbounded => DecodedSize::AtMost(MAX_UNBOUNDED_BYTES),
-        }
-    }
-
-    /// The greatest size.
-    pub const fn limit(self) -> usize {
-        match self {
-            DecodedSize::Exact(size) | DecodedSize::AtMost(size) => size,
-        }
-    }
-}
-
-impl std::fmt::Display for DecodedSize {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            DecodedSize::Exact(size) => write!(f, "{size}"),
-            DecodedSize::AtMost(limit) => write!(f, "at most {limit}"),
-        }
-    }
-}
 
 /// The size of a chunk as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,15 +14,6 @@ pub enum BytesSize {
     Unbounded,
 }
 
-impl From<DecodedSize> for BytesSize {
-    fn from(size: DecodedSize) -> Self {
-        match size {
-            DecodedSize::Exact(bytes) => BytesSize::Fixed(bytes as u64),
-            DecodedSize::AtMost(bytes) => BytesSize::Bounded(bytes as u64),
-        }
-    }
-}
-
 impl BytesSize {
     /// The most bytes that there can be.
     pub const fn bound(self) -> Option<u64> {
@@ -69,9 +23,28 @@ impl BytesSize {
         }
     }
 
+    /// The most bytes to which a chunk of this size may decode.
+    pub fn limit(self) -> usize {
+        self.bound().map_or(MAX_UNBOUNDED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
+    /// The same, bounded by the limit where nothing else bounds it.
+    pub(crate) fn limited(self) -> BytesSize {
+        if self == BytesSize::Unbounded { BytesSize::Bounded(self.limit() as u64) } else { self }
+    }
+
     /// At most this many bytes, where that is known.
     pub fn at_most(bytes: Option<u64>) -> BytesSize {
         bytes.map_or(BytesSize::Unbounded, BytesSize::Bounded)
+    }
+}
+
+impl std::fmt::Display for BytesSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BytesSize::Fixed(size) => write!(f, "{size}"),
+            BytesSize::Bounded(_) | BytesSize::Unbounded => write!(f, "at most {}", self.limit()),
+        }
     }
 }
 

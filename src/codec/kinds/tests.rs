@@ -104,9 +104,11 @@ fn codecs_write_what_zarrs_writes_and_read_it_back() {
             }
             let limit = codec.encoded_size(BytesSize::Fixed(length as u64)).bound();
             assert!(limit.is_none_or(|limit| encoded.len() as u64 <= limit), "{entry:?} {length}");
-            for bound in
-                [DecodedSize::Exact(length), DecodedSize::AtMost(length), DecodedSize::AtMost(1 << 20)]
-            {
+            for bound in [
+                BytesSize::Fixed(length as u64),
+                BytesSize::Bounded(length as u64),
+                BytesSize::Bounded(1 << 20),
+            ] {
                 codec.decode(&encoded, &mut decoded, bound, &mut contexts).unwrap();
                 assert!(decoded == bytes, "{entry:?} {length}");
             }
@@ -123,10 +125,10 @@ fn decoding_past_the_bound_is_an_error() {
         let codec = codec(entry);
         codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
         for bound in [
-            DecodedSize::Exact(64),
-            DecodedSize::AtMost(bytes.len() - 1),
-            DecodedSize::Exact(bytes.len() + 1),
-            DecodedSize::Exact(0),
+            BytesSize::Fixed(64),
+            BytesSize::Bounded(bytes.len() as u64 - 1),
+            BytesSize::Fixed(bytes.len() as u64 + 1),
+            BytesSize::Fixed(0),
         ] {
             let mut fresh = Vec::new();
             for decoded in [&mut decoded, &mut fresh] {
@@ -142,7 +144,7 @@ fn truncated_and_extended_bytes_are_errors() {
     let mut contexts = Contexts::new();
     let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
     let bytes = sample(5000);
-    let bound = DecodedSize::Exact(bytes.len());
+    let bound = BytesSize::Fixed(bytes.len() as u64);
     for entry in all() {
         let codec = codec(entry);
         codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
@@ -171,7 +173,7 @@ fn gzip_members_and_zstd_frames_are_all_decoded() {
         codec.encode(&sample(1000), &mut first, &mut contexts).unwrap();
         codec.encode(&sample(500), &mut second, &mut contexts).unwrap();
         let encoded = [first, second].concat();
-        codec.decode(&encoded, &mut decoded, DecodedSize::Exact(1500), &mut contexts).unwrap();
+        codec.decode(&encoded, &mut decoded, BytesSize::Fixed(1500), &mut contexts).unwrap();
         assert_eq!(decoded, [sample(1000), sample(500)].concat(), "{entry:?}");
     }
 }
@@ -183,7 +185,7 @@ fn lzma_reads_any_container_where_the_format_is_auto() {
     let auto = codec(("numcodecs.lzma", r#"{"format": 0}"#));
     for configuration in ["{}", r#"{"format": 2}"#] {
         codec(("numcodecs.lzma", configuration)).encode(&sample(700), &mut encoded, &mut contexts).unwrap();
-        auto.decode(&encoded, &mut decoded, DecodedSize::Exact(700), &mut contexts).unwrap();
+        auto.decode(&encoded, &mut decoded, BytesSize::Fixed(700), &mut contexts).unwrap();
         assert_eq!(decoded, sample(700));
     }
     assert!(auto.encode(&decoded, &mut encoded, &mut contexts).is_err());
@@ -197,7 +199,7 @@ fn lzma_dictionary_that_takes_much_memory_is_refused() {
     stream.extend_from_slice(&[0xff; 8]);
     stream.extend_from_slice(&[0; 16]);
     let alone = codec(("numcodecs.lzma", r#"{"format": 2}"#));
-    let bound = DecodedSize::Exact(64);
+    let bound = BytesSize::Fixed(64);
     let fault = sentence(alone.decode(&stream, &mut Vec::new(), bound, &mut Contexts::new()));
     assert!(fault.contains("more than 128 MiB of memory"), "{fault}");
 }
@@ -207,7 +209,7 @@ fn lz4_claim_beyond_what_the_block_can_hold_is_refused_before_allocation() {
     let codec = codec(("numcodecs.lz4", "{}"));
     let mut decoded = Vec::new();
     let chunk = [&(1_u32 << 30).to_le_bytes()[..], &[0xff; 100]].concat();
-    let bound = DecodedSize::AtMost(1 << 30);
+    let bound = BytesSize::Bounded(1 << 30);
     let fault = sentence(codec.decode(&chunk, &mut decoded, bound, &mut Contexts::new()));
     assert_eq!(fault, "the encoded bytes are corrupt: a block of 100 bytes cannot hold 1073741824");
     assert_eq!(decoded.capacity(), 0);
@@ -221,7 +223,7 @@ fn zstd_claim_beyond_the_bound_is_refused_before_allocation() {
     frame.extend_from_slice(&[1, 0, 0]);
     let codec = codec(("zstd", r#"{"level": 1}"#));
     let mut decoded = Vec::new();
-    let fault = sentence(codec.decode(&frame, &mut decoded, DecodedSize::Exact(64), &mut Contexts::new()));
+    let fault = sentence(codec.decode(&frame, &mut decoded, BytesSize::Fixed(64), &mut Contexts::new()));
     assert_eq!(fault, "expected 64 decoded bytes, found 1099511627776");
     assert_eq!(decoded.capacity(), 0);
 }
@@ -233,7 +235,7 @@ fn crc32c_that_is_wrong_names_both_checksums() {
     codec.encode(b"123456789", &mut encoded, &mut Contexts::new()).unwrap();
     assert_eq!(encoded[9..], 0xe306_9283_u32.to_le_bytes());
     encoded[0] ^= 1;
-    let result = codec.decode(&encoded, &mut Vec::new(), DecodedSize::Exact(9), &mut Contexts::new());
+    let result = codec.decode(&encoded, &mut Vec::new(), BytesSize::Fixed(9), &mut Contexts::new());
     let message = result.unwrap_err().to_string();
     assert!(
         message.starts_with("`crc32c`: wrong checksum: expected 0xe3069283 as stored, found 0x"),
@@ -253,7 +255,7 @@ fn wrong_checksum_is_told_by_its_type_wherever_the_library_tells_it() {
         // Of gzip the checksum stands before the length.
         let place = encoded.len() - if codec_of.0 == "gzip" { 5 } else { 1 };
         encoded[place] ^= 1;
-        let result = codec.decode(&encoded, &mut Vec::new(), DecodedSize::Exact(8000), &mut contexts);
+        let result = codec.decode(&encoded, &mut Vec::new(), BytesSize::Fixed(8000), &mut contexts);
         let error = result.unwrap_err();
         assert!(matches!(error, CodecError::Checksum(_)), "{error}");
     }
@@ -289,18 +291,18 @@ proptest! {
         let mut contexts = Contexts::new();
         let codec = codec(entry);
         let mut decoded = Vec::new();
-        let _ = codec.decode(&bytes, &mut decoded, DecodedSize::AtMost(1000), &mut contexts);
+        let _ = codec.decode(&bytes, &mut decoded, BytesSize::Bounded(1000), &mut contexts);
         let mut encoded = Vec::new();
         codec.encode(&sample(700), &mut encoded, &mut contexts).unwrap();
         for (index, byte) in flips {
             let index = index.index(encoded.len());
             encoded[index] = byte;
         }
-        if codec.decode(&encoded, &mut decoded, DecodedSize::Exact(700), &mut contexts).is_ok() {
+        if codec.decode(&encoded, &mut decoded, BytesSize::Fixed(700), &mut contexts).is_ok() {
             prop_assert_eq!(decoded.len(), 700);
         }
         codec.encode(&sample(700), &mut encoded, &mut contexts).unwrap();
-        codec.decode(&encoded, &mut decoded, DecodedSize::Exact(700), &mut contexts).unwrap();
+        codec.decode(&encoded, &mut decoded, BytesSize::Fixed(700), &mut contexts).unwrap();
         prop_assert_eq!(decoded, sample(700));
     }
 }
@@ -340,7 +342,7 @@ fn chunks_that_numcodecs_wrote_are_read_and_written() {
         let configuration = Json::parse_str(configuration).unwrap();
         let codec = BytesCodec::new(&format!("numcodecs.{name}"), configuration.as_object()).unwrap();
         let (mut decoded, mut encoded) = (Vec::new(), Vec::new());
-        let bound = DecodedSize::Exact(elements.len());
+        let bound = BytesSize::Fixed(elements.len() as u64);
         codec.decode(&bytes(written), &mut decoded, bound, &mut contexts).unwrap();
         assert_eq!(decoded, elements, "{name}");
         codec.encode(&elements, &mut encoded, &mut contexts).unwrap();

@@ -5,7 +5,7 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::CodecError;
 use super::member::{Form, Member};
 use super::members::{Members, shown};
@@ -17,37 +17,26 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
 /// `transpose`. v2 has an `order` of its own instead, which knows of two permutations.
-pub(crate) static TRANSPOSE: ArrayKind = ArrayKind::new::<TransposeOrder>();
+pub(crate) static TRANSPOSE: ArrayKind = ArrayKind {
+    takes_any_type: true,
+    ..ArrayKind::new(|_| const { &[Member::required("order", Form::Any)] }, bind)
+};
 
-/// `order` as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum TransposeOrder {
-    /// "C": nothing moves.
-    C,
-    /// "F": the dimensions are reversed.
-    F,
-    /// A permutation of 0 to n-1.
-    Permutation(Vec<usize>),
-}
-
-fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<TransposeOrder> {
-    let order = match letter {
-        "C" => TransposeOrder::C,
-        "F" => TransposeOrder::F,
-        _ => {
-            members.report_found(code::TRANSPOSE_ORDER, "order", "a permutation of the dimensions", json);
-            return None;
-        }
-    };
+/// "C" and "F", by whether the dimensions are reversed.
+fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<bool> {
+    if !["C", "F"].contains(&letter) {
+        members.report_found(code::TRANSPOSE_ORDER, "order", "a permutation of the dimensions", json);
+        return None;
+    }
     let message = format!("`order` of `transpose` is {letter:?}, which the specification no longer has");
     let diagnostic = Diagnostic::new(code::TRANSPOSE_ORDER_LETTER, message)
         .with_help("write it as a permutation: zarr-python and zarrs reject the letter")
         .at_pointer(members.pointer_to("order"));
     members.diagnostics.push(diagnostic);
-    Some(order)
+    Some(letter == "F")
 }
 
-fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<TransposeOrder> {
+fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<Vec<usize>> {
     if entries.len() > MAX_RANK {
         let message = format!(
             "`order` of `transpose` permutes {} dimensions, at most {MAX_RANK} are read",
@@ -76,52 +65,40 @@ fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<TransposeO
         let pointer = format!("{}/{position}", members.pointer_to("order"));
         members.diagnostics.push(Diagnostic::new(code::TRANSPOSE_ORDER, message).at_pointer(pointer));
     }
-    is_valid.then_some(TransposeOrder::Permutation(order))
+    is_valid.then_some(order)
 }
 
-impl ArrayConfiguration for TransposeOrder {
-    const TAKES_ANY_TYPE: bool = true;
-
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        const { &[Member::required("order", Form::Any)] }
-    }
-
-    fn read(members: &mut Members<'_>) -> Option<Self> {
-        match members.get("order")? {
-            Json::Array(entries) => permutation(members, entries),
-            json @ Json::String(text) => letter(members, text, json),
-            other => {
-                let expected = "a permutation of the dimensions";
-                members.report_found(code::CONFIGURATION_TYPE, "order", expected, other);
-                None
-            }
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let (members, mut reversed) = (&mut to.members, false);
+    let permutation = match members.get("order")? {
+        Json::Array(entries) => Some(permutation(members, entries)?),
+        json @ Json::String(text) => {
+            reversed = letter(members, text, json)?;
+            None
         }
-    }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let rank = to.array.shape.len();
-        let order = match self {
-            TransposeOrder::C => (0..rank).collect(),
-            TransposeOrder::F => (0..rank).rev().collect(),
-            TransposeOrder::Permutation(order) => order,
-        };
-        if order.len() != rank {
-            let message = format!(
-                "`order` of `transpose` permutes {} dimensions, but the array that reaches it has {rank}",
-                order.len()
-            );
-            to.report_member(code::TRANSPOSE_ORDER, "order", message);
+        other => {
+            let expected = "a permutation of the dimensions";
+            members.report_found(code::CONFIGURATION_TYPE, "order", expected, other);
             return None;
         }
-        let shape = order.iter().map(|dimension| to.array.shape[*dimension]).collect();
-        // Of elements that are not looked at, or lie in no fixed places, only the order counts.
-        let size = to.array.data_type.size().unwrap_or(1);
-        let plan = Transpose::new(&to.array.shape, &order, size);
-        Some(BoundArray::to_array(
-            Permuted { order, plan },
-            ArrayRepresentation { shape, ..to.array.clone() },
-        ))
+    };
+    let array = to.array()?;
+    let rank = array.shape.len();
+    let of_letter = || if reversed { (0..rank).rev().collect() } else { (0..rank).collect() };
+    let order: Vec<usize> = permutation.unwrap_or_else(of_letter);
+    if order.len() != rank {
+        let message = format!(
+            "`order` of `transpose` permutes {} dimensions, but the array that reaches it has {rank}",
+            order.len()
+        );
+        to.members.report(code::TRANSPOSE_ORDER, "order", message);
+        return None;
     }
+    let shape = order.iter().map(|dimension| array.shape[*dimension]).collect();
+    // Of elements that are not looked at, or lie in no fixed places, only the order counts.
+    let plan = Transpose::new(&array.shape, &order, array.data_type.size().unwrap_or(1));
+    let output = ArrayRepresentation { shape, ..array.clone() };
+    Some(BoundArray::to_array(Permuted { order, plan }, output))
 }
 
 /// A bound `transpose`.

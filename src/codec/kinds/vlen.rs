@@ -5,51 +5,34 @@
 
 pub mod framing;
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, copy_swapped};
+use super::array::{ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
-use super::member::Member;
-use super::members::Members;
 use super::{BytesSize, Coder, Output, V2Form};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
-use crate::metadata::extension::CodecMetadata;
 use framing::Vlen;
 
 /// All three. What numcodecs writes beside the id in v2 says nothing.
-pub(crate) static VLEN: ArrayKind = ArrayKind {
-    v2: V2Form { read: |_, _| (None, None), ..V2Form::SAME },
-    ..ArrayKind::new::<VlenConfiguration>()
-};
+pub(crate) static VLEN: ArrayKind =
+    ArrayKind { v2: V2Form { read: |_, _| (None, None), ..V2Form::SAME }, ..ArrayKind::new(|_| &[], bind) };
 
-/// The configuration of any of the three, which has no members.
-struct VlenConfiguration;
-
-impl ArrayConfiguration for VlenConfiguration {
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        &[]
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let array = to.array()?;
+    let (name, data_type) = (to.codec.name.as_str(), &array.data_type);
+    let is_text = *data_type == DataType::String;
+    let is_bytes = matches!(data_type, DataType::Bytes { .. });
+    let (is_encoded, expected) = match name {
+        "vlen-utf8" => (is_text, "`string`"),
+        "vlen-bytes" => (is_bytes, "`bytes`"),
+        _ => (is_text || is_bytes, "`string` and `bytes`"),
+    };
+    if !is_encoded {
+        let message = format!("`{name}` encodes {expected} alone, but `{data_type}` reaches it");
+        to.report(code::CODEC_DATA_TYPE, message);
+        return None;
     }
-
-    fn read(_: &mut Members<'_>) -> Option<Self> {
-        Some(VlenConfiguration)
-    }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let (name, data_type) = (to.codec.name.as_str(), &to.array.data_type);
-        let is_text = *data_type == DataType::String;
-        let is_bytes = matches!(data_type, DataType::Bytes { .. });
-        let (is_encoded, expected) = match name {
-            "vlen-utf8" => (is_text, "`string`"),
-            "vlen-bytes" => (is_bytes, "`bytes`"),
-            _ => (is_text || is_bytes, "`string` and `bytes`"),
-        };
-        if !is_encoded {
-            let message = format!("`{name}` encodes {expected} alone, but `{data_type}` reaches it");
-            to.report(code::CODEC_DATA_TYPE, message);
-            return None;
-        }
-        let framing = Vlen { num_elements: to.array.num_elements().unwrap_or(u64::MAX), is_text };
-        Some(BoundArray::to_bytes(framing, BytesSize::Unbounded))
-    }
+    let framing = Vlen { num_elements: array.num_elements().unwrap_or(u64::MAX), is_text };
+    Some(BoundArray::to_bytes(framing, BytesSize::Unbounded))
 }
 
 /// Elements of any length have no other form: they pass as they are encoded, once that is proved right.

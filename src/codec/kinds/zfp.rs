@@ -13,7 +13,7 @@ use zfp_rs::{
     ZfpMode, ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
 };
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray, Role, unsupported};
+use super::array::{ArrayKind, Binding, BoundArray, Role, unsupported};
 use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
 use super::members::Members;
@@ -26,7 +26,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
 
 /// `zfp`, which v2 has not.
-pub(crate) static ZFP: ArrayKind = ArrayKind::new::<Settings>();
+pub(crate) static ZFP: ArrayKind = ArrayKind::new(members, bind);
 
 /// The parameters, which say how much of the numbers is given up.
 #[derive(Debug, Clone)]
@@ -124,9 +124,10 @@ impl Settings {
 
     /// Binds them to the primitive and the shape of a chunk; `None` where the library does not take it, or after a fault.
     pub(super) fn bound(&self, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let (scalar, lengths) = scalar_type(element).zip(lengths(&to.array.shape))?;
+        let shape = &to.array()?.shape;
+        let (scalar, lengths) = scalar_type(element).zip(lengths(shape))?;
         let config = match self.rate {
-            Some(rate) => fixed_rate(rate, scalar, to.array.shape.len()),
+            Some(rate) => fixed_rate(rate, scalar, shape.len()),
             None => self.config,
         };
         let config = config.map_err(|error| {
@@ -192,59 +193,58 @@ const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
     }
 }
 
-impl ArrayConfiguration for Settings {
-    fn members(codec: &CodecMetadata) -> &'static [Member] {
-        let mode = codec.member("mode").and_then(Json::as_str);
-        MODES.into_iter().find(|(name, _)| Some(*name) == mode).map_or(OF_ANY_MODE, |(_, members)| members)
-    }
+fn members(codec: &CodecMetadata) -> &'static [Member] {
+    let mode = codec.member("mode").and_then(Json::as_str);
+    MODES.into_iter().find(|(name, _)| Some(*name) == mode).map_or(OF_ANY_MODE, |(_, members)| members)
+}
 
-    fn read(members: &mut Members<'_>) -> Option<Self> {
-        let number = |name| members.get(name).and_then(Json::as_number).map(Number::as_f64);
-        Some(match members.text_value("mode") {
-            "reversible" => Self::reversible(),
-            "expert" => {
-                let [minbits, maxbits, maxprec] =
-                    ["minbits", "maxbits", "maxprec"].map(|name| members.integer_value(name));
-                let config = ZfpConfig::expert(minbits, maxbits, maxprec, members.integer_value("minexp"));
-                Settings { config, ..Self::reversible() }
-            }
-            "fixed_accuracy" => Self::fixed_accuracy(number("tolerance")?),
-            "fixed_rate" => Self::fixed_rate(number("rate")?),
-            "fixed_precision" => Self::fixed_precision(number("precision")?),
-            _ => return None,
-        })
-    }
+fn read(members: &Members<'_>) -> Option<Settings> {
+    let number = |name| members.get(name).and_then(Json::as_number).map(Number::as_f64);
+    Some(match members.text_value("mode") {
+        "reversible" => Settings::reversible(),
+        "expert" => {
+            let [minbits, maxbits, maxprec] =
+                ["minbits", "maxbits", "maxprec"].map(|name| members.integer_value(name));
+            let config = ZfpConfig::expert(minbits, maxbits, maxprec, members.integer_value("minexp"));
+            Settings { config, ..Settings::reversible() }
+        }
+        "fixed_accuracy" => Settings::fixed_accuracy(number("tolerance")?),
+        "fixed_rate" => Settings::fixed_rate(number("rate")?),
+        "fixed_precision" => Settings::fixed_precision(number("precision")?),
+        _ => return None,
+    })
+}
 
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let (array, reported) = (to.array, to.found.len());
-        let (data_type, rank) = (&array.data_type, array.shape.len());
-        if !matches!(data_type, DataType::Number(_) | DataType::Time(_)) {
-            let message = format!("`zfp` takes integers and real floats, but `{data_type}` reaches it");
-            to.report(code::CODEC_DATA_TYPE, message);
-        }
-        if rank > MAX_DIMENSIONS {
-            let message =
-                format!("`zfp` takes at most {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
-            let found = Diagnostic::new(code::CODEC_DIMENSIONS, message)
-                .with_help("put `reshape` in front of it, or take another codec");
-            to.found.push(found.at_pointer(to.codec.pointer.as_str()));
-        }
-        if to.found.len() > reported {
-            return None;
-        }
-        let number = data_type.number().filter(|number| number.is_whole());
-        let element = match data_type {
-            DataType::Time(_) => Some(ElementType::Int64),
-            _ => number.filter(|number| number.small_float().is_none()).map(NumberType::element),
-        };
-        let bound = element.and_then(|element| self.bound(element, to));
-        if bound.is_none() && to.found.len() == reported {
-            let unsupported = unsupported("zfp", data_type, &to.codec.pointer);
-            let is_wide = number.is_some_and(|number| number.bits() >= 32 && !number.is_float());
-            to.found.push(if is_wide { unsupported.with_help(UNSIGNED) } else { unsupported });
-        }
-        bound
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let settings = read(&to.members)?;
+    let array = to.array()?;
+    let reported = to.members.diagnostics.len();
+    let (data_type, rank) = (&array.data_type, array.shape.len());
+    if !matches!(data_type, DataType::Number(_) | DataType::Time(_)) {
+        let message = format!("`zfp` takes integers and real floats, but `{data_type}` reaches it");
+        to.report(code::CODEC_DATA_TYPE, message);
     }
+    if rank > MAX_DIMENSIONS {
+        let message =
+            format!("`zfp` takes at most {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
+        let found = Diagnostic::new(code::CODEC_DIMENSIONS, message);
+        to.push(found.with_help("put `reshape` in front of it, or take another codec"));
+    }
+    if to.members.diagnostics.len() > reported {
+        return None;
+    }
+    let number = data_type.number().filter(|number| number.is_whole());
+    let element = match data_type {
+        DataType::Time(_) => Some(ElementType::Int64),
+        _ => number.map(NumberType::element),
+    };
+    let bound = element.and_then(|element| settings.bound(element, to));
+    if bound.is_none() && to.members.diagnostics.len() == reported {
+        let unsupported = unsupported("zfp", data_type);
+        let is_wide = number.is_some_and(|number| number.bits() >= 32 && !number.is_float());
+        to.push(if is_wide { unsupported.with_help(UNSIGNED) } else { unsupported });
+    }
+    bound
 }
 
 impl Coder for Zfp {

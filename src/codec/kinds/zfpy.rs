@@ -3,14 +3,12 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/zfpy.html>
 
-use super::array::{ArrayConfiguration, ArrayKind, Binding, BoundArray};
+use super::array::{ArrayKind, Binding, BoundArray};
 use super::member::{Absent, Form, Member};
-use super::members::Members;
 use super::zfp::{MAX_DIMENSIONS, Settings};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::ElementType;
-use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
 
 /// The name of the codec.
@@ -18,7 +16,7 @@ const NAME: &str = "numcodecs.zfpy";
 
 /// `numcodecs.zfpy`.
 pub(crate) static ZFPY: ArrayKind =
-    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new::<ZfpyConfiguration>() };
+    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
 /// The members that numcodecs writes; of the parameters only that of the mode counts.
 const MEMBERS: &[Member] = &[
@@ -29,48 +27,38 @@ const MEMBERS: &[Member] = &[
     Member::new("compression_kwargs", Form::Any, Absent::Nothing),
 ];
 
-/// The parameters that a chunk is written with: nothing is lost where none says otherwise.
-struct ZfpyConfiguration(Settings);
-
-impl ArrayConfiguration for ZfpyConfiguration {
-    fn members(_: &CodecMetadata) -> &'static [Member] {
-        MEMBERS
+/// The parameters are found by zfp's number of the mode, the default of which is numcodecs'. One below 0 is none; nothing
+/// is lost where none says otherwise.
+fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+    const FIXED_RATE: i128 = 2;
+    const FIXED_PRECISION: i128 = 3;
+    const FIXED_ACCURACY: i128 = 4;
+    let members = &to.members;
+    let parameter = |name: &str| {
+        let given = members.get(name).and_then(Json::as_number).map(Number::as_f64);
+        given.filter(|value| *value >= 0.0)
+    };
+    let settings = match members.get("mode").and_then(Json::as_i128).unwrap_or(FIXED_ACCURACY) {
+        FIXED_RATE => parameter("rate").map(Settings::fixed_rate),
+        FIXED_PRECISION => parameter("precision").map(Settings::fixed_precision),
+        FIXED_ACCURACY => parameter("tolerance").map(Settings::fixed_accuracy),
+        _ => None,
+    };
+    let array = to.array()?;
+    let (data_type, rank) = (&array.data_type, array.shape.len());
+    let element = element(data_type);
+    if element.is_none() {
+        let message =
+            format!("`{NAME}` takes int32, int64, float32 and float64, but `{data_type}` reaches it");
+        to.report(code::CODEC_DATA_TYPE, message);
     }
-
-    /// By zfp's number of the mode, the default of which is numcodecs'. A parameter below 0 is none.
-    fn read(members: &mut Members<'_>) -> Option<Self> {
-        const FIXED_RATE: i128 = 2;
-        const FIXED_PRECISION: i128 = 3;
-        const FIXED_ACCURACY: i128 = 4;
-        let parameter = |name: &str| {
-            let given = members.get(name).and_then(Json::as_number).map(Number::as_f64);
-            given.filter(|value| *value >= 0.0)
-        };
-        let settings = match members.get("mode").and_then(Json::as_i128).unwrap_or(FIXED_ACCURACY) {
-            FIXED_RATE => parameter("rate").map(Settings::fixed_rate),
-            FIXED_PRECISION => parameter("precision").map(Settings::fixed_precision),
-            FIXED_ACCURACY => parameter("tolerance").map(Settings::fixed_accuracy),
-            _ => None,
-        };
-        Some(ZfpyConfiguration(settings.unwrap_or(Settings::reversible())))
+    let takes = (1..=MAX_DIMENSIONS).contains(&rank);
+    if !takes {
+        let message =
+            format!("`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
+        to.report(code::CODEC_DIMENSIONS, message);
     }
-
-    fn bind(self, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let (data_type, rank) = (&to.array.data_type, to.array.shape.len());
-        let element = element(data_type);
-        if element.is_none() {
-            let message =
-                format!("`{NAME}` takes int32, int64, float32 and float64, but `{data_type}` reaches it");
-            to.report(code::CODEC_DATA_TYPE, message);
-        }
-        let takes = (1..=MAX_DIMENSIONS).contains(&rank);
-        if !takes {
-            let message =
-                format!("`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
-            to.report(code::CODEC_DIMENSIONS, message);
-        }
-        self.0.bound(element.filter(|_| takes)?, to)
-    }
+    settings.unwrap_or(Settings::reversible()).bound(element.filter(|_| takes)?, to)
 }
 
 /// The primitive of a type that zfpy takes.
@@ -90,14 +78,14 @@ mod tests {
 
     use crate::codec::kinds::coding::{decoded, encoded};
     use crate::codec::kinds::{ArrayRepresentation, CodecError, Coder};
-    use crate::metadata::json::Json;
+    use crate::metadata::extension::CodecMetadata;
 
     fn bound(name: &str, shape: &[u64], configuration: &str) -> (Option<Arc<dyn Coder>>, Vec<&'static str>) {
         let configuration = Json::parse_str(configuration).unwrap().as_object().cloned();
         let data_type = DataType::from_name(name).unwrap();
         let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
         let mut found = Vec::new();
-        let bound = (ZFPY.bind)(&CodecMetadata::new(NAME, configuration), Some(&array), &mut found);
+        let bound = ZFPY.bind(&CodecMetadata::new(NAME, configuration), Some(&array), &mut found);
         (bound.codec, found.iter().map(|found| found.code).collect())
     }
 

@@ -10,7 +10,7 @@ use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
 use super::{
-    BytesKind, Coder, DecodedSize, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
+    BytesKind, BytesSize, Coder, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
 };
 use crate::metadata::json::{Json, Object};
 
@@ -153,7 +153,7 @@ pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
 }
 
 /// The error of a code of the decoder: the library returns the negated number of its `ZSTD_ErrorCode`.
-fn decode_fault(code: usize, bound: DecodedSize) -> CodecError {
+fn decode_fault(code: usize, bound: BytesSize) -> CodecError {
     let reason = zstd_safe::get_error_name(code);
     let is = |number: ZSTD_ErrorCode| code.wrapping_neg() == number as usize;
     if is(ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall) {
@@ -170,7 +170,7 @@ fn decode_fault(code: usize, bound: DecodedSize) -> CodecError {
 /// The greatest size that the frames can decode to; refused where they claim more than the bound.
 ///
 /// Frames of versions before 0.8 are refused: their decoders are old and not bounded.
-fn content_bound(encoded: &[u8], bound: DecodedSize) -> Result<usize, CodecError> {
+fn content_bound(encoded: &[u8], bound: BytesSize) -> Result<usize, CodecError> {
     const SKIPPABLE: u32 = 0x184D_2A50;
     const BLOCK: u64 = 128 << 10;
     let (mut rest, mut claimed) = (encoded, 0_u64);
@@ -214,7 +214,7 @@ mod tests {
         for level in [-5, 1, 3, 9, 15, 19, 22] {
             for size in [1_usize, 5000, 1 << 18, 3 << 20] {
                 let (mut contexts, mut encoded) = (Contexts::new(), Vec::new());
-                let allowed = DecodedSize::Exact(size);
+                let allowed = BytesSize::Fixed(size as u64);
                 let mut out = Output { bytes: &mut encoded, allowed, contexts: &mut contexts };
                 Zstd { level, checksum: false }.encode(&vec![7; size], &mut out).unwrap();
                 let held = contexts.with(|kept: &mut ZstdContexts| kept.encode.take().unwrap().1.sizeof());

@@ -9,7 +9,7 @@ use zarrs::array::{
 
 use super::array::OurCodec;
 use super::representation;
-use crate::codec::kinds::{BytesCodec, BytesSize, Contexts, DecodedSize};
+use crate::codec::kinds::{BytesCodec, BytesSize, Contexts};
 
 impl OurCodec {
     fn bytes_codec(&self) -> Result<BytesCodec, CodecError> {
@@ -57,7 +57,7 @@ impl BytesToBytesCodecTraits for OurCodec {
         representation: &BytesRepresentation,
         _: &CodecOptions,
     ) -> Result<ArrayBytesRaw<'a>, CodecError> {
-        let (mut decoded, bound) = (Vec::new(), DecodedSize::of(bytes_size(*representation)));
+        let (mut decoded, bound) = (Vec::new(), bytes_size(*representation));
         let result = self.bytes_codec()?.decode(&encoded, &mut decoded, bound, &mut Contexts::new());
         result.map(|()| decoded.into()).map_err(|error| CodecError::Other(error.to_string()))
     }

@@ -74,7 +74,7 @@ fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateErr
         return Ok(Codec::BytesToBytes(Arc::new(OurCodec::new(entry.name, own, configuration))));
     };
     let mut found = Vec::new();
-    (kind.bind)(&own, None, &mut found);
+    kind.bind(&own, None, &mut found);
     checked(found)?;
     // Of `order` zarrs knows permutations, but no letters and not the empty one.
     let order = own.member("order").and_then(Json::as_array);

@@ -3,13 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::range::{Codes, FloatType, RangeFinder, Scaling, float_of};
-use crate::codec::kinds::cast_value::BoundCastValue;
-use crate::codec::kinds::scale_offset;
+use crate::codec::kinds::{cast_value, scale_offset};
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
-use crate::kernel::cast::Cast;
+use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{OutOfRange, Rounding};
@@ -170,30 +169,27 @@ impl Quantization {
         ScaleOffset::new(self.source, offset, scale)
     }
 
-    /// `cast_value` as metadata have it.
-    fn cast_value(&self) -> BoundCastValue {
+    /// `cast_value` as metadata have it: the casts of encoding and decoding.
+    fn casts(&self) -> (CastOptions, CastOptions) {
         let float = FloatType(self.source);
         let special = [(f64::NAN, self.codes.nan), (-0.0, self.scaling.negative_zero_code)];
         let map = special
             .into_iter()
             .filter_map(|(value, code)| Some((float.bits(value), code?.cast_unsigned() & mask(self.target))));
         let encode: Vec<(u64, u64)> = map.collect();
-        BoundCastValue {
-            decoded: self.source,
-            encoded: self.target,
-            rounding: self.rounding,
-            out_of_range: self.out_of_range,
-            decode: encode.iter().map(|(value, code)| (*code, *value)).collect(),
-            encode,
-        }
+        let decode = encode.iter().map(|(value, code)| (*code, *value)).collect();
+        let (rounding, out_of_range) = (self.rounding, self.out_of_range);
+        let cast =
+            |source, target, scalar_map| CastOptions { source, target, rounding, out_of_range, scalar_map };
+        (cast(self.source, self.target, encode), cast(self.target, self.source, decode))
     }
 
     fn codecs(&self) -> ValueCodecs {
-        let cast = self.cast_value();
+        let (encode, decode) = self.casts();
         ValueCodecs {
             scale_offset: self.scale_offset(),
-            encode: Cast::new(cast.encode_options()),
-            decode: Cast::new(cast.decode_options()),
+            encode: Cast::new(encode),
+            decode: Cast::new(decode),
         }
     }
 
@@ -318,13 +314,13 @@ impl Quantization {
     /// The two codecs as metadata; a `scale_offset` that does nothing is left out.
     pub(in crate::operation) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
-        let mut cast = self.cast_value();
-        cast.encode.extend(
+        let (mut encode, decode) = self.casts();
+        encode.scalar_map.extend(
             self.reader_workaround.map(|(value, code)| (value, code.cast_unsigned() & mask(self.target))),
         );
         let scaled = (self.is_open || scaling.offset().is_some() || scaling.scale().is_some())
             .then(|| scale_offset::to_metadata(&scaling));
-        scaled.into_iter().chain([cast.to_metadata()]).collect()
+        scaled.into_iter().chain([cast_value::to_metadata(&encode, &decode)]).collect()
     }
 
     /// Writes the quantisation into DEST's metadata.

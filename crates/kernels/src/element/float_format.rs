@@ -227,22 +227,6 @@ impl SmallFloat {
         let value = if is_infinite { f64::INFINITY } else { finite(format, magnitude) };
         Some(if bits == magnitude { value } else { -value })
     }
-
-    /// The bits of a value rounded to significand and exponent, `code`: exponent and significand as one number, which
-    /// may lie on either side of what the type has. `None` where the type has neither the value nor an infinity.
-    pub fn bits_of_code(self, code: i64, negative: bool) -> Option<u64> {
-        let format = self.0.format;
-        let code = u64::try_from(code).ok()?;
-        let sign = if negative { format.sign() } else { 0 };
-        match format.special {
-            SpecialValues::Ieee => Some(code.min(format.infinity()) | sign),
-            SpecialValues::NanAsNegativeZero if code == 0 => Some(0),
-            SpecialValues::Finite | SpecialValues::NanAsAllOnes | SpecialValues::NanAsNegativeZero => {
-                (code <= format.greatest()).then_some(code | sign)
-            }
-            SpecialValues::Unsigned => (!negative && code <= format.greatest()).then_some(code),
-        }
-    }
 }
 
 fn finite(format: FloatFormat, magnitude: u64) -> f64 {

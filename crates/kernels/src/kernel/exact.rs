@@ -70,6 +70,13 @@ impl FloatFormat {
         if has_sign { magnitude | self.sign() } else { magnitude }
     }
 
+    /// The bits of the value nearest to a float64, ties to even; an infinity beyond the range. `None` where the format has
+    /// neither.
+    pub fn nearest(self, value: f64) -> Option<u64> {
+        let rounded = FloatFormat::BINARY64.value(value.to_bits()).to_float(self, Rounding::NearestEven);
+        rounded.or_else(|outside| if self.is_ieee() { self.clamped(outside) } else { Err(outside) }).ok()
+    }
+
     fn value(self, bits: u64) -> Value {
         let negative = bits & self.sign() != 0;
         let fraction = bits & ((1 << self.fraction_bits) - 1);

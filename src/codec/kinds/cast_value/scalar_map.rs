@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 
-use super::HalfRead;
 use crate::codec::kinds::members::{Members, shown};
 use crate::codec::kinds::scalar::scalar;
 use crate::data_type::value_from_json;
@@ -17,28 +16,31 @@ use crate::metadata::json::Json;
 /// Errors are still kept where so many warnings are that no more of those are.
 const MOST_ERRORS: usize = 2 * MAX_FAULTS;
 
-/// Parses both lists; the entries that are wrong are left out.
-pub(super) fn parse(members: &mut Members<'_>, target: Option<NumberType>) -> (Vec<HalfRead>, Vec<HalfRead>) {
-    let Some(json) = members.get("scalar_map") else { return (Vec::new(), Vec::new()) };
+/// An entry of which only the side of `data_type` has been read.
+pub(super) struct HalfRead<'a> {
+    /// Its position in the list.
+    index: usize,
+    /// The bits of the side that has been read.
+    bits: u64,
+    /// The side whose type is not known yet.
+    unread: &'a Json,
+}
+
+/// Reads `encode` and `decode`; the entries that are wrong are left out.
+pub(super) fn read<'a>(members: &mut Members<'a>, target: Option<NumberType>) -> [Vec<HalfRead<'a>>; 2] {
+    let Some(json) = members.get("scalar_map") else { return Default::default() };
     let Some(object) = json.as_object() else {
         members.report_found(code::CONFIGURATION_TYPE, "scalar_map", "an object", json);
-        return (Vec::new(), Vec::new());
+        return Default::default();
     };
     let pointer = members.pointer_to("scalar_map");
     let mut map = Members::of_object("scalar_map", Some(object), pointer, &["encode", "decode"]);
-    let encode = parse_list(&mut map, "encode", target, |[unread, read]| (read, unread));
-    let decode = parse_list(&mut map, "decode", target, |[read, unread]| (read, unread));
+    let lists = ["encode", "decode"].map(|name| read_list(&mut map, name, target));
     members.diagnostics.append(&mut map.diagnostics);
-    (encode, decode)
+    lists
 }
 
-/// Parses one list; `sides` tells the side that is of `target` from the other.
-fn parse_list(
-    map: &mut Members<'_>,
-    name: &str,
-    target: Option<NumberType>,
-    sides: fn(&[Json; 2]) -> (&Json, &Json),
-) -> Vec<HalfRead> {
+fn read_list<'a>(map: &mut Members<'a>, name: &str, target: Option<NumberType>) -> Vec<HalfRead<'a>> {
     let Some(json) = map.get(name) else { return Vec::new() };
     let Some(list) = json.as_array() else {
         map.report_found(code::CONFIGURATION_TYPE, name, "an array of pairs", json);
@@ -46,40 +48,42 @@ fn parse_list(
     };
     let mut entries = Vec::new();
     for (index, json) in list.iter().enumerate() {
-        let pointer = format!("{}/{index}", map.pointer_to(name));
-        let pair = json.as_array().and_then(|pair| <&[Json; 2]>::try_from(pair).ok());
-        let Some(pair) = pair else {
+        let (pointer, what) = (format!("{}/{index}", map.pointer_to(name)), what(name, index));
+        let Some([key, value]) = json.as_array() else {
             let found = json.as_array().map_or_else(|| shown(json), |pair| format!("{} values", pair.len()));
-            let message =
-                format!("entry {index} of `scalar_map.{name}`: expected a key and a value, found {found}");
+            let message = format!("{what}: expected a key and a value, found {found}");
             if map.diagnostics.len() < MOST_ERRORS {
                 map.diagnostics.push(Diagnostic::new(code::CAST_VALUE_SCALAR, message).at_pointer(pointer));
             }
             continue;
         };
-        let (read, unread) = sides(pair);
+        let (read, unread) = if name == "encode" { (value, key) } else { (key, value) };
         let Some(target) = target else { continue };
-        let what = format!("entry {index} of `scalar_map.{name}`");
         if let Some(bits) = side((target, read), &what, &pointer, (0, &mut map.diagnostics)) {
-            entries.push(HalfRead { index, bits, unread: unread.clone() });
+            entries.push(HalfRead { index, bits, unread });
         }
     }
     entries
 }
 
+/// An entry in messages.
+fn what(name: &str, index: usize) -> String {
+    format!("entry {index} of `scalar_map.{name}`")
+}
+
 /// Reads the other side of each entry of a list, and keeps the first of each key; `None` where one is no value of `decoded`.
 pub(super) fn bind(
-    (name, entries): (&str, &[HalfRead]),
+    (name, entries): (&str, &[HalfRead<'_>]),
     decoded: NumberType,
-    pointer: &str,
-    diagnostics: &mut Vec<Diagnostic>,
+    members: &mut Members<'_>,
 ) -> Option<Vec<(u64, u64)>> {
-    let pointer_to = |index| format!("{pointer}/configuration/scalar_map/{name}/{index}");
+    let pointer = members.pointer_to("scalar_map");
+    let pointer_to = |index| format!("{pointer}/{name}/{index}");
+    let diagnostics = &mut members.diagnostics;
     let before = diagnostics.len();
     let mut read = Vec::with_capacity(entries.len());
     for HalfRead { index, bits, unread } in entries {
-        let what = format!("entry {index} of `scalar_map.{name}`");
-        let rest = side((decoded, unread), &what, &pointer_to(*index), (before, diagnostics));
+        let rest = side((decoded, unread), &what(name, *index), &pointer_to(*index), (before, diagnostics));
         let pair = rest.map(|rest| if name == "encode" { (rest, *bits) } else { (*bits, rest) });
         read.extend(pair.map(|pair| (*index, pair)));
     }
@@ -91,8 +95,7 @@ pub(super) fn bind(
     read.retain(|(index, (key, _))| {
         let is_first = seen.insert(*key);
         if !is_first && diagnostics.len() - before < MAX_FAULTS {
-            let message =
-                format!("entry {index} of `scalar_map.{name}` repeats a key; the first entry counts");
+            let message = format!("{} repeats a key; the first entry counts", what(name, *index));
             let diagnostic = Diagnostic::new(code::CAST_VALUE_SCALAR_REPEATED, message)
                 .with_help("remove it: zarr-python takes the last entry of a key")
                 .at_pointer(pointer_to(*index));
