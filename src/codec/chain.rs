@@ -139,6 +139,13 @@ pub enum BindError {
     },
 }
 
+impl BindError {
+    /// A codec that says itself why it cannot be run.
+    pub(super) fn unsupported(name: &str, because: String) -> Self {
+        BindError::Unsupported { place: 0, name: name.to_owned(), because }
+    }
+}
+
 impl BoundChain {
     /// Binds a pipeline without faults, for elements of a fixed size.
     pub fn bind(pipeline: &Pipeline) -> Result<Self, BindError> {
@@ -281,7 +288,7 @@ impl BoundChain {
         let decoded = Representation::Array(self.decoded.clone());
         let fault = |kind| match self.codecs.first() {
             Some(codec) => codec.fault(0, kind),
-            None => ChainFault { place: "-".into(), codec: String::new(), kind },
+            None => ChainFault::new("-", "", kind),
         };
         expect_size(&decoded, length).map_err(fault)
     }

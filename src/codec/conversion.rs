@@ -8,7 +8,7 @@ use super::chain::{BindError, BoundChain, ByShape, Codec, OfShape, Workspace};
 use super::fault::{ChainFault, CodecError};
 use super::is_filled_with;
 use super::kinds::Role;
-use super::region::{RegionCopy, as_index};
+use super::region::{as_index, copy_box};
 use super::value_program::{ProgramFault, StepOrigin, ValueProgram};
 use crate::grid::unravel;
 use crate::kernel::cast::Cast;
@@ -106,8 +106,6 @@ pub struct Conversion {
     source: BoundChain,
     destination: BoundChain,
     change: ValueProgram,
-    /// The number of codecs of the destination that the change stands for.
-    applied: usize,
     /// The element beyond the edge of the array, in front of the destination's codecs that are applied.
     padding: Vec<u8>,
     way: Way,
@@ -136,7 +134,6 @@ impl Conversion {
         change: &ValueChange,
         write_empty: bool,
     ) -> Result<Self, BindError> {
-        let applied = change.num_codecs();
         check_applied(&destination, change)?;
         let same = matches!(change, ValueChange::None)
             && source.decoded().data_type == destination.decoded().data_type;
@@ -155,10 +152,9 @@ impl Conversion {
         };
         let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
         push_change(&mut program, change);
-        let padding = padding(&destination, applied);
+        let padding = padding(&destination, change.num_codecs());
         let (asked, by_shape) = (change.clone(), ByShape::default());
-        let change = program;
-        Ok(Conversion { source, destination, change, applied, padding, way, write_empty, asked, by_shape })
+        Ok(Conversion { source, destination, change: program, padding, way, write_empty, asked, by_shape })
     }
 
     /// The same for chunks of another shape.
@@ -285,7 +281,7 @@ impl Conversion {
         let elements: &[u8] = if let Some(valid) = valid {
             let size = as_index(valid.iter().product::<u64>()).saturating_mul(source_size);
             resize(third, size).map_err(ChainFault::memory)?;
-            crop(shape, valid, &origin, source_size).run(first, third);
+            copy_box((first, shape, &origin), (third, valid, &origin), valid, source_size);
             third
         } else {
             first
@@ -296,36 +292,25 @@ impl Conversion {
         self.change
             .run(elements, second, &mut workspace.tiles, Some(figures))
             .map_err(|fault| self.element_fault(&fault, present, None))?;
-        let fill = array_before(&self.destination, self.applied).fill_value.as_ref();
+        let applied = self.asked.num_codecs();
+        let fill = array_before(&self.destination, applied).fill_value.as_ref();
         if !self.write_empty && fill.is_some_and(|fill| is_filled_with(second, &fill.0)) {
             return Ok(Converted::Empty);
         }
         let changed: &[u8] = if let Some(valid) = valid {
             third.clear();
             third.extend(self.padding.iter().cycle().take(first.len() / source_size * target_size));
-            RegionCopy {
-                source_shape: valid,
-                target_shape: shape,
-                ..crop(shape, valid, &origin, target_size)
-            }
-            .run(second, third);
+            copy_box((second, valid, &origin), (third, shape, &origin), valid, target_size);
             third
         } else {
             second
         };
-        self.destination.encode_from(self.applied, changed, target, workspace)?;
+        self.destination.encode_from(applied, changed, target, workspace)?;
         Ok(Converted::Written)
     }
 
     /// A fault of the program as a fault of a codec, with the element's position in the array's chunk.
     fn element_fault(&self, fault: &ProgramFault, shape: &[u64], to_array: Option<&[usize]>) -> ChainFault {
-        let (place, codec) = match fault.origin {
-            StepOrigin::Source(place) => (place.to_string(), self.source.codecs()[place].name.clone()),
-            StepOrigin::Destination(place) => {
-                (place.to_string(), self.destination.codecs()[place].name.clone())
-            }
-            StepOrigin::DataType => ("-".to_owned(), "change of data type".to_owned()),
-        };
         let encoded = unravel(fault.fault.index as u64, shape);
         let position = match to_array {
             Some(order) => order.iter().map(|dimension| encoded[*dimension]).collect(),
@@ -337,7 +322,11 @@ impl Conversion {
             bits: fault.bits,
             types: fault.types,
         };
-        ChainFault { place: place.into(), codec, kind: kind.into() }
+        match fault.origin {
+            StepOrigin::Source(place) => self.source.codecs()[place].fault(place, kind.into()),
+            StepOrigin::Destination(place) => self.destination.codecs()[place].fault(place, kind.into()),
+            StepOrigin::DataType => ChainFault::new("-", "change of data type", kind),
+        }
     }
 }
 
@@ -399,16 +388,4 @@ fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
             }
     };
     source.codecs().iter().zip(destination.codecs()).take_while(alike).count()
-}
-
-/// The copy of the part of an array that starts at its origin.
-fn crop<'a>(shape: &'a [u64], valid: &'a [u64], origin: &'a [u64], element_size: usize) -> RegionCopy<'a> {
-    RegionCopy {
-        source_shape: shape,
-        source_start: origin,
-        target_shape: valid,
-        target_start: origin,
-        extent: valid,
-        element_size,
-    }
 }

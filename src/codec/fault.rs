@@ -52,13 +52,18 @@ pub enum ChainFaultKind {
 }
 
 impl ChainFault {
+    /// A fault of a codec at a place.
+    pub(super) fn new(
+        place: impl Into<Box<str>>,
+        codec: impl Into<String>,
+        kind: impl Into<ChainFaultKind>,
+    ) -> Self {
+        ChainFault { place: place.into(), codec: codec.into(), kind: kind.into() }
+    }
+
     /// There is no memory for so many bytes of values.
     pub(super) fn memory(needed: u64) -> Self {
-        ChainFault {
-            place: "-".into(),
-            codec: "values".to_owned(),
-            kind: CodecError::Memory { needed }.into(),
-        }
+        ChainFault::new("-", "values", CodecError::Memory { needed })
     }
 
     /// The fault and its codec; a chunk that is none has no codec at fault.
@@ -109,7 +114,7 @@ impl ChainFault {
         let is_read = reader.read_at(0, found.min(FIRST_BYTES as u64), &mut first).is_ok();
         let stand_in = if is_read { FileFormat::of_stand_in(&first) } else { None };
         let kind = stand_in.map_or(ChainFaultKind::Size { expected, found }, ChainFaultKind::StandIn);
-        ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }
+        ChainFault::new("0", "bytes", kind)
     }
 
     /// Help for a chunk that cannot be decoded since it is none at all.

@@ -2,25 +2,6 @@
 
 use crate::grid::{Region, ravel};
 
-/// Copies a box of elements from one C-order array to another.
-///
-/// All slices have the rank of the arrays; `extent` is the box's shape, which must lie inside both arrays. What is
-/// contiguous in both moves at once.
-pub struct RegionCopy<'a> {
-    /// Shape of the source, in elements.
-    pub source_shape: &'a [u64],
-    /// First element of the box in the source.
-    pub source_start: &'a [u64],
-    /// Shape of the target.
-    pub target_shape: &'a [u64],
-    /// First element of the box in the target.
-    pub target_start: &'a [u64],
-    /// Shape of the box.
-    pub extent: &'a [u64],
-    /// Bytes of an element.
-    pub element_size: usize,
-}
-
 /// A dimension along which the rows of a box repeat, in bytes.
 #[derive(Debug, Clone, Copy)]
 struct Step {
@@ -29,31 +10,38 @@ struct Step {
     target: usize,
 }
 
-impl RegionCopy<'_> {
-    /// Runs the copy.
-    pub fn run(&self, source: &[u8], target: &mut [u8]) {
-        if self.extent.contains(&0) {
-            return;
-        }
-        // From the last dimension to the first: what is contiguous on both sides makes the row longer.
-        let mut row = self.element_size;
-        let mut steps: Vec<Step> = Vec::with_capacity(self.extent.len());
-        let (mut from, mut to) = (0, 0);
-        let (mut source_stride, mut target_stride) = (self.element_size, self.element_size);
-        for dimension in (0..self.extent.len()).rev() {
-            let count = as_index(self.extent[dimension]);
-            from += as_index(self.source_start[dimension]) * source_stride;
-            to += as_index(self.target_start[dimension]) * target_stride;
-            if count > 1 && steps.is_empty() && (source_stride, target_stride) == (row, row) {
-                row *= count;
-            } else if count > 1 {
-                steps.push(Step { count, source: source_stride, target: target_stride });
-            }
-            source_stride *= as_index(self.source_shape[dimension]);
-            target_stride *= as_index(self.target_shape[dimension]);
-        }
-        copy_rows(&source[from..], &mut target[to..], row, &steps);
+/// Copies a box of elements from one C-order array to another; of both the bytes, the shape, and the first element of the
+/// box.
+///
+/// All shapes have the rank of the arrays; `extent` is the box's, which must lie inside both arrays. What is contiguous
+/// in both moves at once.
+pub fn copy_box(
+    (source, source_shape, source_start): (&[u8], &[u64], &[u64]),
+    (target, target_shape, target_start): (&mut [u8], &[u64], &[u64]),
+    extent: &[u64],
+    element_size: usize,
+) {
+    if extent.contains(&0) {
+        return;
     }
+    // From the last dimension to the first: what is contiguous on both sides makes the row longer.
+    let mut row = element_size;
+    let mut steps: Vec<Step> = Vec::with_capacity(extent.len());
+    let (mut from, mut to) = (0, 0);
+    let (mut source_stride, mut target_stride) = (element_size, element_size);
+    for dimension in (0..extent.len()).rev() {
+        let count = as_index(extent[dimension]);
+        from += as_index(source_start[dimension]) * source_stride;
+        to += as_index(target_start[dimension]) * target_stride;
+        if count > 1 && steps.is_empty() && (source_stride, target_stride) == (row, row) {
+            row *= count;
+        } else if count > 1 {
+            steps.push(Step { count, source: source_stride, target: target_stride });
+        }
+        source_stride *= as_index(source_shape[dimension]);
+        target_stride *= as_index(target_shape[dimension]);
+    }
+    copy_rows(&source[from..], &mut target[to..], row, &steps);
 }
 
 /// Copies rows of `row` bytes; of the steps the last is the outermost.
@@ -207,15 +195,7 @@ mod tests {
     fn region_copy_moves_a_box_between_arrays() {
         let source: Vec<u8> = (0..12).collect();
         let mut target = vec![0; 6];
-        RegionCopy {
-            source_shape: &[3, 4],
-            source_start: &[1, 2],
-            target_shape: &[2, 3],
-            target_start: &[0, 1],
-            extent: &[2, 2],
-            element_size: 1,
-        }
-        .run(&source, &mut target);
+        copy_box((&source, &[3, 4], &[1, 2]), (&mut target, &[2, 3], &[0, 1]), &[2, 2], 1);
         assert_eq!(target, [0, 6, 7, 0, 10, 11]);
     }
 
@@ -235,15 +215,9 @@ mod tests {
                 let count = as_index(shape.iter().product());
                 let (mut target, mut expected) =
                     (vec![0; count * element.len()], vec![0; count * element.len()]);
-                RegionCopy {
-                    source_shape: extent,
-                    source_start: &vec![0; extent.len()],
-                    target_shape: shape,
-                    target_start: start,
-                    extent,
-                    element_size: element.len(),
-                }
-                .run(&element.repeat(as_index(extent.iter().product())), &mut expected);
+                let (filled, origin) =
+                    (element.repeat(as_index(extent.iter().product())), vec![0; extent.len()]);
+                copy_box((&filled, extent, &origin), (&mut expected, shape, start), extent, element.len());
                 fill_box(&mut target, shape, (start, extent), element);
                 assert_eq!(target, expected, "{shape:?} {start:?} {extent:?}");
             }
@@ -278,8 +252,8 @@ mod tests {
                     let (from, to) = (offset(source_start, source_shape), offset(target_start, target_shape));
                     expected[to..to + element_size].copy_from_slice(&source[from..from + element_size]);
                 }
-                RegionCopy { source_shape, source_start, target_shape, target_start, extent, element_size }
-                    .run(&source, &mut target);
+                let from = (&source[..], source_shape, source_start);
+                copy_box(from, (&mut target, target_shape, target_start), extent, element_size);
                 assert_eq!(target, expected, "{extent:?} of {source_shape:?} in {target_shape:?}");
             }
         }
@@ -346,15 +320,7 @@ mod tests {
     #[test]
     fn region_copy_of_rank_zero_is_one_element() {
         let mut target = [0; 2];
-        RegionCopy {
-            source_shape: &[],
-            source_start: &[],
-            target_shape: &[],
-            target_start: &[],
-            extent: &[],
-            element_size: 2,
-        }
-        .run(&[7, 8], &mut target);
+        copy_box((&[7, 8], &[], &[]), (&mut target, &[], &[]), &[], 2);
         assert_eq!(target, [7, 8]);
     }
 

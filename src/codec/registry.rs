@@ -104,31 +104,6 @@ impl Entry {
             defaults: &[],
         }
     }
-
-    const fn not_decoded(mut self) -> Self {
-        self.is_decoded = false;
-        self
-    }
-
-    const fn because(mut self, reason: &'static str) -> Self {
-        self.reason = Some(reason);
-        self
-    }
-
-    const fn without_v2(mut self, help: &'static str) -> Self {
-        self.without_v2 = help;
-        self
-    }
-
-    const fn of_v2_objects(mut self, data_type: &'static str) -> Self {
-        self.v2_objects = Some(data_type);
-        self
-    }
-
-    const fn with_defaults(mut self, defaults: &'static [(&'static str, &'static str)]) -> Self {
-        self.defaults = defaults;
-        self
-    }
 }
 
 const fn to_array(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static ArrayKind) -> Entry {
@@ -165,9 +140,11 @@ const V2_SHARDS: &str =
 /// Name, v2, registered, the codec.
 static ARRAY_TO_ARRAY: &[Entry] = &[
     to_array("bitround", V2Id::None, true, &kinds::bitround::BITROUND),
-    to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE)
-        .without_v2(V2_QUANTIZES)
-        .with_defaults(&[("rounding", "\"nearest-even\"")]),
+    Entry {
+        without_v2: V2_QUANTIZES,
+        defaults: &[("rounding", "\"nearest-even\"")],
+        ..to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE)
+    },
     to_array("numcodecs.astype", V2Id::Filter("astype"), false, &kinds::filter::FILTER),
     to_array("numcodecs.bitround", V2Id::Filter("bitround"), false, &kinds::bitround::BITROUND),
     to_array("numcodecs.delta", V2Id::Filter("delta"), false, &kinds::filter::FILTER),
@@ -175,27 +152,42 @@ static ARRAY_TO_ARRAY: &[Entry] = &[
     to_array("numcodecs.packbits", V2Id::Filter("packbits"), false, &kinds::pack_booleans::PACK_BOOLEANS),
     to_array("numcodecs.quantize", V2Id::Filter("quantize"), false, &kinds::filter::FILTER),
     to_array("reshape", V2Id::None, true, &kinds::reshape::RESHAPE),
-    to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET)
-        .without_v2(V2_QUANTIZES)
-        .with_defaults(&[("offset", "0"), ("scale", "1")]),
-    to_array("transpose", V2Id::None, true, &kinds::transpose::TRANSPOSE).without_v2(V2_TRANSPOSES),
+    Entry {
+        without_v2: V2_QUANTIZES,
+        defaults: &[("offset", "0"), ("scale", "1")],
+        ..to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET)
+    },
+    Entry {
+        without_v2: V2_TRANSPOSES,
+        ..to_array("transpose", V2Id::None, true, &kinds::transpose::TRANSPOSE)
+    },
 ];
 
 /// Name, v2, registered, the codec.
 static ARRAY_TO_BYTES: &[Entry] = &[
     to_bytes("bytes", V2Id::None, true, Some(&kinds::bytes::BYTES)),
-    to_bytes("n5_default", V2Id::None, true, None).not_decoded(),
+    Entry { is_decoded: false, ..to_bytes("n5_default", V2Id::None, true, None) },
     to_bytes("numcodecs.pcodec", V2Id::Compressor("pcodec"), false, Some(&kinds::pcodec::PCODEC)),
     to_bytes("numcodecs.zfpy", V2Id::Compressor("zfpy"), false, Some(&kinds::zfpy::ZFPY)),
-    to_bytes("packbits", V2Id::None, true, Some(&kinds::packbits::PACKBITS))
-        .with_defaults(&[("padding_encoding", "\"none\"")]),
-    to_bytes("sharding_indexed", V2Id::None, true, None)
-        .without_v2(V2_SHARDS)
-        .with_defaults(&[("index_location", "\"end\"")]),
-    to_bytes("vlen-array", V2Id::Filter("vlen-array"), false, None).not_decoded(),
-    to_bytes("vlen-bytes", V2Id::Filter("vlen-bytes"), true, Some(&kinds::vlen::VLEN)).of_v2_objects("bytes"),
-    to_bytes("vlen-utf8", V2Id::Filter("vlen-utf8"), true, Some(&kinds::vlen::VLEN)).of_v2_objects("string"),
-    to_bytes("zarrs.vlen", V2Id::None, false, None).not_decoded(),
+    Entry {
+        defaults: &[("padding_encoding", "\"none\"")],
+        ..to_bytes("packbits", V2Id::None, true, Some(&kinds::packbits::PACKBITS))
+    },
+    Entry {
+        without_v2: V2_SHARDS,
+        defaults: &[("index_location", "\"end\"")],
+        ..to_bytes("sharding_indexed", V2Id::None, true, None)
+    },
+    Entry { is_decoded: false, ..to_bytes("vlen-array", V2Id::Filter("vlen-array"), false, None) },
+    Entry {
+        v2_objects: Some("bytes"),
+        ..to_bytes("vlen-bytes", V2Id::Filter("vlen-bytes"), true, Some(&kinds::vlen::VLEN))
+    },
+    Entry {
+        v2_objects: Some("string"),
+        ..to_bytes("vlen-utf8", V2Id::Filter("vlen-utf8"), true, Some(&kinds::vlen::VLEN))
+    },
+    Entry { is_decoded: false, ..to_bytes("zarrs.vlen", V2Id::None, false, None) },
     to_bytes("zarrs.vlen_v2", V2Id::None, false, Some(&kinds::vlen::VLEN)),
     to_bytes("zfp", V2Id::None, true, Some(&kinds::zfp::ZFP)),
 ];
@@ -224,10 +216,15 @@ static BYTES_TO_BYTES: &[Entry] = &[
     bytes("numcodecs.shuffle", V2Id::Filter("shuffle"), false, &kinds::shuffle::SHUFFLE),
     bytes("numcodecs.zlib", V2Id::Compressor("zlib"), false, &kinds::deflate::ZLIB),
     bytes("numcodecs.zstd", V2Id::None, false, &kinds::zstd::NUMCODECS),
-    Entry::new("zarrs.gdeflate", V2Id::None, CodecKind::BytesToBytes, false)
-        .not_decoded()
-        .because(NO_GDEFLATE),
-    bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD).with_defaults(&[("checksum", "false")]),
+    Entry {
+        is_decoded: false,
+        reason: Some(NO_GDEFLATE),
+        ..Entry::new("zarrs.gdeflate", V2Id::None, CodecKind::BytesToBytes, false)
+    },
+    Entry {
+        defaults: &[("checksum", "false")],
+        ..bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD)
+    },
 ];
 
 /// Returns the row of a codec; `None` for a name that is not known here.

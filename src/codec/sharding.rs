@@ -7,7 +7,7 @@ use super::fault::{ChainFaultKind, CodecError};
 use super::is_filled_with;
 use super::kinds::array::zeroed;
 use super::kinds::error::reserve;
-use super::region::{RegionCopy, advance, as_index};
+use super::region::{advance, as_index, copy_box};
 use crate::memory::fallibly;
 use crate::metadata::array::num_elements;
 use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representation, ShardingStage};
@@ -46,20 +46,16 @@ impl BoundSharding {
     ) -> Result<Self, BindError> {
         let inner = BoundChain::bind_elements(&stage.inner, elements)?;
         let index = BoundChain::bind(&stage.index)?;
-        let unsupported = |because: &str| BindError::Unsupported {
-            place: 0,
-            name: "sharding_indexed".to_owned(),
-            because: because.to_owned(),
-        };
+        let unsupported = |because: String| BindError::unsupported("sharding_indexed", because);
         let Representation::Bytes(BytesSize::Fixed(index_bytes)) = index.encoded() else {
-            return Err(unsupported(": its index codecs do not give a fixed size"));
+            return Err(unsupported(": its index codecs do not give a fixed size".to_owned()));
         };
         let grid_shape: Vec<u64> =
             shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
         if num_elements(&grid_shape).is_none_or(|count| count > MAX_INNER_CHUNKS) {
             let because =
                 format!(": a shard has inner chunks of {grid_shape:?}, more than {MAX_INNER_CHUNKS}");
-            return Err(unsupported(&because));
+            return Err(unsupported(because));
         }
         Ok(BoundSharding {
             shard_shape: shard.shape.clone(),
@@ -201,6 +197,9 @@ impl BoundSharding {
         if self.index_location == IndexLocation::Start {
             zeroed(encoded, as_index(self.index_bytes))?;
         }
+        let (shape, inner_shape, size) =
+            (&self.shard_shape, &self.inner.decoded().shape, self.element_size());
+        let origin = vec![0; shape.len()];
         let (mut chunk, mut chunk_encoded) = (self.new_inner_chunk()?, Vec::new());
         let mut entries = Vec::new();
         reserve(&mut entries, as_index(self.num_inner_chunks()))?;
@@ -208,7 +207,7 @@ impl BoundSharding {
         // A shard without elements has no inner chunks.
         while self.num_inner_chunks() > 0 {
             let start = self.start_of(&position);
-            self.region(&start, true).run(decoded, &mut chunk);
+            copy_box((decoded, shape, &start), (&mut chunk, inner_shape, &origin), inner_shape, size);
             if self.is_empty(&chunk) {
                 entries.push(None);
             } else {
@@ -239,9 +238,10 @@ impl BoundSharding {
         let (offset, length) = self.index_range(encoded.len() as u64)?;
         let index = &encoded[as_index(offset)..as_index(offset + length)];
         let entries = self.decode_index(index, encoded.len() as u64, workspace)?;
-        let element_size = self.element_size();
-        let size = as_index(self.shard_shape.iter().product::<u64>()).saturating_mul(element_size);
-        zeroed(decoded, size)?;
+        let (shape, inner_shape, size) =
+            (&self.shard_shape, &self.inner.decoded().shape, self.element_size());
+        let origin = vec![0; shape.len()];
+        zeroed(decoded, as_index(shape.iter().product::<u64>()).saturating_mul(size))?;
         let mut chunk = self.new_inner_chunk()?;
         let mut position = vec![0; self.grid_shape.len()];
         for entry in entries {
@@ -254,9 +254,10 @@ impl BoundSharding {
                     let message = format!("inner chunk {position:?} is absent, and no fill value is given");
                     return Err(ChainFaultKind::Shard(message));
                 };
-                chunk.chunks_exact_mut(element_size).for_each(|element| element.copy_from_slice(&fill.0));
+                chunk.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&fill.0));
             }
-            self.region(&self.start_of(&position), false).run(&chunk, decoded);
+            let start = self.start_of(&position);
+            copy_box((&chunk, inner_shape, &origin), (decoded, shape, &start), inner_shape, size);
             advance(&mut position, &self.grid_shape);
         }
         Ok(())
@@ -280,24 +281,6 @@ impl BoundSharding {
 
     fn start_of(&self, position: &[u64]) -> Vec<u64> {
         position.iter().zip(&self.inner.decoded().shape).map(|(p, length)| p * length).collect()
-    }
-
-    /// The copy between a shard and the inner chunk that starts at `start`.
-    fn region<'a>(&'a self, start: &'a [u64], out_of_shard: bool) -> RegionCopy<'a> {
-        const ORIGIN: [u64; 64] = [0; 64];
-        let inner_shape = &self.inner.decoded().shape;
-        let origin = &ORIGIN[..inner_shape.len().min(ORIGIN.len())];
-        let (source_shape, target_shape): (&[u64], &[u64]) =
-            if out_of_shard { (&self.shard_shape, inner_shape) } else { (inner_shape, &self.shard_shape) };
-        let (source_start, target_start) = if out_of_shard { (start, origin) } else { (origin, start) };
-        RegionCopy {
-            source_shape,
-            source_start,
-            target_shape,
-            target_start,
-            extent: inner_shape,
-            element_size: self.element_size(),
-        }
     }
 
     /// A fault of a chain inside the shard as one of the shard; `context` says where.

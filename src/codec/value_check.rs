@@ -45,7 +45,7 @@ impl ValueCheck {
                     bits: u64::from(*byte),
                     types: None,
                 };
-                return Err(ChainFault { place: "-".into(), codec: "bool".to_owned(), kind: kind.into() });
+                return Err(ChainFault::new("-", "bool", kind));
             }
         }
         Ok(())

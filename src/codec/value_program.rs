@@ -200,32 +200,18 @@ impl ValueProgram {
         tiles: &mut Tiles,
         mut figures: Option<&mut QuantizeFigures>,
     ) -> Result<(), ProgramFault> {
-        let [(step, origin, _)] = self.steps.as_slice() else {
-            return self.run_tiles(source, target, tiles, figures);
-        };
-        let fault = step.run(source, target, figures.take());
-        fault.map_err(|fault| Self::fault(step, *origin, fault, source, self.source_size, 0))
-    }
-
-    fn run_tiles(
-        &self,
-        source: &[u8],
-        target: &mut [u8],
-        tiles: &mut Tiles,
-        mut figures: Option<&mut QuantizeFigures>,
-    ) -> Result<(), ProgramFault> {
         let Some(((last, last_origin, _), before)) = self.steps.split_last() else {
             target.copy_from_slice(&source[..target.len()]);
             return Ok(());
         };
-        let source_tiles = source.chunks(TILE * self.source_size);
-        let target_tiles = target.chunks_mut(TILE * self.target_size);
+        // A single step goes from the source into the target at once.
+        let is_single = before.is_empty();
+        let tile = if is_single { (source.len() / self.source_size).max(1) } else { TILE };
+        let source_tiles = source.chunks(tile * self.source_size);
+        let target_tiles = target.chunks_mut(tile * self.target_size);
         for (number, (source, target)) in source_tiles.zip(target_tiles).enumerate() {
             let count = source.len() / self.source_size;
-            let (mut current, mut spare) = {
-                let [a, b] = &mut tiles.0;
-                (a, b)
-            };
+            let [mut current, mut spare] = tiles.0.each_mut();
             let mut size = self.source_size;
             for (place, (step, origin, after)) in before.iter().enumerate() {
                 spare.resize(count * after, 0);
@@ -235,8 +221,9 @@ impl ValueProgram {
                 size = *after;
                 std::mem::swap(&mut current, &mut spare);
             }
-            last.run(current, target, figures.as_deref_mut())
-                .map_err(|fault| Self::fault(last, *last_origin, fault, current, size, number * TILE))?;
+            let input: &[u8] = if is_single { source } else { current };
+            last.run(input, target, figures.as_deref_mut())
+                .map_err(|fault| Self::fault(last, *last_origin, fault, input, size, number * TILE))?;
         }
         Ok(())
     }

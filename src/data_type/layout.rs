@@ -85,6 +85,24 @@ impl DataType {
     }
 
     fn collect_runs(&self, runs: &mut Vec<Run>) {
+        match self {
+            DataType::Struct(structure) => {
+                structure.fields().iter().for_each(|field| field.data_type.collect_runs(runs));
+            }
+            DataType::Optional(inner) => {
+                push_run(runs, Run { width: 1, count: 1 });
+                inner.collect_runs(runs);
+            }
+            plain => {
+                if let Some(run) = plain.run() {
+                    push_run(runs, run);
+                }
+            }
+        }
+    }
+
+    /// The components of an element that holds no other type; `None` for types that are not decoded.
+    pub(super) fn run(&self) -> Option<Run> {
         let (width, count) = match self {
             DataType::Bool => (1, 1),
             DataType::Number(number_type) => (number_type.size(), 1),
@@ -93,17 +111,13 @@ impl DataType {
             DataType::Raw(size) => (1, *size),
             DataType::FixedBytes(bytes) => (1, bytes.size),
             DataType::FixedUtf32(code_points) => (4, *code_points),
-            DataType::Struct(structure) => {
-                structure.fields().iter().for_each(|field| field.data_type.collect_runs(runs));
-                return;
-            }
-            DataType::Optional(inner) => {
-                push_run(runs, Run { width: 1, count: 1 });
-                return inner.collect_runs(runs);
-            }
-            DataType::String | DataType::Bytes { .. } | DataType::Other(_) => return,
+            DataType::Struct(_)
+            | DataType::Optional(_)
+            | DataType::String
+            | DataType::Bytes { .. }
+            | DataType::Other(_) => return None,
         };
-        push_run(runs, Run { width, count });
+        Some(Run { width, count })
     }
 }
 

@@ -168,16 +168,9 @@ impl DataType {
     /// Bytes of one element in memory; `None` for elements of any length, and for types that are not decoded.
     pub fn size(&self) -> Option<usize> {
         match self {
-            DataType::Bool => Some(1),
-            DataType::Number(number_type) => Some(number_type.size()),
-            DataType::Complex(component) => Some(component.size() * 2),
-            DataType::Time(_) => Some(8),
-            DataType::Raw(size) => Some(*size),
-            DataType::FixedBytes(bytes) => Some(bytes.size),
-            DataType::FixedUtf32(code_points) => Some(code_points * 4),
             DataType::Struct(structure) => Some(structure.size()),
             DataType::Optional(inner) => Some(inner.size()? + 1),
-            DataType::String | DataType::Bytes { .. } | DataType::Other(_) => None,
+            plain => plain.run().map(|run| run.width * run.count),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::subchunk_encoder::Filling;
 use crate::array::fault::Result;
-use crate::codec::region::{RegionCopy, advance, as_index, elements_to_end};
+use crate::codec::region::{advance, as_index, copy_box, elements_to_end};
 use crate::grid::Region;
 use crate::store::held;
 
@@ -132,15 +132,8 @@ impl DecodedBlock {
                 item = item * self.subchunks.shape[dimension] + (subchunk - self.subchunks.start[dimension]);
             }
             let mut subchunk = self.lock(as_index(item));
-            RegionCopy {
-                source_shape: &source.shape,
-                source_start: &source_start,
-                target_shape: &self.subchunk_shape,
-                target_start: &target_start,
-                extent: &extent,
-                element_size,
-            }
-            .run(elements, &mut subchunk.elements);
+            let target = (&mut subchunk.elements[..], &self.subchunk_shape[..], &target_start[..]);
+            copy_box((elements, &source.shape, &source_start), target, &extent, element_size);
             subchunk.is_stored = true;
             drop(subchunk);
             if !advance(&mut place, &counts) {

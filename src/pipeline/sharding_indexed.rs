@@ -5,15 +5,13 @@
 use super::{
     ArrayRepresentation, BoundConfiguration, BytesSize, Completeness, Pipeline, Representation, ShardingStage,
 };
-use crate::codec::kinds::Parsed;
-use crate::codec::kinds::array::keep;
 use crate::codec::kinds::members::{Members, shown, wrong};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::grid::MAX_RANK;
-use crate::metadata::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::json::Json;
 
 /// On which side of the inner chunks the index stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -25,45 +23,79 @@ pub enum IndexLocation {
     End,
 }
 
-/// The configuration of `sharding_indexed`.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ShardingIndexedConfiguration {
-    /// The shape of an inner chunk.
-    pub(super) chunk_shape: Vec<u64>,
-    /// The codecs of the inner chunks, as they stand.
-    pub(super) codecs: Vec<CodecMetadata>,
-    /// The codecs of the index, as they stand.
-    pub(super) index_codecs: Vec<CodecMetadata>,
-    /// Where the index is.
-    pub(super) index_location: IndexLocation,
+/// Binds the codec to the array that reaches it, where one does.
+pub(super) fn bind(
+    codec: &CodecMetadata,
+    array: Option<&ArrayRepresentation>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (BoundConfiguration, Option<Representation>) {
+    match stage(codec, array, diagnostics) {
+        Some(stage) => {
+            let size = shard_size(&stage.inner, &stage.index);
+            (BoundConfiguration::Sharding(stage), Some(Representation::Bytes(size)))
+        }
+        None => (BoundConfiguration::Other, None),
+    }
 }
 
-/// Parses the configuration of the codec at `pointer`; the codecs inside are only taken apart.
-pub(super) fn parse(configuration: Option<&Object>, pointer: &str) -> Parsed<ShardingIndexedConfiguration> {
+/// Reads the configuration, and the chains inside where an array reaches the codec; `None` after a fault.
+fn stage(
+    codec: &CodecMetadata,
+    array: Option<&ArrayRepresentation>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<ShardingStage> {
     let known = &["chunk_shape", "codecs", "index_codecs", "index_location"];
-    let mut members = Members::of_codec("sharding_indexed", configuration, pointer, known);
+    let mut members = Members::of_codec(&codec.name, codec.configuration.as_ref(), &codec.pointer, known);
     let chunk_shape = members.require("chunk_shape").and_then(|json| shape(&mut members, json));
-    let mut codecs = |name: &str| {
+    let [codecs, index_codecs] = ["codecs", "index_codecs"].map(|name| {
         let pointer = members.pointer_to(name);
-        let json = members.require(name)?;
-        crate::metadata::extension::read_codecs(json, &pointer, &mut members.diagnostics)
-    };
-    let (codecs, index_codecs) = (codecs("codecs"), codecs("index_codecs"));
+        read_codecs(members.require(name)?, &pointer, &mut members.diagnostics)
+    });
     let choices = [("start", IndexLocation::Start), ("end", IndexLocation::End)];
     let index_location = match members.get("index_location") {
         Some(json) => members.choice("index_location", json, &choices),
         None => Some(IndexLocation::End),
     };
-    let configuration = (|| {
-        let (chunk_shape, codecs, index_codecs) = (chunk_shape?, codecs?, index_codecs?);
-        Some(ShardingIndexedConfiguration {
-            chunk_shape,
-            codecs,
-            index_codecs,
-            index_location: index_location?,
-        })
-    })();
-    members.finish(configuration)
+    let pointer_to = |name: &str| members.pointer_to(name);
+    let [shape_pointer, inner_pointer, index_pointer] =
+        ["chunk_shape", "codecs", "index_codecs"].map(pointer_to);
+    diagnostics.append(&mut members.diagnostics);
+    let (chunk_shape, codecs, index_codecs, index_location) =
+        (chunk_shape?, codecs?, index_codecs?, index_location?);
+    let array = array?;
+    let grid_shape = grid_shape(&array.shape, &chunk_shape).map_err(|message| {
+        diagnostics.push(Diagnostic::new(code::SHARDING_SHAPE, message).at_pointer(shape_pointer));
+    });
+    let mut index_shape = grid_shape.ok()?;
+    index_shape.push(2);
+    let inner = ArrayRepresentation { shape: chunk_shape, ..array.clone() };
+    let inner = Pipeline::build(inner, &codecs, Completeness::ToBytes, &inner_pointer, diagnostics);
+    let data_type = DataType::Number(NumberType::of(ElementType::UInt64));
+    let index = ArrayRepresentation { data_type, shape: index_shape, fill_value: None };
+    let index = Pipeline::build(index, &index_codecs, Completeness::ToBytes, &index_pointer, diagnostics);
+    if !matches!(index.output(), None | Some(Representation::Bytes(BytesSize::Fixed(_)))) {
+        let message = format!("the index codecs of `{}` do not give a fixed size", codec.name);
+        let help = "use [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, {\"name\": \"crc32c\"}]";
+        let found = Diagnostic::new(code::SHARDING_INDEX_CODECS, message).with_help(help);
+        diagnostics.push(found.at_pointer(index_pointer));
+    }
+    Some(ShardingStage { inner, index, index_location })
+}
+
+/// The number of inner chunks in each dimension of a shard; the error says why there is none.
+fn grid_shape(shard: &[u64], inner: &[u64]) -> Result<Vec<u64>, String> {
+    let (rank, expected) = (inner.len(), shard.len());
+    if rank != expected {
+        return Err(format!(
+            "the inner chunk shape {inner:?} has {rank} dimensions, but the shard has {expected}"
+        ));
+    }
+    if shard.iter().zip(inner).any(|(extent, inner)| extent % inner != 0) {
+        return Err(format!(
+            "the inner chunk shape {inner:?} does not divide the shape {shard:?} of the shard"
+        ));
+    }
+    Ok(shard.iter().zip(inner).map(|(extent, inner)| extent / inner).collect())
 }
 
 fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
@@ -92,80 +124,6 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
         members.diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
     }
     (shape.len() == entries.len()).then_some(shape)
-}
-
-impl ShardingIndexedConfiguration {
-    /// The number of inner chunks in each dimension of a shard of `shape`, for the codec at `pointer`.
-    pub(super) fn grid_shape(&self, shape: &[u64], pointer: &str) -> Parsed<Vec<u64>> {
-        let fault = |message: String| {
-            let pointer = format!("{pointer}/configuration/chunk_shape");
-            (None, vec![Diagnostic::new(code::SHARDING_SHAPE, message).at_pointer(pointer)])
-        };
-        let (inner, rank) = (&self.chunk_shape, self.chunk_shape.len());
-        if rank != shape.len() {
-            let shard = shape.len();
-            return fault(format!(
-                "the inner chunk shape {inner:?} has {rank} dimensions, but the shard has {shard}"
-            ));
-        }
-        if shape.iter().zip(inner).any(|(extent, inner)| extent % inner != 0) {
-            return fault(format!(
-                "the inner chunk shape {inner:?} does not divide the shape {shape:?} of the shard"
-            ));
-        }
-        (Some(shape.iter().zip(inner).map(|(extent, inner)| extent / inner).collect()), Vec::new())
-    }
-}
-
-/// Binds the codec to the array that reaches it, where one does.
-pub(super) fn bind(
-    codec: &CodecMetadata,
-    array: Option<&ArrayRepresentation>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> (BoundConfiguration, Option<Representation>) {
-    let configuration = keep(parse(codec.configuration.as_ref(), &codec.pointer), diagnostics);
-    let stage = configuration.zip(array).and_then(|(configuration, array)| {
-        let grid_shape = keep(configuration.grid_shape(&array.shape, &codec.pointer), diagnostics)?;
-        Some(configuration.stage(codec, array, grid_shape, diagnostics))
-    });
-    let Some(stage) = stage else { return (BoundConfiguration::Other, None) };
-    let size = shard_size(&stage.inner, &stage.index);
-    (BoundConfiguration::Sharding(stage), Some(Representation::Bytes(size)))
-}
-
-impl ShardingIndexedConfiguration {
-    /// The chains inside, of which there are inner chunks as `grid_shape` says.
-    fn stage(
-        &self,
-        codec: &CodecMetadata,
-        array: &ArrayRepresentation,
-        mut grid_shape: Vec<u64>,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> ShardingStage {
-        let inner_pointer = format!("{}/configuration/codecs", codec.pointer);
-        let index_pointer = format!("{}/configuration/index_codecs", codec.pointer);
-        let inner = ArrayRepresentation { shape: self.chunk_shape.clone(), ..array.clone() };
-        let complete = Completeness::ToBytes;
-        let inner = Pipeline::build(inner, &self.codecs, complete, &inner_pointer, diagnostics);
-        grid_shape.push(2);
-        let index = ArrayRepresentation {
-            data_type: DataType::Number(NumberType::of(ElementType::UInt64)),
-            shape: grid_shape,
-            fill_value: None,
-        };
-        let index = Pipeline::build(index, &self.index_codecs, complete, &index_pointer, diagnostics);
-        if !matches!(index.output(), None | Some(Representation::Bytes(BytesSize::Fixed(_)))) {
-            diagnostics.push(
-                Diagnostic::new(
-                    code::SHARDING_INDEX_CODECS,
-                    format!("the index codecs of `{}` do not give a fixed size", codec.name),
-                )
-                .with_help("use [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, {\"name\": \"crc32c\"}]")
-                .at_pointer(index_pointer),
-            );
-        }
-        ShardingStage { inner, index, index_location: self.index_location }
-    }
 }
 
 /// The most bytes of a shard: all inner chunks and the index.

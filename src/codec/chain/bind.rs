@@ -37,7 +37,7 @@ pub(super) fn bind_codec(
     before: &Representation,
     elements: ElementSize,
 ) -> Result<Codec, BindError> {
-    let unsupported = |because: String| BindError::Unsupported { place: 0, name: String::new(), because };
+    let unsupported = |because: String| BindError::unsupported(&stage.name, because);
     let array =
         || before.array().ok_or_else(|| unsupported(": it stands after the array->bytes codec".to_owned()));
     Ok(match &stage.configuration {

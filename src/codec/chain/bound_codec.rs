@@ -9,7 +9,7 @@ use crate::pipeline::{BytesSize, Representation};
 impl BoundCodec {
     /// A fault of this codec, which stands at `place` in its chain.
     pub fn fault(&self, place: usize, kind: ChainFaultKind) -> ChainFault {
-        ChainFault { place: place.to_string().into(), codec: self.name.clone(), kind }
+        ChainFault::new(place.to_string(), self.name.as_str(), kind)
     }
 
     pub(super) fn encode(

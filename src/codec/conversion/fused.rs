@@ -90,11 +90,7 @@ impl Fused {
             None
         } else {
             let planned = Transpose::new(&encoded.shape, &order, program.sizes().1);
-            Some(planned.map_err(|error| BindError::Unsupported {
-                place: 0,
-                name: "transpose".to_owned(),
-                because: format!(": {error}"),
-            })?)
+            Some(planned.map_err(|error| BindError::unsupported("transpose", format!(": {error}")))?)
         };
         let encoded_shape = encoded.shape.clone();
         Ok(Some(Fused {
@@ -185,11 +181,9 @@ impl Conversion {
         if let Some(transpose) = &fused.transpose {
             let permuted = if is_last { &mut *target } else { &mut *third };
             resize(permuted, second.len()).map_err(ChainFault::memory)?;
-            transpose.encode(second, permuted).map_err(|error| ChainFault {
-                place: "0".into(),
-                codec: "transpose".to_owned(),
-                kind: CodecError::Bytes(error.to_string()).into(),
-            })?;
+            let permuting = transpose.encode(second, permuted);
+            permuting
+                .map_err(|error| ChainFault::new("0", "transpose", CodecError::Bytes(error.to_string())))?;
         }
         if !is_last {
             let elements: &[u8] = if fused.transpose.is_some() { third } else { second };

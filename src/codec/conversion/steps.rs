@@ -108,18 +108,8 @@ pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram,
 
 /// Appends what that does to values.
 fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
-    let mut push = |step| program.push(step, StepOrigin::Source(place));
-    match chain.codecs()[place].codec.role() {
-        Role::ScaleOffset(codec) => push(ValueStep::ScaleDecode(codec.clone())),
-        Role::Cast { decode, .. } => push(ValueStep::Cast(decode.clone())),
-        Role::Filter { filter, swap } => {
-            push(ValueStep::FilterDecode(filter.clone()));
-            if let Some(width) = swap {
-                push(ValueStep::Swap(width));
-            }
-        }
-        _ => {}
-    }
+    let steps = value_steps(chain.codecs()[place].codec.role(), false);
+    steps.into_iter().flatten().for_each(|step| program.push(step, StepOrigin::Source(place)));
 }
 
 /// Appends an array->array codec.
@@ -132,18 +122,26 @@ pub(super) fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram
 
 /// Appends what that does to values.
 fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
-    let mut push = |step| program.push(step, StepOrigin::Destination(place));
-    match chain.codecs()[place].codec.role() {
-        Role::ScaleOffset(codec) => push(ValueStep::ScaleEncode(codec.clone())),
-        Role::Cast { encode, .. } => push(ValueStep::Cast(encode.clone())),
-        Role::Filter { filter, swap } => {
-            if let Some(width) = swap {
-                push(ValueStep::Swap(width));
-            }
-            push(ValueStep::FilterEncode(filter.clone()));
+    let steps = value_steps(chain.codecs()[place].codec.role(), true);
+    steps.into_iter().flatten().for_each(|step| program.push(step, StepOrigin::Destination(place)));
+}
+
+/// A codec as steps of a pass, in either direction.
+fn value_steps(role: Role<'_>, encodes: bool) -> [Option<ValueStep>; 2] {
+    match role {
+        Role::ScaleOffset(codec) if encodes => [Some(ValueStep::ScaleEncode(codec.clone())), None],
+        Role::ScaleOffset(codec) => [Some(ValueStep::ScaleDecode(codec.clone())), None],
+        Role::Cast { encode, decode } => {
+            [Some(ValueStep::Cast(if encodes { encode } else { decode }.clone())), None]
         }
-        Role::BitRound(codec) => push(ValueStep::BitRound(codec)),
-        _ => {}
+        Role::Filter { filter, swap } if encodes => {
+            [swap.map(ValueStep::Swap), Some(ValueStep::FilterEncode(filter.clone()))]
+        }
+        Role::Filter { filter, swap } => {
+            [Some(ValueStep::FilterDecode(filter.clone())), swap.map(ValueStep::Swap)]
+        }
+        Role::BitRound(codec) if encodes => [Some(ValueStep::BitRound(codec)), None],
+        _ => [None, None],
     }
 }
 

@@ -41,7 +41,10 @@ fn make(members: &mut Members<'_>, kind_of: KindOf) -> Option<Arc<dyn Coder>> {
         }
     }
     let least = metadata.len().div_ceil(8) as u64 * 8;
-    let header_bits = members.integer_or("header_bits", least..=1 << 16, least)?;
+    let header_bits = match members.get("header_bits") {
+        Some(json) => members.integer("header_bits", json, least..=1 << 16)?,
+        None => least,
+    };
     if header_bits % 8 != 0 {
         let json = members.get("header_bits")?;
         members.report_found(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);

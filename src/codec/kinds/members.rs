@@ -88,14 +88,6 @@ impl<'a> Members<'a> {
         self.get(name).filter(|json| !json.is_null() || !self.codec.starts_with("numcodecs."))
     }
 
-    /// An integer of a range, `default` where none is given; `None` after a fault.
-    pub(crate) fn integer_or<T>(&mut self, name: &str, range: RangeInclusive<T>, default: T) -> Option<T>
-    where
-        T: TryFrom<i128> + PartialOrd + std::fmt::Display,
-    {
-        self.given(name).map_or(Some(default), |json| self.integer(name, json, range))
-    }
-
     /// False where a value has not the form of its member.
     fn check(&mut self, member: &Member, json: &Json) -> bool {
         let name = member.name;

@@ -15,7 +15,7 @@ use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::pipeline::sharding_indexed::{self, IndexLocation};
-use crate::pipeline::{ArrayRepresentation, BytesSize, Representation};
+use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, Representation};
 
 fn object(text: &str) -> Option<Object> {
     let json = Json::parse_str(text).unwrap();
@@ -61,16 +61,16 @@ fn bound(name: &str, text: &str, data_type: DataType, shape: &[u64]) -> (BoundAr
 
 /// A codec of any kind made of its configuration, where it is one, and the findings.
 fn parse(codec: &CodecMetadata) -> Parsed<()> {
+    let array = ArrayRepresentation { data_type: data_type("uint8"), shape: vec![16], fill_value: None };
+    let mut found = Vec::new();
     if codec.name == "sharding_indexed" {
-        let (parsed, found) = sharding_indexed::parse(codec.configuration.as_ref(), &codec.pointer);
-        return (parsed.map(drop), found);
+        let (bound, _) = sharding_indexed::bind(codec, Some(&array), &mut found);
+        return (matches!(bound, BoundConfiguration::Sharding(_)).then_some(()), found);
     }
     let Some(kind) = registry::find(&codec.name).unwrap().array else {
         let (parsed, found) = registry::parse_bytes_codec(codec).unwrap();
         return (parsed.map(drop), found);
     };
-    let array = ArrayRepresentation { data_type: data_type("uint8"), shape: vec![16], fill_value: None };
-    let mut found = Vec::new();
     (kind.bind(codec, Some(&array), &mut found).codec.map(drop), found)
 }
 
@@ -100,7 +100,7 @@ fn every_unknown_member_is_found_with_its_pointer() {
         (
             "sharding_indexed",
             r#"{"chunk_shape": [1], "codecs": [{"name": "bytes"}],
-            "index_codecs": [{"name": "bytes"}], "x": 1}"#,
+            "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "x": 1}"#,
         ),
     ] {
         let parsed = parse(&CodecMetadata::new(name, object(text)));
@@ -364,24 +364,37 @@ fn packbits_keeps_the_bits_of_the_data_type() {
 
 #[test]
 fn sharding_indexed_divides_the_shard() {
+    let bind = |text: &str, shape: &[u64]| {
+        let codec = CodecMetadata {
+            pointer: "/codecs/0".to_owned(),
+            ..CodecMetadata::new("sharding_indexed", object(text))
+        };
+        let array =
+            ArrayRepresentation { data_type: data_type("uint8"), shape: shape.to_vec(), fill_value: None };
+        let mut found = Vec::new();
+        let (bound, _) = sharding_indexed::bind(&codec, Some(&array), &mut found);
+        let stage = if let BoundConfiguration::Sharding(stage) = bound { Some(stage) } else { None };
+        (stage, found)
+    };
+    let endian = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
     let text =
-        r#"{"chunk_shape": [2, 3], "codecs": [{"name": "bytes"}], "index_codecs": [{"name": "bytes"}]}"#;
-    let (configuration, diagnostics) = sharding_indexed::parse(object(text).as_ref(), "/codecs/0");
+        format!(r#"{{"chunk_shape": [2, 3], "codecs": [{{"name": "bytes"}}], "index_codecs": [{endian}]}}"#);
+    let (stage, diagnostics) = bind(&text, &[4, 9]);
     assert_eq!(diagnostics, []);
-    let configuration = configuration.unwrap();
-    assert_eq!(configuration.index_location, IndexLocation::End);
-    assert_eq!(configuration.codecs[0].pointer, "/codecs/0/configuration/codecs/0");
-    assert_eq!(configuration.grid_shape(&[4, 9], "").0, Some(vec![2, 3]));
+    let stage = stage.unwrap();
+    assert_eq!(stage.index_location, IndexLocation::End);
+    assert_eq!(stage.inner.stages[0].metadata.pointer, "/codecs/0/configuration/codecs/0");
+    assert_eq!(stage.index.input.shape, [2, 3, 2]);
     for shape in [&[4, 8][..], &[4], &[4, 9, 1]] {
-        assert_eq!(only(&configuration.grid_shape(shape, "")), Some(code::SHARDING_SHAPE.code), "{shape:?}");
+        assert_eq!(only(&bind(&text, shape)), Some(code::SHARDING_SHAPE.code), "{shape:?}");
     }
     let text = r#"{"chunk_shape": [0, 1.0, "1", -1], "codecs": [{"name": "bytes"}], "index_codecs": [],
         "index_location": "middle"}"#;
-    let (configuration, diagnostics) = sharding_indexed::parse(object(text).as_ref(), "");
-    assert!(configuration.is_none());
+    let (stage, diagnostics) = bind(text, &[4, 9]);
+    assert!(stage.is_none());
     let pointers: Vec<&str> = codes(&diagnostics).iter().map(|found| found.1).collect();
     for pointer in ["chunk_shape/0", "chunk_shape/1", "chunk_shape/2", "chunk_shape/3", "index_location"] {
-        assert!(pointers.contains(&format!("/configuration/{pointer}").as_str()), "{pointers:?}");
+        assert!(pointers.contains(&format!("/codecs/0/configuration/{pointer}").as_str()), "{pointers:?}");
     }
 }
 

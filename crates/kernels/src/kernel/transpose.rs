@@ -40,8 +40,6 @@ pub enum TransposeError {
 /// A permutation of the dimensions of arrays of one shape and element size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transpose {
-    order: Vec<usize>,
-    encoded_shape: Vec<u64>,
     length: usize,
     encode: Plan,
     decode: Plan,
@@ -67,27 +65,10 @@ impl Transpose {
             .ok_or_else(too_large)?;
         let encoded: Vec<usize> = order.iter().map(|&dimension| extents[dimension]).collect();
         Ok(Transpose {
-            order: order.to_vec(),
-            encoded_shape: order.iter().map(|&dimension| shape[dimension]).collect(),
             length,
             encode: Plan::new(&extents, order, element_size),
             decode: Plan::new(&encoded, &inverse, element_size),
         })
-    }
-
-    /// The dimension of the decoded array at each dimension of the encoded one.
-    pub fn order(&self) -> &[usize] {
-        &self.order
-    }
-
-    /// The shape after encoding.
-    pub fn encoded_shape(&self) -> &[u64] {
-        &self.encoded_shape
-    }
-
-    /// Whether both sides are the same bytes, as with an identity or with permuted dimensions of extent 1.
-    pub fn is_identity(&self) -> bool {
-        self.encode.dimensions.is_empty()
     }
 
     /// Permutes the elements of `decoded` into `encoded`; both have the length of the shape.
@@ -115,7 +96,7 @@ impl Transpose {
 }
 
 /// The inverse of a permutation; `None` where `order` is none.
-pub fn inverse(order: &[usize]) -> Option<Vec<usize>> {
+fn inverse(order: &[usize]) -> Option<Vec<usize>> {
     let mut inverse = vec![usize::MAX; order.len()];
     for (position, &dimension) in order.iter().enumerate() {
         let entry = inverse.get_mut(dimension)?;
@@ -400,10 +381,13 @@ mod tests {
 
     #[test]
     fn transpose_of_an_identity_moves_everything_as_one() {
-        assert!(Transpose::new(&[3, 4], &[0, 1], 4).unwrap().is_identity());
-        assert!(Transpose::new(&[3, 1, 4], &[1, 0, 2], 4).unwrap().is_identity());
-        assert!(Transpose::new(&[], &[], 4).unwrap().is_identity());
-        assert!(!Transpose::new(&[3, 4], &[1, 0], 4).unwrap().is_identity());
+        let is_identity = |shape: &[u64], order: &[usize]| {
+            Transpose::new(shape, order, 4).unwrap().encode.dimensions.is_empty()
+        };
+        assert!(is_identity(&[3, 4], &[0, 1]));
+        assert!(is_identity(&[3, 1, 4], &[1, 0, 2]));
+        assert!(is_identity(&[], &[]));
+        assert!(!is_identity(&[3, 4], &[1, 0]));
     }
 
     #[test]
