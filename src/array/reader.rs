@@ -2,19 +2,38 @@
 //! the edge of the array is cut off.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::buffers::PIECE;
-pub use super::buffers::ReadBuffers;
+use super::chunk_cache::CacheEntry;
 use super::fault::{Fault, Result};
 use super::stored::StoredArray;
 use super::subchunks::{OpenedObject, SubchunkSource};
-use crate::codec::chain::OfShape;
+use crate::codec::chain::Workspace;
 use crate::codec::region::{advance, as_index};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel, unravel, zip_with};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
+
+/// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
+/// leaves room in a level 2 cache.
+pub const PIECE: usize = 1 << 18;
+
+/// Buffers that a thread keeps from object to object.
+#[derive(Debug, Default)]
+pub struct ReadBuffers {
+    /// The bytes that were read, and in the end the elements.
+    pub bytes: Vec<u8>,
+    /// The other side of the codec that runs.
+    spare: Vec<u8>,
+    /// For the codecs, and for the tiles of value programs.
+    pub workspace: Workspace,
+    /// The chunk whose elements were given last, of those that the array keeps.
+    kept: Option<Arc<CacheEntry>>,
+    /// Bytes that were read from the store, as they are stored, by objects and units of which elements were given.
+    pub bytes_read: u64,
+}
 
 /// The outcome of giving the elements of an object piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +57,38 @@ impl ReadBuffers {
         if !subchunks.read(position, self)? {
             return Ok(None);
         }
+        self.bytes_read += self.bytes.len() as u64;
         let side = subchunks.side();
         let chain = side.chain_of_subchunk(position)?;
-        let first = subchunk.offset_in(&side.start_of_subchunk(position));
-        Ok(Some(decode(&chain, (subchunk, &first), self)?))
+        self.undo_bytes(&chain)?;
+        Ok(Some(self.elements(&chain, subchunk, || side.start_of_subchunk(position))?))
+    }
+
+    /// Undoes the codecs from bytes to bytes.
+    fn undo_bytes(&mut self, chain: &BoundChain) -> Result<(), ChainFault> {
+        self.undo(chain, chain.bytes_place()..chain.codecs().len())
+    }
+
+    /// Undoes what codecs are left then, and keeps a box of the subchunk that starts at `start`.
+    fn elements(
+        &mut self,
+        chain: &BoundChain,
+        subchunk: &Region,
+        start: impl Fn() -> Vec<u64>,
+    ) -> Result<&[u8], ChainFault> {
+        self.undo(chain, chain.num_noop_codecs()..chain.bytes_place())
+            .map_err(|fault| fault.moved_by(&start()))?;
+        let bytes = &mut self.bytes;
+        chain.check_decoded(bytes.len())?;
+        let array = chain.decoded();
+        if subchunk.shape != array.shape {
+            let first = subchunk.offset_in(&start());
+            crop(bytes, &array.shape, (&first, &subchunk.shape), array.data_type.size().unwrap_or(1));
+        }
+        chain
+            .check_values(bytes, &subchunk.shape, &subchunk.shape)
+            .map_err(|fault| fault.moved_by(&subchunk.start))?;
+        Ok(bytes)
     }
 
     /// Undoes some codecs, from buffer to buffer.
@@ -99,13 +146,6 @@ pub fn element_fault(
 }
 
 impl StoredArray {
-    /// Opens an object; one that is not there is absent whole.
-    pub fn open(&self, index: u64, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>> {
-        let object = self.open_subchunks(index, false, buffers)?;
-        buffers.bytes_read += object.index_bytes();
-        Ok(object)
-    }
-
     /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
     /// inside the array whole, and each is a value of its type.
     pub fn each_piece(
@@ -168,9 +208,8 @@ impl OpenedObject<'_> {
         subchunk: &Region,
         buffers: &'b mut ReadBuffers,
     ) -> Result<Option<&'b [u8]>> {
-        let (chain, cache) = (&*self.chain()?, &self.side.cache);
+        let (chain, cache) = (&*self.side.chain_of_subchunk(&self.subchunks.start)?, &self.side.cache);
         let position = self.position(place);
-        let first = subchunk.offset_in(&self.whole(place).start);
         if let Some(chunk) = cache.get(&position) {
             // Nothing may be left to be done once the codecs from bytes to bytes are undone.
             let are_elements =
@@ -181,66 +220,21 @@ impl OpenedObject<'_> {
             buffers.bytes.clear();
             buffers.bytes.extend_from_slice(&chunk.bytes);
         } else {
-            if !self.read_encoded(place, buffers)? {
+            if self.fetch(place, buffers)?.is_none() {
                 return Ok(None);
             }
             let stored = buffers.bytes.len() as u64;
-            undo_bytes(chain, buffers)?;
+            buffers.bytes_read += stored;
+            buffers.undo_bytes(chain)?;
             cache.keep(&position, chain, &buffers.bytes, stored);
         }
-        Ok(Some(elements(chain, (subchunk, &first), buffers)?))
-    }
-
-    /// Reads a unit as it is stored; false where it is absent.
-    fn read_encoded(&self, place: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
-        let is_there = self.fetch(place, buffers)?.is_some();
-        buffers.bytes_read += if is_there { buffers.bytes.len() as u64 } else { 0 };
-        Ok(is_there)
-    }
-
-    /// The chain of its units.
-    fn chain(&self) -> Result<OfShape<'_, BoundChain>> {
-        self.side.chain_of_subchunk(&self.subchunks.start)
+        Ok(Some(buffers.elements(chain, subchunk, || self.whole(place).start)?))
     }
 
     /// The position of a unit in the grid of subchunks.
     fn position(&self, place: &[u64]) -> Vec<u64> {
         zip_with(&self.subchunks.start, place, |first, index| first + index)
     }
-}
-
-/// Decodes what was read, from buffer to buffer, and keeps the box that begins at the element `first` of it.
-fn decode<'b>(
-    chain: &BoundChain,
-    subchunk: (&Region, &[u64]),
-    buffers: &'b mut ReadBuffers,
-) -> Result<&'b [u8], ChainFault> {
-    undo_bytes(chain, buffers)?;
-    elements(chain, subchunk, buffers)
-}
-
-/// Undoes the codecs from bytes to bytes.
-fn undo_bytes(chain: &BoundChain, buffers: &mut ReadBuffers) -> Result<(), ChainFault> {
-    buffers.undo(chain, chain.bytes_place()..chain.codecs().len())
-}
-
-/// Undoes what codecs are left then, and cuts off what lies outside.
-fn elements<'b>(
-    chain: &BoundChain,
-    (subchunk, first): (&Region, &[u64]),
-    buffers: &'b mut ReadBuffers,
-) -> Result<&'b [u8], ChainFault> {
-    buffers.undo(chain, chain.num_noop_codecs()..chain.bytes_place())?;
-    let bytes = &mut buffers.bytes;
-    chain.check_decoded(bytes.len())?;
-    let array = chain.decoded();
-    if subchunk.shape != array.shape {
-        crop(bytes, &array.shape, (first, &subchunk.shape), array.data_type.size().unwrap_or(1));
-    }
-    chain
-        .check_values(bytes, &subchunk.shape, &subchunk.shape)
-        .map_err(|fault| fault.moved_by(&subchunk.start))?;
-    Ok(bytes)
 }
 
 /// Keeps the box of shape `kept` at `first` of an array of `shape`, in place: no row moves towards the end.
@@ -256,7 +250,9 @@ pub fn crop(bytes: &mut Vec<u8>, shape: &[u64], (first, kept): (&[u64], &[u64]),
     }
     loop {
         let from = as_index(origin + ravel(&indices, shape)) * element_size;
-        bytes.copy_within(from..from + row, to);
+        if from != to {
+            bytes.copy_within(from..from + row, to);
+        }
         to += row;
         if !advance(&mut indices[..outer], kept) {
             break;

@@ -5,12 +5,12 @@ use crate::codec::kinds::Role;
 use crate::codec::region::as_index;
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, Workspace};
-use crate::grid::ravel;
+use crate::grid::{ravel, zip_with};
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
-use super::buffers::ReadBuffers;
 use super::fault::{Fault, Result};
+use super::reader::ReadBuffers;
 
 /// A chain whose shards can be streamed: array->array codecs, then `sharding_indexed`, then nothing.
 #[derive(Debug, Clone)]
@@ -104,7 +104,10 @@ impl ShardLayout {
 
 /// A shard being written: inner chunks as they come, then the index.
 #[derive(Debug)]
-pub struct ShardWriter {
+pub struct ShardWriter<'a> {
+    layout: OfShape<'a, ShardLayout>,
+    /// The position in the array of its first inner chunk.
+    first: Vec<u64>,
     writer: ObjectWriter,
     entries: Vec<IndexEntry>,
     position: u64,
@@ -114,20 +117,26 @@ pub struct ShardWriter {
 /// Small inner chunks are gathered up to this many bytes before they are written.
 const GATHER: usize = 1 << 18;
 
-impl ShardWriter {
+impl<'a> ShardWriter<'a> {
     /// Begins a shard in a new object.
-    pub fn new(mut writer: ObjectWriter, sharding: &BoundSharding) -> Result<Self, StoreError> {
-        let reserved = match sharding.index_location() {
+    pub fn new(
+        layout: OfShape<'a, ShardLayout>,
+        first: Vec<u64>,
+        mut writer: ObjectWriter,
+    ) -> Result<Self, StoreError> {
+        let sharding = &layout.sharding;
+        let position = match sharding.index_location() {
             IndexLocation::Start => sharding.index_bytes(),
             IndexLocation::End => 0,
         };
-        writer.append(&vec![0; as_index(reserved)])?;
+        writer.append(&vec![0; as_index(position)])?;
         let entries = vec![None; as_index(sharding.num_inner_chunks())];
-        Ok(ShardWriter { writer, entries, position: reserved, buffered: Vec::new() })
+        Ok(ShardWriter { layout, first, writer, entries, position, buffered: Vec::new() })
     }
 
-    /// Appends the inner chunk of an entry of the index; one that never comes is absent.
-    pub fn append(&mut self, entry: usize, encoded: &[u8]) -> Result<(), StoreError> {
+    /// Appends the inner chunk at a position in the array; one that never comes is absent.
+    pub fn append(&mut self, subchunk: &[u64], encoded: &[u8]) -> Result<(), StoreError> {
+        let entry = self.layout.entry_of(&zip_with(subchunk, &self.first, |index, first| index - first));
         let length = encoded.len() as u64;
         self.entries[entry] = Some((self.position, length));
         self.position += length;
@@ -148,13 +157,14 @@ impl ShardWriter {
     }
 
     /// Writes the index; the size of the shard in bytes.
-    pub fn finish(mut self, sharding: &BoundSharding, workspace: &mut Workspace) -> Result<u64> {
+    pub fn finish(mut self) -> Result<u64> {
         let mut index = Vec::new();
-        sharding.encode_index(&self.entries, &mut index, workspace).map_err(|kind| {
+        let sharding = &self.layout.sharding;
+        sharding.encode_index(&self.entries, &mut index, &mut Workspace::default()).map_err(|kind| {
             Fault::Chain(ChainFault { place: "-".into(), codec: "sharding_indexed".to_owned(), kind })
         })?;
         self.flush()?;
-        let length = match sharding.index_location() {
+        let length = match self.layout.sharding.index_location() {
             IndexLocation::Start => {
                 self.writer.write_at_start(&index)?;
                 self.position

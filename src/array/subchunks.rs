@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::buffers::ReadBuffers;
 use super::fault::{Fault, Result};
+use super::reader::ReadBuffers;
 use super::shard::ShardLayout;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::OfShape;
@@ -149,7 +149,7 @@ impl OpenedObject<'_> {
     }
 
     /// Bytes of the index, where all of it was read.
-    pub(super) fn index_bytes(&self) -> u64 {
+    pub fn index_bytes(&self) -> u64 {
         let read = self.layout.as_ref().filter(|_| self.index.is_some());
         read.map_or(0, |layout| layout.sharding.index_bytes())
     }

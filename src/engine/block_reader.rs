@@ -185,20 +185,12 @@ impl BlockReader<'_, '_> {
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
             return self.read_elements(subchunk, &chain, decoded, &mut buffers.bytes);
         }
-        if !self.source.read(subchunk, buffers)? {
-            return Ok(0);
+        let region = side.inside(&side.region_of_subchunk(subchunk));
+        buffers.bytes_read = 0;
+        if let Some(elements) = buffers.read_subchunk(self.source, subchunk, &region)? {
+            decoded.scatter(elements, &region, self.filling.element_size());
         }
-        let region = side.region_of_subchunk(subchunk);
-        let ReadBuffers { bytes, spare, workspace, .. } = buffers;
-        let elements = if chain.stores_elements(bytes.len()) {
-            &*bytes
-        } else {
-            chain.decode(bytes, spare, workspace).map_err(|fault| at(fault, &region.start))?;
-            spare
-        };
-        check_values(side, elements, &region)?;
-        decoded.scatter(elements, &region, self.filling.element_size());
-        Ok(bytes.len() as u64)
+        Ok(buffers.bytes_read)
     }
 
     /// Reads what a block needs of an object that is its elements, piece by piece, so that they are still in the

@@ -173,8 +173,8 @@ impl Fold<'_> {
             InPieces::Given => found.elements = region.num_elements(),
             InPieces::Absent => found.add(accumulator, Chunk { region: &region, elements: None }, own)?,
             InPieces::NotGiven => {
-                let object = self.array.open(index, read)?;
-                found.bytes_read = read.bytes_read;
+                let object = self.array.open_subchunks(index, false, read)?;
+                found.bytes_read = object.index_bytes();
                 drop(first);
                 found.add_chunks(accumulator, &object, workers)?;
                 return Ok(found);

@@ -6,10 +6,9 @@ use crate::array::chunk_set::position;
 use crate::array::fault::Result;
 use crate::array::shard::ShardWriter;
 use crate::array::stored::StoredArray;
-use crate::codec::chain::Workspace;
 use crate::codec::region::as_index;
 use crate::engine::report::ObjectReport;
-use crate::grid::{Region, zip_with};
+use crate::grid::Region;
 
 /// The positions in the array of subchunks of one object, a box of them, in the order in which they lie in the object.
 pub(super) fn in_order(side: &StoredArray, subchunks: Region) -> impl Iterator<Item = Vec<u64>> {
@@ -37,8 +36,7 @@ pub(super) type Put<'p> = dyn FnMut(Encoded<'_>) -> Result<()> + 'p;
 pub(super) struct SubchunkWriter<'a> {
     side: &'a StoredArray,
     object: u64,
-    /// With the position of its first subchunk.
-    shard: Option<(ShardWriter, Vec<u64>)>,
+    shard: Option<ShardWriter<'a>>,
     /// The counts of what was written.
     report: ObjectReport,
 }
@@ -111,27 +109,24 @@ impl<'a> SubchunkWriter<'a> {
             self.report.wrote(self.object, encoded.length());
             return Ok(());
         };
-        let (shard, first) = match &mut self.shard {
+        let shard = match &mut self.shard {
             Some(shard) => shard,
             none => {
-                let shard = ShardWriter::new(self.side.node.create(&key())?, &layout.sharding)?;
-                none.insert((shard, self.side.subchunks_of(self.object).start))
+                let first = self.side.subchunks_of(self.object).start;
+                none.insert(ShardWriter::new(layout, first, self.side.node.create(&key())?)?)
             }
         };
-        let entry = layout.entry_of(&zip_with(subchunk, first, |index, first| index - first));
         match encoded.as_slice() {
-            Some(bytes) => shard.append(entry, bytes)?,
-            None => shard.append(entry, &encoded.to_vec())?,
+            Some(bytes) => shard.append(subchunk, bytes)?,
+            None => shard.append(subchunk, &encoded.to_vec())?,
         }
         Ok(())
     }
 
     /// Writes the index of a shard that has subchunks; what was written of the object.
     pub(super) fn finish(mut self) -> Result<ObjectReport> {
-        if let (Some((shard, _)), Some(layout)) = (self.shard, self.side.layout_of(self.object)?) {
-            let bytes = shard
-                .finish(&layout.sharding, &mut Workspace::default())
-                .map_err(|fault| fault.of_destination(self.object))?;
+        if let Some(shard) = self.shard {
+            let bytes = shard.finish().map_err(|fault| fault.of_destination(self.object))?;
             self.report.wrote(self.object, bytes);
         }
         Ok(self.report)

@@ -49,7 +49,7 @@ pub(super) type SubchunkKey = (usize, Vec<u64>);
 /// The subchunks that a thread keeps. Those go first that were used longest ago.
 #[derive(Debug)]
 pub(super) struct SubchunkCache {
-    by_key: LruCache<SubchunkKey, DecodedSubchunk>,
+    pub(super) by_key: LruCache<SubchunkKey, DecodedSubchunk>,
     bytes: u64,
 }
 
@@ -60,16 +60,6 @@ impl Default for SubchunkCache {
 }
 
 impl SubchunkCache {
-    /// The subchunk that was used last.
-    pub(super) fn last(&self) -> Option<&DecodedSubchunk> {
-        self.by_key.peek_mru().map(|(_, last)| last)
-    }
-
-    /// Uses a subchunk, if it is kept.
-    pub(super) fn recall(&mut self, key: &SubchunkKey) -> Option<&DecodedSubchunk> {
-        self.by_key.get(key)
-    }
-
     /// Drops the subchunk that was used longest ago, unless it is one of the last few; whether it did.
     fn drop_first(&mut self, last: usize) -> bool {
         let dropped = if self.by_key.len() > last { self.by_key.pop_lru() } else { None };

@@ -105,7 +105,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     /// Makes a subchunk the last of those that are kept; its encoded bytes, or `None` where it is absent.
     fn load(&self, subchunk: &[u64], buffers: &mut VariableSizeBuffers) -> Result<Option<u64>> {
         let key = (self.number, subchunk.to_vec());
-        if let Some(kept) = buffers.subchunks.recall(&key) {
+        if let Some(kept) = buffers.subchunks.by_key.get(&key) {
             return Ok(Some(kept.encoded));
         }
         if !buffers.read(self.source, subchunk)? {
@@ -159,13 +159,17 @@ impl<'p, 'a> ElementReader<'p, 'a> {
             }
         };
         let mut length = 0_u64;
-        let Some(loaded) = buffers.subchunks.last().map(|last| &last.elements) else { return Ok(()) };
+        let Some((_, DecodedSubchunk { elements: loaded, .. })) = buffers.subchunks.by_key.peek_mru() else {
+            return Ok(());
+        };
         each(&mut |position| length = length.saturating_add(loaded.element(from(position)).len() as u64));
         // A buffer that grows has room for twice what is in it.
         buffers.take(length.saturating_mul(2), 1)?;
         fallibly(|| elements.bytes.try_reserve(as_index(length)))
             .map_err(|_| Fault::Memory { needed: length })?;
-        let Some(loaded) = buffers.subchunks.last().map(|last| &last.elements) else { return Ok(()) };
+        let Some((_, DecodedSubchunk { elements: loaded, .. })) = buffers.subchunks.by_key.peek_mru() else {
+            return Ok(());
+        };
         let mut to = vec![0; start.len()];
         each(&mut |position| {
             let element = loaded.element(from(position));
