@@ -7,6 +7,7 @@ use crate::codec::element_bits;
 use crate::codec::fault::number_value;
 use crate::codec::value_program::ValueProgram;
 use crate::element::{ElementType, NumberType};
+use crate::kernel::quality::Widening;
 use crate::kernel::quality::distribution::{MOST_VALUES, PossibleValues};
 use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
@@ -19,6 +20,7 @@ pub(super) struct Values {
     /// From integers that are packed.
     decoding: Option<ValueProgram>,
     number_type: Option<NumberType>,
+    widening: Widening,
 }
 
 /// What a thread keeps for it.
@@ -34,7 +36,7 @@ impl Values {
         let Some(unpack) = change.unpacking() else { return Self::of(side, None) };
         let mut decoding = ValueProgram::new(unpack.source().size());
         push_change(&mut decoding, &ValueChange::Unpack(Box::new(unpack.clone()), Box::default()));
-        Values { decoding: Some(decoding), number_type: Some(unpack.target()) }
+        Values { decoding: Some(decoding), number_type: Some(unpack.target()), widening: Widening::default() }
     }
 
     /// Of DEST, under a quantisation or without.
@@ -45,28 +47,31 @@ impl Values {
             number_type: packed
                 .map(|quantization| quantization.source)
                 .or_else(|| side.chain.decoded().data_type.real_number()),
+            widening: Widening::default(),
         }
     }
 
     /// Writes elements to `numbers`, replaced; NaN where they are none.
     pub(super) fn convert(&self, elements: &[u8], numbers: &mut Vec<f64>, buffers: &mut ValueBuffers) {
-        numbers.clear();
         let mut elements = elements;
         if let Some(decoding) = &self.decoding {
             let ValueBuffers { decoded, workspace } = buffers;
             if decoding.run(elements, decoded, &mut workspace.tiles, None).is_err() {
                 // A code that no value has, as only damage makes it.
+                numbers.clear();
                 numbers.resize(elements.len() / decoding.sizes().0.max(1), f64::NAN);
                 return;
             }
             elements = decoded;
         }
+        let is_float32 = self.number_type.is_some_and(|own| own == NumberType::of(ElementType::Float32));
+        if is_float32 {
+            numbers.resize(elements.len() / size_of::<f32>(), 0.0);
+            return self.widening.run(elements, numbers);
+        }
+        numbers.clear();
         let Some(number_type) = self.number_type else { return };
         match (number_type.small_float(), number_type.element()) {
-            (None, ElementType::Float32) => {
-                numbers
-                    .extend(elements.as_chunks().0.iter().map(|bytes| f64::from(f32::from_ne_bytes(*bytes))));
-            }
             (None, ElementType::Float64) => {
                 numbers.extend(elements.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)));
             }
@@ -103,7 +108,8 @@ fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
     }
     let (mut decoded, mut workspace) = (Vec::new(), Workspace::default());
     decode(quantization).run(&encoded, &mut decoded, &mut workspace.tiles, None).ok()?;
-    let values = Values { decoding: None, number_type: Some(quantization.source) };
+    let values =
+        Values { decoding: None, number_type: Some(quantization.source), widening: Widening::default() };
     let mut numbers = Vec::new();
     values.convert(&decoded, &mut numbers, &mut ValueBuffers::default());
     numbers.iter().all(|value| value.is_finite()).then_some(numbers)

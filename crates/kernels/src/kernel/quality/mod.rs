@@ -11,5 +11,32 @@ pub mod similarity;
 pub mod sums;
 mod windows;
 
+use crate::kernel::dispatch::{BlockKernel, BlockLoop};
+
+/// The bound loop that makes float64 of float32.
+#[derive(Debug, Default)]
+pub struct Widening(BlockKernel<WideningLoop>);
+
+impl Widening {
+    /// Writes the float64 of elements in native byte order, as many as `numbers` has room for.
+    pub fn run(&self, elements: &[u8], numbers: &mut [f64]) {
+        self.0.run((elements, numbers));
+    }
+}
+
+struct WideningLoop;
+
+impl BlockLoop for WideningLoop {
+    type Work<'a> = (&'a [u8], &'a mut [f64]);
+    type Outcome = ();
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>((elements, numbers): Self::Work<'_>) {
+        for (number, element) in numbers.iter_mut().zip(elements.as_chunks().0) {
+            *number = f64::from(f32::from_ne_bytes(*element));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;
