@@ -1,6 +1,6 @@
 //! `--against`: whether two stores hold the same values, whatever their chunks, codecs and data types.
 //!
-//! What is compared are the elements, decoded; metadata decide only whether there is something to compare.
+//! Decoded elements are compared; metadata decide only whether there is something to compare.
 
 mod array;
 mod text;

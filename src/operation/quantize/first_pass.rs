@@ -145,10 +145,10 @@ fn keep(
     })
 }
 
-/// What a first pass over the data found.
+/// Results of a first pass over the data.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(in crate::operation) struct Survey {
-    /// Of all elements inside the array; `None` where no pass was made.
+    /// Extent of all elements inside the array; `None` where no pass was made.
     pub extent: Option<Extent>,
     /// Elements equal to a value that the attributes declare missing, without `--missing`.
     pub declared_missing: u64,
@@ -197,7 +197,7 @@ impl Accumulator for Surveyor {
 }
 
 impl Surveyor {
-    /// What looks for all that a quantisation wants to know of the data; `None` where that is nothing.
+    /// The search for everything that a quantisation must know of the data; `None` where that is nothing.
     pub(in crate::operation) fn of(request: &Request<'_>) -> Option<Self> {
         let reads_values = request.needs_first_pass();
         if !reads_values && request.fill_is_nan() {
@@ -219,7 +219,7 @@ impl Surveyor {
         self.reads_values || (array.layout.is_some() && !lacks_chunks)
     }
 
-    /// What a pass found; nothing where none was made.
+    /// Results of the pass; none where no pass was made.
     pub(in crate::operation) fn survey(&self, found: Option<[Extent; 2]>, absent_elements: bool) -> Survey {
         let [extent, declared] = found.unwrap_or([self.scan.empty(); 2]);
         let declared_missing = self.declared.as_ref().map_or(0, |_| declared.nan.saturating_sub(extent.nan));

@@ -1,4 +1,4 @@
-//! What a quantisation will do: codes, scaling, NaN, fill value (CLI.md, "Quantising").
+//! A resolved quantisation: codes, scaling, NaN, fill value (CLI.md, "Quantising").
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,6 @@ use crate::operation::options::QuantizeForm;
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::operation) struct Quantization {
-    /// How the codes are written.
     pub form: QuantizeForm,
     /// The array's float type.
     pub source: NumberType,
@@ -61,7 +60,6 @@ pub(in crate::operation) struct Quantization {
     /// An entry of `scalar_map.encode` that is there for some readers alone: the encoded 0, bits of the float type, and
     /// a code. No element meets it.
     pub reader_workaround: Option<(u64, i64)>,
-    /// What the user should know.
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
 }
@@ -199,7 +197,7 @@ impl Quantization {
         (codecs.decode, codecs.scale_offset)
     }
 
-    /// What comes back of a value.
+    /// The value after encoding and decoding.
     fn coded(&self, bits: u64) -> Option<u64> {
         let codecs = self.codecs();
         codecs.decode(codecs.encode(bits)?)
@@ -211,7 +209,7 @@ impl Quantization {
         Some(FloatType(self.source).value(decoded))
     }
 
-    /// What absent elements become, in DEST's data type.
+    /// The value of absent elements, in DEST's data type.
     pub(in crate::operation) fn absent_value(&self) -> FillValue {
         match self.form {
             QuantizeForm::Codecs if self.writes_absent => FillValue::from_bits(self.source, self.absent_bits),
@@ -243,8 +241,8 @@ impl Quantization {
         (1.0 / self.scaling.scale.unwrap_or(1.0)).abs()
     }
 
-    /// What the greatest error over values in range may be: `--max-error`; else half a step, or a whole one where
-    /// the rounding is directed, and what the arithmetic of the float type adds.
+    /// Bound of the error of values in range: `--max-error`; else half a step, or a whole one where the rounding is
+    /// directed, and the error that the arithmetic of the float type adds.
     pub(in crate::operation) fn bound(&self) -> f64 {
         if let Some(max_error) = self.max_error {
             return max_error;
@@ -282,7 +280,7 @@ impl Quantization {
         self.range.map(|(lo, hi)| [lo, hi].map(|value| value_to_json(self.source, float.bits(value))))
     }
 
-    /// How many codecs the kernel stands for.
+    /// The number of codecs that the kernel stands for.
     pub(in crate::operation) fn num_codecs(&self) -> usize {
         match self.form {
             QuantizeForm::Codecs => self.metadata().len(),

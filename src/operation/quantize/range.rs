@@ -13,7 +13,7 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use crate::kernel::{OutOfRange, Rounding};
 
-/// What `scale_offset` gets; `None` is the identity, which is left out. And what `cast_value` gets with it.
+/// Parameters of `scale_offset`, and of `cast_value` with it. `None` is the identity, which is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(in crate::operation) struct Scaling {
     /// Subtracted first.
@@ -207,7 +207,7 @@ pub(in crate::operation) enum RangeFault {
     NoScale,
 }
 
-/// What a quantisation is made of, but for its scaling.
+/// The parts of a quantisation but its scaling.
 #[derive(Debug, Clone)]
 pub(in crate::operation) struct RangeFinder {
     /// The array's float type.

@@ -13,7 +13,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, Missing, QuantizeForm, QuantizeOptions};
 use crate::operation::{cf, missing};
 
-/// What is asked for, before the range is known.
+/// A quantisation as it is asked for, before the range is known.
 #[derive(Debug)]
 pub(in crate::operation) struct Request<'a> {
     /// The array.
@@ -22,7 +22,7 @@ pub(in crate::operation) struct Request<'a> {
     pub options: &'a ChangeOptions,
     /// Those of the quantisation.
     pub quantize: &'a QuantizeOptions,
-    /// How its integers become floats first, where they are unpacked.
+    /// Conversion of packed integers to floats, which comes first.
     pub unpack: Option<Unpack>,
     /// The type of its values.
     pub float: FloatType,
@@ -158,7 +158,7 @@ pub(in crate::operation) fn is_packed(codecs: &[CodecMetadata]) -> bool {
     codec_names(codecs).iter().any(|name| PACKING_CODECS.contains(&name.as_str()))
 }
 
-/// What CF attributes can express.
+/// Refuses a quantisation that CF attributes cannot express.
 fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> Result<(), OperationError> {
     let packed =
         ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));

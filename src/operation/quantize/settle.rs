@@ -83,7 +83,7 @@ impl Request<'_> {
         Ok(quantization)
     }
 
-    /// What the first pass found that cannot be quantised.
+    /// Refuses values of the first pass that cannot be quantised.
     fn check_survey(&self, survey: &Survey) -> Result<(), OperationError> {
         let Some(extent) = survey.extent else { return Ok(()) };
         if extent.positive_infinity + extent.negative_infinity > 0 {

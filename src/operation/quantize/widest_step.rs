@@ -14,7 +14,7 @@ const FEW: i64 = 1 << 10;
 /// Boundaries that are looked at in the end: all of a type of up to 16 bits.
 const ALL: i64 = 1 << 16;
 
-/// What a scale comes to.
+/// The result of trying a scale.
 enum Attempt {
     Kept(Fitted),
     /// The error is greater at some code.

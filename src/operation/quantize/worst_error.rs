@@ -34,7 +34,7 @@ struct Boundary {
     search: Search,
 }
 
-/// How the next value to be tried is chosen.
+/// Choice of the next value to try.
 #[derive(Clone, Copy)]
 enum Search {
     /// Where exact arithmetic has the boundary.

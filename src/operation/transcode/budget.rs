@@ -14,10 +14,10 @@ use crate::operation::budget::{BASE_BYTES, Budget, comparing_bytes, shard_bytes}
 use crate::operation::error::OperationError;
 use crate::operation::quantize::quantization::Quantization;
 
-/// What an entry of an index without checksum takes: as it is listed, and encoded three times.
+/// Bytes of an index entry without a checksum: as it is listed, and encoded three times.
 pub(super) const ENTRY_BYTES: u64 = size_of::<IndexEntry>() as u64 + 3 * 16;
 
-/// What a run needs.
+/// Memory of a run, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Memory {
     /// Threads that the budget has room for.
@@ -26,7 +26,7 @@ pub(super) struct Memory {
     pub bytes: u64,
 }
 
-/// What memory is needed for, as [`Budget::too_small`] goes on.
+/// The purpose of the memory, as [`Budget::too_small`] goes on.
 pub(super) fn of_chunks(chunk_shape: &[u64]) -> String {
     format!("for chunks of shape {chunk_shape:?} and what their codecs keep")
 }
@@ -53,7 +53,7 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>) -
     BASE_BYTES.saturating_add(converting.max(first_pass))
 }
 
-/// What finding the range of a quantisation takes, and measuring its error.
+/// Bytes for finding the range of a quantisation, and measuring its error.
 pub(super) fn first_pass_bytes(
     source: &StoredArray,
     destination: &StoredArray,
@@ -91,19 +91,19 @@ pub(super) fn open_bytes(source: &StoredArray) -> u64 {
     source.index_bytes().saturating_mul(MOST_OPEN_SHARDS as u64)
 }
 
-/// What reading a chunk of one side takes.
+/// Bytes for reading a chunk of one side.
 pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
     side.subchunk_chain().reading_bytes(has_edges).saturating_add(side.index_bytes())
 }
 
-/// How both sides of a transfer are read within a budget; an error where it has no room for it.
+/// The reading of both sides of a transfer within a budget; an error where it has no room.
 pub(super) fn compared_in(transfer: &Transfer, budget: Budget) -> Result<Pairs<'_>, OperationError> {
     let worker = comparing_bytes(transfer);
     Pairs::new(transfer, worker, budget.threads(), budget.bytes())
         .map_err(|small| budget.too_small(small.least, &of_chunks(transfer.destination.subchunk_shape())))
 }
 
-/// What of a job is compared.
+/// The transfers of a job that are compared.
 pub(super) fn transfers(job: &ObjectJob) -> Vec<Transfer> {
     match &job.route {
         Route::VariableSize(_) => Vec::new(),

@@ -55,7 +55,7 @@ fn chain(words: &str) -> Vec<CodecMetadata> {
     compression(words).unwrap_or_default()
 }
 
-/// What stands for the chain until it is chosen.
+/// The chain that stands in until one is chosen.
 pub(super) fn placeholder(goal: CompressionGoal) -> Vec<CodecMetadata> {
     chains(goal).first().map(|words| chain(words)).unwrap_or_default()
 }
@@ -105,7 +105,7 @@ impl Sampler<'_> {
     }
 }
 
-/// How many chunks are tried.
+/// The number of chunks that are tried.
 fn chunks_of(plan: &Plan) -> u64 {
     let element = plan.source.data_type.size().map_or(16, |size| size as u64);
     let shape = plan.destination.pipeline.innermost_chunk_shape();

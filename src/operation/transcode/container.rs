@@ -12,7 +12,7 @@ use crate::metadata::json::{Json, Object};
 const ALGORITHM: &str = "algorithm";
 const IMPLEMENTATION: &str = "implementation";
 
-/// How values are rounded: a word of the conventions.
+/// The method of rounding, in the word of the CF conventions.
 const BITROUND: &str = "bitround";
 
 /// Who does it, in the form that the conventions give: "software-name version version-string".

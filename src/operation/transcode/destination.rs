@@ -103,7 +103,7 @@ impl Output {
         Ok(Output { shown, destination, existing, overwrites, resumes, has_taken_place })
     }
 
-    /// What is written gets the permissions that `cp` would give it.
+    /// Gives files and folders the permissions that `cp` would give them.
     pub(super) fn with_permissions_of(self, source: &Node, document: &str) -> Self {
         Output { destination: self.destination.with_permissions_of(source, document), ..self }
     }
@@ -123,7 +123,7 @@ impl Output {
         self.destination.keeps_unfinished()
     }
 
-    /// What is left where the run is stopped at once, and what to do about it.
+    /// The message for a run that is stopped at once: the remains, and the next step.
     pub(super) fn left_when_stopped(&self) -> String {
         if self.keeps_unfinished() {
             return self.next_to_resume();

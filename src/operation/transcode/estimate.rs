@@ -13,7 +13,7 @@ use crate::operation::options::ChangeOptions;
 use crate::operation::sample_result::EstimateResult;
 
 impl Sampler<'_> {
-    /// What the plans of all arrays come to, by their paths.
+    /// Estimates of all arrays, by their paths.
     pub(super) fn estimates(
         &self,
         arrays: &[PlannedArray],
@@ -33,7 +33,7 @@ impl Sampler<'_> {
         estimated
     }
 
-    /// What the plan of an array comes to.
+    /// The estimate of one array.
     fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult, OperationError> {
         let PlannedArray { change, plan, .. } = array;
         let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
@@ -69,7 +69,7 @@ impl Sampler<'_> {
     }
 }
 
-/// How often SOURCE is read beside once for each chunk.
+/// The number of times that SOURCE is read, beyond once for each chunk.
 fn read_times(plan: &Plan) -> f64 {
     approximate(plan.job.num_passes()) * plan.job.read_amplification().max(1.0)
 }

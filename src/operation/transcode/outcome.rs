@@ -1,4 +1,4 @@
-//! What a run came to, or a plan would: counts, sizes, figures.
+//! The result of a run, or of a plan: counts, sizes, figures.
 
 use super::plan::Plan;
 use super::plan::keep_bits::BitRounding;
@@ -45,16 +45,14 @@ pub(super) fn fixed_bytes(plan: &Plan) -> Option<u64> {
     }
 }
 
-/// What was done with an array.
+/// The work on an array.
 pub(super) struct Done {
     pub tally: ObjectReport,
-    /// What `--verify` found.
     pub verified: Option<Verification>,
-    /// What `--quality` found.
     pub quality: Option<QualityResult>,
 }
 
-/// What became of an array; where nothing was done, what would. What the user should know joins `warnings`.
+/// The result for an array, or its plan where nothing was done. Warnings join `warnings`.
 pub(super) fn array_result(
     array: &PlannedArray,
     done: Option<Done>,
@@ -175,7 +173,7 @@ pub(super) fn quantization_of(
     })
 }
 
-/// What becomes of a group.
+/// The result for a group.
 pub(super) fn group_result(path: &str) -> NodeResult {
     NodeResult { path: path.to_owned(), node_type: "group", ..NodeResult::default() }
 }
@@ -242,7 +240,7 @@ fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diag
     })
 }
 
-/// What `--keep-bits` does.
+/// The result of `--keep-bits`.
 fn rounding_result(rounding: &BitRounding) -> QuantizationResult {
     QuantizationResult {
         form: "bitround",

@@ -1,4 +1,4 @@
-//! What will be done, settled and proved before DEST is touched.
+//! The plan of a job, complete and proved before DEST is touched.
 
 pub(super) mod change;
 pub(super) mod keep_bits;
@@ -54,7 +54,7 @@ pub(super) struct Plan {
     pub source_bytes: Option<u64>,
     /// The work on the objects.
     pub job: Job,
-    /// What happens to the values.
+    /// Conversion of the values.
     pub change: ValueChange,
     /// Whether no chain was given that may round: `--verify` then holds DEST to the very values that it is to have.
     pub is_exact: bool,
@@ -62,11 +62,10 @@ pub(super) struct Plan {
     pub quantization: Option<Quantization>,
     /// The rounding of `--keep-bits`.
     pub rounding: Option<BitRounding>,
-    /// What `--compress auto` chose, or is yet to choose.
+    /// The choice of `--compress auto`, or the goal of a choice to come.
     pub compression: Option<CompressionResult>,
     /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
     pub documents: NodeDocuments,
-    /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -80,11 +79,10 @@ pub(super) struct SourceArray {
     pub path: String,
     /// As it was read.
     pub opened: OpenedArray,
-    /// What applies to it.
     pub change: ChangeOptions,
-    /// What was settled before, where a plan is read again.
+    /// The resolved part of a plan that is read again.
     pub settled: Option<Settled>,
-    /// What its first pass found, where parts of another run made it.
+    /// Results of a first pass that parts of another run made.
     pub surveyed: Option<Survey>,
     /// The variable that tells of a rounding by `--keep-bits`, in the array's group.
     pub container: String,
@@ -109,11 +107,9 @@ pub(super) struct Planner<'a> {
     pub target: Node,
     /// Whether it is one of a hierarchy.
     pub is_in_tree: bool,
-    /// How the job runs.
     pub run: &'a RunOptions,
     /// Into how many parts the work can be cut at least, of a job in parts.
     pub least_parts: u64,
-    /// What a run may use.
     pub budget: Budget,
     /// Who lists the chunks, and is told what stops a first pass.
     pub driver: &'a Driver,
@@ -123,16 +119,15 @@ pub(super) struct Planner<'a> {
     pub own_cache: ArrayCache,
 }
 
-/// What a plan that was sealed says of an array, so that it is settled again without a pass over the data.
+/// The resolved part of a sealed plan for one array, which needs no pass over the data again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::operation) struct Settled {
     /// The quantisation, where its values are quantised.
     pub quantization: Option<Quantization>,
-    /// How it is cut, where it is done block by block.
     pub blocks: Option<Blocks>,
 }
 
-/// How an array is cut where it is done block by block.
+/// The shapes of an array's blocks, where it is rechunked block by block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::operation) struct Blocks {
     /// Elements of a block along each dimension, for each pass.

@@ -26,7 +26,6 @@ const SMALL_BYTES: u64 = 32 << 20;
 #[derive(Debug)]
 pub(super) struct PlannedArray {
     pub path: String,
-    /// What changes in it.
     pub change: ChangeOptions,
     pub plan: Plan,
     pub memory: Memory,

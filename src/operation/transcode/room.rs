@@ -12,8 +12,10 @@ use crate::engine::route::staged::left_document;
 use crate::operation::error::OperationError;
 use crate::store::{Node, Room};
 
-/// What absent chunks become fits into the free space: a grid of 2^60 chunks is a line of metadata, and would be
-/// written for ever.
+/// Proves that absent chunks, once written, fit into the free space: a grid of 2^60 chunks is a line of metadata, and
+/// would be written for ever.
+///
+/// Each takes a block and a file at the least; its contents may take more.
 ///
 /// Each takes a block and a file at the least; what they hold may take more.
 pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
@@ -107,7 +109,7 @@ pub(super) fn with_missing_space<'a>(
     error.with_help(space_help(u64::try_from(needed).unwrap_or(u64::MAX), &room))
 }
 
-/// What to do where space ran out before so many bytes that are needed still.
+/// Help where space ran out before so many bytes that are needed still.
 fn space_help(needed: u64, room: &Room) -> String {
     let free = room.bytes();
     match needed.checked_sub(free) {

@@ -161,13 +161,13 @@ impl<'a> JobPlan<'a> {
         SealedPlan::seal(self, documents)
     }
 
-    /// What the user should know of SOURCE and of what becomes of it.
+    /// Warnings about SOURCE and its changes.
     pub(super) fn warnings(&self) -> Vec<Diagnostic> {
         let of_arrays = self.arrays.iter().flat_map(|array| &array.plan.warnings);
         self.source.warnings.iter().chain(of_arrays).cloned().collect()
     }
 
-    /// What a plan comes to that is shown.
+    /// The result of a plan that is shown.
     fn shown(
         &self,
         sealed: &SealedPlan,
@@ -256,7 +256,7 @@ impl<'a> JobPlan<'a> {
         Ok(())
     }
 
-    /// What was done; without outcomes, what would be.
+    /// The result of the work; without outcomes, of the plan.
     pub(super) fn result(&self, outcomes: Option<Vec<Done>>, begun: Instant) -> TranscodeResult {
         let ran = outcomes.is_some();
         let mut warnings = self.source.warnings.clone();

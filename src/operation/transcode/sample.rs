@@ -219,7 +219,7 @@ impl Sampler<'_> {
     }
 }
 
-/// How many chunks a sample has.
+/// The size of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::operation) enum SampleSize {
     /// As many as there is reason for, and room.
@@ -233,7 +233,7 @@ pub(in crate::operation) enum SampleSize {
 /// The chunks that a sample is of.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::operation) struct Drawing {
-    /// How SOURCE's are cut anew, and taken out of shards, on their way into the sample.
+    /// The change of SOURCE's chunks on their way into the sample: cut anew, and taken out of shards.
     change: ChangeOptions,
     /// Whether absent chunks are written, too.
     pub(super) fills: bool,

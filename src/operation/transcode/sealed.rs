@@ -47,12 +47,11 @@ pub(super) struct SealedPlan {
     pub(super) arrays: Vec<SealedArray>,
 }
 
-/// What is done with an array.
+/// The plan of one array.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct SealedArray {
     /// With its leading slash; `/` for SOURCE itself.
     path: String,
-    /// What changes in it.
     change: ChangeOptions,
     /// Its quantisation and its blocks.
     settled: Settled,
@@ -79,7 +78,7 @@ impl SealedPlan {
         }
     }
 
-    /// What the plan has of some of its arrays alone, by their numbers: nothing of groups.
+    /// The plan of some arrays alone, by their numbers, without groups.
     pub(super) fn of_some(&self, is_wanted: impl Fn(usize) -> bool) -> Self {
         let wanted = self.arrays.iter().enumerate().filter(|(number, _)| is_wanted(*number));
         let arrays: Vec<SealedArray> = wanted.map(|(_, array)| array.clone()).collect();
@@ -253,7 +252,7 @@ pub(super) fn seal_of(members: &Object) -> String {
     digest([Json::Object(members).to_string_compact().as_bytes()])
 }
 
-/// What can be written down as JSON always can.
+/// The JSON text of a value that always has one.
 fn text_of(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Which options apply to which arrays of a hierarchy, and which of these are taken (`--only`).
+//! Options for the arrays of a hierarchy, and the choice of arrays (`--only`).
 
 use std::collections::HashSet;
 
@@ -43,7 +43,7 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
     OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(help)
 }
 
-/// What was asked for applies to some array; else what was meant is not there.
+/// Proves that each option applies to some array; else a name was misspelt.
 pub(super) fn check_applied(
     options: &TranscodeOptions,
     arrays: &[SourceArray],
@@ -92,7 +92,7 @@ pub(super) fn check_applied(
     Ok(())
 }
 
-/// What is taken of an array, by `--select`: the chunks that overlap it are its array from here on.
+/// Cuts an array to the part that `--select` takes: the chunks that overlap it are its array from here on.
 pub(super) fn take(array: &mut SourceArray) -> Result<(), OperationError> {
     let ChangeOptions { select, dimension_names, .. } = &array.change;
     if select.is_empty() {
@@ -159,8 +159,8 @@ fn is_left(options: &TranscodeOptions, path: &str) -> bool {
     (options.include.is_empty() || any(&options.include)) && !any(&options.exclude)
 }
 
-/// What changes in an array: the options of the command line if it is left, with those of each rule that takes it over them;
-/// and whether it is spared values that are quantised or rounded, since others need it as it is.
+/// The changes of an array: the options of the command line if it is not excluded, overridden by those of each
+/// matching rule; and whether it is spared quantising and rounding, since other arrays need its exact values.
 pub(super) fn change_of(
     options: &TranscodeOptions,
     path: &str,
@@ -202,7 +202,7 @@ pub(super) fn change_of(
     (chosen, is_spared)
 }
 
-/// Of lengths by the names of dimensions those of the array's own.
+/// Keeps the named lengths that are of the array's own dimensions.
 fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
     let own: Vec<&str> = dimension_names(source).collect();
     options.select.retain(|slice| own.contains(&slice.dimension.as_str()));

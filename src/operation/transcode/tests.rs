@@ -33,7 +33,7 @@ use crate::store::{Node, ZipStore};
 /// Objects by key.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// What a route is tried in.
+/// The kind of store that a route is tried in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Local,
@@ -46,12 +46,12 @@ const KINDS: [Kind; 2] = [Kind::Local, Kind::Zip];
 /// Where a route is tried: SOURCE, DEST, and what stood there.
 pub(super) struct Scene {
     kind: Kind,
-    /// What holds both.
+    /// The store of SOURCE and DEST.
     root: Node,
     _folder: tempfile::TempDir,
     pub(super) options: TranscodeOptions,
     source: Files,
-    /// What DEST is before the run, where it is replaced.
+    /// DEST before the run, where it is replaced.
     old: Option<Files>,
 }
 
@@ -213,11 +213,11 @@ struct Trial<'a> {
     source: &'a Files,
     change: &'a TranscodeOptions,
     overwrites: bool,
-    /// What fails in every run of the trial.
+    /// Failures of every run of the trial.
     always: Vec<(usize, Failure)>,
 }
 
-/// What is asked for where this changes.
+/// Options with this change.
 pub(super) fn changing(change: ChangeOptions) -> TranscodeOptions {
     TranscodeOptions { change, ..TranscodeOptions::default() }
 }

@@ -43,7 +43,6 @@ pub(super) struct Source {
     pub other_keys: Vec<String>,
     /// Arrays that are not quantised or rounded as others are, since these need them as they are.
     pub spared: Vec<String>,
-    /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
 

@@ -38,25 +38,24 @@ use crate::store::ObjectReader;
 
 pub(super) use self::comparison::{Compared, Comparison, Scratch, decode};
 
-/// What `--verify` found.
 #[derive(Debug, Clone)]
 pub(super) struct Verification {
     /// As it is reported.
     pub result: VerifyResult,
-    /// Which codes occur, of types up to 16 bits.
+    /// The codes that occur, for types of up to 16 bits.
     pub codes: Option<Vec<bool>>,
     /// A finding, where something differs.
     pub warning: Option<Diagnostic>,
 }
 
 impl Verification {
-    /// How many codes occur, of types up to 16 bits.
+    /// The number of codes that occur, for types of up to 16 bits.
     pub(super) fn distinct_codes(&self) -> Option<u64> {
         Some(self.codes.as_ref()?.iter().filter(|occurs| **occurs).count() as u64)
     }
 }
 
-/// What of an array is read back.
+/// The part of an array that is read back.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Scope<'a> {
     /// All of it.
@@ -96,7 +95,7 @@ pub(super) fn verify(
     held(plan, verified?)
 }
 
-/// What was found of a comparison that was made elsewhere; a difference is an error.
+/// The result of a comparison that was made elsewhere; a difference is an error.
 pub(super) fn found(
     plan: &Plan,
     compared: Compared,
@@ -259,7 +258,7 @@ fn values(
     Ok(concluded(plan, compared, &comparison))
 }
 
-/// What comes of a comparison of values.
+/// The verification of a comparison of values.
 fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Verification {
     let quantization = plan.quantization.as_ref();
     // What neither side stores is compared by its fill values.

@@ -23,7 +23,7 @@ use crate::operation::narrowed;
 use crate::operation::transcode_result::QualityResult;
 use crate::store::Node;
 
-/// What lacks is written so often.
+/// The number of times that missing objects are written again.
 const MOST_MENDED: usize = 3;
 
 /// Why the chunks were not all written.
@@ -34,7 +34,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// What was written was found not to be what it should be; or it could not be found out.
+    /// DEST is not as it should be; or that could not be found out.
     pub(super) fn of_proof(error: OperationError) -> Self {
         Ended { is_for_good: error.class() == FaultClass::Data, error }
     }
@@ -46,14 +46,14 @@ impl From<OperationError> for Ended {
     }
 }
 
-/// What of the work is done: the passes of a rechunk in two may be those of different runs.
+/// The part of the work that is done: the passes of a rechunk in two may be those of different runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Extent {
     /// All of it.
     Whole,
     /// The intermediate data of arrays in two passes.
     FirstPasses,
-    /// What is left after these, which wrote so much of each array, by its path.
+    /// The rest after these parts, which wrote so much of each array, by its path.
     AfterThem(BTreeMap<String, Intermediate>),
 }
 
@@ -315,7 +315,7 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// What was written keeps `--max-error`: SOURCE may have changed since it was looked at.
+/// Proves that DEST keeps `--max-error`: SOURCE may have changed since it was read.
 fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
     let allowed = plan.quantization.as_ref().and_then(|quantization| quantization.max_error);
     let found = tally.figures.max_abs_error;
@@ -345,7 +345,7 @@ pub(super) fn stored(
     arrays.iter().zip(metadata).map(of).collect()
 }
 
-/// How many small arrays are written at once by so many threads, and the bytes that they need together.
+/// The number of small arrays that so many threads write at once, and the bytes that they need together.
 fn small_at_once(arrays: &[PlannedArray], budget: Budget, threads: usize) -> (usize, u64) {
     let small = arrays.iter().filter(|array| array.is_small);
     let most = small.map(|array| array.memory.bytes).max().unwrap_or(0);

@@ -15,18 +15,17 @@ use crate::store::{Node, StoreError};
 #[derive(Debug)]
 pub(in crate::operation::transcode) struct Claim {
     pub output: Output,
-    /// What is done.
     pub journal: Arc<Journal>,
     /// Whether an earlier run began.
     pub is_resumed: bool,
     /// Whether the metadata stand in their place already.
     pub is_published: bool,
-    /// What is left where the run does not come to its end, and what goes on with it.
+    /// The remains of a run that does not end, and the next step.
     pub left: String,
 }
 
 impl Claim {
-    /// What is done where the process ends before the run does.
+    /// The clean-up for a process that ends before the run does.
     pub(in crate::operation::transcode) fn clearing(&self) -> Clearing {
         self.output.clearing(Arc::downgrade(&self.journal))
     }
@@ -44,7 +43,7 @@ impl Claim {
         self.output.data()
     }
 
-    /// What to tell where nothing keeps runs on other machines out.
+    /// The warning where no lock keeps runs on other machines out.
     pub(in crate::operation::transcode) fn unlocked_warning(&self) -> Option<Diagnostic> {
         if self.journal.is_locked() {
             return None;

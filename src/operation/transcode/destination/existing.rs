@@ -1,11 +1,11 @@
-//! What stands where DEST is to be, and what keeps it from being there.
+//! The node, file or folder at the place of DEST, and the refusal to write there.
 
 use crate::operation::absent::nearest_existing;
 use crate::operation::document::{NODE_KEYS, parse_document};
 use crate::operation::error::OperationError;
 use crate::store::{Destination, EntryKind, JOURNAL, Location, Node, Relation, StoreError, has_run_folder};
 
-/// What stands at the place of DEST.
+/// The node, file or folder at the place of DEST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Existing {
     Nothing,
@@ -38,7 +38,7 @@ pub(super) fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<(),
     }
 }
 
-/// What stands there is not written to, unless a run goes on after one that has left it.
+/// Refuses to write there, unless a run continues one that has left it.
 pub(super) fn refuse_existing(existing: Existing, resumes: bool, shown: &str) -> Result<(), OperationError> {
     let (message, help) = match (existing, resumes) {
         (Existing::Nothing, _)
@@ -86,7 +86,7 @@ pub(super) fn refuse_unreplaceable(
     Ok(())
 }
 
-/// What stands beside DEST in the place of the folder of a run is one, or empty.
+/// Refuses a folder in the place of the run's own, unless it is one or empty.
 pub(super) fn refuse_others(run: &Node, shown: &str) -> Result<(), OperationError> {
     let is_run = match run.kind().map_err(unreadable)? {
         None => true,
@@ -156,7 +156,7 @@ pub(super) fn refuse_inside_zip(destination: &Location) -> Result<(), OperationE
     .with_help("name a zip file of its own, or a folder"))
 }
 
-/// What stands at the place.
+/// Looks at the place of DEST.
 pub(super) fn existing(destination: &Destination) -> Result<Existing, OperationError> {
     let node = destination.place();
     match node.kind() {

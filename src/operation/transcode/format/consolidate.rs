@@ -89,7 +89,7 @@ impl<'a> Writing<'a> {
         self.nodes.iter().filter_map(move |(path, documents)| Some((path.strip_prefix(&prefix)?, documents)))
     }
 
-    /// What consolidated metadata of v2 copy: each document by its key.
+    /// The documents that consolidated metadata of v2 copies, by their keys.
     fn copied_in_version_2<'d>(&self, own: &'d NodeDocuments) -> BTreeMap<String, &'d Json>
     where
         'a: 'd,
@@ -102,7 +102,7 @@ impl<'a> Writing<'a> {
         own.chain(below).collect()
     }
 
-    /// What consolidated metadata of v3 copy: the document of each node by its path.
+    /// The documents of nodes that consolidated metadata of v3 copies, by their paths.
     fn copied_in_version_3(&self) -> BTreeMap<String, &'a Json> {
         self.below()
             .filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json)))

@@ -1,4 +1,4 @@
-//! What documents of v2 hold and those of v3 have no place for, or no reader.
+//! Members of v2 documents that v3 has no place for, or no reader.
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;

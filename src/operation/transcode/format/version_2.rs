@@ -141,7 +141,7 @@ fn store_little_endian(draft: &mut Draft) {
     draft.keep_codecs(codecs);
 }
 
-/// What only v2 says of an array is said in another way, left out, or refused.
+/// Members that only v2 has are written in another way, left out, or refused.
 fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
     if let Some(document) = original(source) {
         let members = v2::netcdf_members(&document);

@@ -1,4 +1,4 @@
-//! Which parts are done, and what they noted of each array: an object for each part, named by its number.
+//! The parts that are done, and their notes of each array: an object for each part, named by its number.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::operation::transcode::verify::Verification;
 use crate::operation::transcode_result::VerifyResult;
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
-/// What the parts of a pass noted, by their numbers: for each array that they did anything of, by its number.
+/// Notes of the parts of a pass, by their numbers: for each array of the part, by its number.
 pub(super) type Noted<T> = BTreeMap<u64, Vec<(usize, T)>>;
 
 /// Where a part notes that it is done, in the folder of its pass.
@@ -96,7 +96,7 @@ impl<'a> DoneParts<'a> {
         Ok(done.iter().copied().filter(|part| *part < pass.partitions()).collect())
     }
 
-    /// What the parts of a pass noted.
+    /// Notes of the parts of a pass.
     pub(super) fn noted<T: DeserializeOwned>(&mut self, pass: PassName) -> Result<Noted<T>, OperationError> {
         let (place, folder) = (self.place, format!("{}/{pass}", self.folder));
         let parts: Vec<u64> = self.of(pass)?.iter().copied().collect();
@@ -119,8 +119,8 @@ impl<'a> DoneParts<'a> {
         Ok(noted)
     }
 
-    /// What the pass for intermediate data, which is complete, wrote of each array, by its number. Whoever asks first writes
-    /// it down: each part of the next pass asks.
+    /// The output of the complete pass for intermediate data, for each array by its number. The first part that asks
+    /// writes it down: each part of the next pass asks.
     pub(super) fn between(
         &mut self,
         plan: &PartsPlan,
@@ -146,7 +146,7 @@ impl<'a> DoneParts<'a> {
         Ok(between)
     }
 
-    /// What is done of each pass.
+    /// The status of each pass.
     pub(super) fn status(&mut self, plan: &PartsPlan) -> Result<Vec<PassStatus>, OperationError> {
         let of = |pass: &PassPlan| {
             let done = self.parts(pass)?;

@@ -27,7 +27,7 @@ use crate::operation::transcode::writing::stored;
 use crate::operation::transcode_result::TranscodeResult;
 use crate::store::{JOURNAL, Node, RUN_FOLDER, clear_run_folder};
 
-/// How finishing came out.
+/// The result of `--finish`.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Finished {
@@ -116,7 +116,7 @@ fn cannot_begin(part: u64, error: JournalError) -> OperationError {
     OperationError::environment(format!("part {part} cannot be begun anew")).because(error)
 }
 
-/// What all parts counted, for each array.
+/// Sums over all parts, for each array.
 fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
     let mut sums = vec![PartReport::default(); arrays];
     for (array, report) in counted.values().flatten() {

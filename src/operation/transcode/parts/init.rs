@@ -104,7 +104,7 @@ pub fn init(
     })
 }
 
-/// What was chosen for an array.
+/// The compressor that was chosen for an array.
 fn compressor(array: &PlannedArray) -> Option<ChosenCompressor> {
     let compress = array.plan.compression.as_ref()?.chosen.clone()?;
     Some(ChosenCompressor { path: array.path.clone(), compress })

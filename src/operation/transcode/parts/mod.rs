@@ -105,7 +105,7 @@ pub fn print_script(
     Ok(script(engine, &job))
 }
 
-/// What is done of the job in DEST, and what is missing. Nothing is changed.
+/// The parts of the job in DEST that are done, and those that are missing. Nothing is changed.
 ///
 /// # Errors
 ///

@@ -23,7 +23,7 @@ use crate::operation::transcode::tree::Source;
 use crate::operation::transcode::writing::{Extent, Writing};
 use crate::store::Node;
 
-/// Which part is wanted.
+/// The part to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wanted {
@@ -43,8 +43,8 @@ impl Wanted {
 /// Does a part of the job that [`init`](fn@super::init) planned in DEST, or what is left of it: of one that is done nothing
 /// is done again.
 ///
-/// Of the options, SOURCE, DEST and what the process may use are taken; all else is the plan's. When this returns, what the part
-/// wrote is durable, and DEST knows that it is done.
+/// Does one part. SOURCE, DEST and the resources of the process are taken from the options; all else is the plan's.
+/// When this returns, the part's output is durable, and DEST knows that it is done.
 ///
 /// # Errors
 ///

@@ -31,9 +31,9 @@ pub(super) struct PartsPlan {
     pub id: String,
     /// Whether each part reads its own objects back.
     pub verifies: bool,
-    /// What is done one after the other.
+    /// The passes, in the order in which they run.
     pub passes: Vec<PassPlan>,
-    /// How many parts were asked for.
+    /// The number of parts that was asked for.
     pub partitions: u64,
     /// Bytes of memory by which work is cut, whatever a part may use.
     pub budget_bytes: u64,
@@ -65,7 +65,7 @@ pub enum PassName {
 }
 
 impl PassName {
-    /// Which of the passes over an array's chunks it is.
+    /// The number of this pass among those over an array's chunks.
     pub(super) fn number_in(self, job: &Job) -> usize {
         usize::from(self == PassName::Write && job.staged().is_some())
     }
@@ -95,7 +95,7 @@ pub(super) struct PassPlan {
 }
 
 impl PassPlan {
-    /// How many parts there are.
+    /// The number of parts.
     pub(super) fn partitions(&self) -> u64 {
         (self.boundaries.len() as u64).saturating_sub(1)
     }
@@ -141,7 +141,7 @@ impl PartsPlan {
         options
     }
 
-    /// How many parts the pass with most of them has.
+    /// The number of parts of the pass with most of them.
     pub(super) fn most_parts(&self) -> u64 {
         self.passes.iter().map(PassPlan::partitions).max().unwrap_or(0)
     }
@@ -215,7 +215,7 @@ impl PartsPlan {
         fault.map_or(Ok(Some(plan)), |fault| Err(unreadable(&fault)))
     }
 
-    /// What whoever sealed it did not write.
+    /// A fault of a plan that this program did not write.
     fn fault(&self) -> Option<&'static str> {
         let is_name = !self.id.is_empty() && self.id.bytes().all(|letter| letter.is_ascii_alphanumeric());
         let ascends = |pass: &PassPlan| {

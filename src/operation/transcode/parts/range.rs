@@ -106,7 +106,7 @@ pub(super) fn settled(
     Ok(settled)
 }
 
-/// What all parts found of the arrays, by their numbers. The order in which parts are put together does not matter.
+/// Results of all parts for the arrays, by their numbers. The order in which parts are merged does not matter.
 pub(super) fn merged<'a>(
     found: impl IntoIterator<Item = &'a (usize, Survey)>,
     type_of: impl Fn(usize) -> Option<NumberType>,

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Pods of a pass of Kubernetes at once; whoever has more room changes it.
 const MOST_AT_ONCE: u64 = 100;
 
-/// What starts a command with a number.
+/// A scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Engine {
@@ -24,7 +24,7 @@ pub enum Engine {
 /// A job in parts as a script has to know it.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptedJob {
-    /// How zarrcast is called.
+    /// The name of the program.
     pub program: String,
     /// SOURCE, as machines that run parts reach it.
     pub source: String,
@@ -36,7 +36,7 @@ pub(super) struct ScriptedJob {
     pub memory_bytes: u64,
     /// Worker threads of a part.
     pub threads: usize,
-    /// What parts are counted from where an engine counts them by itself: in arrays of Slurm.
+    /// The first number of a part, where an engine counts them by itself: in arrays of Slurm.
     pub first_index: u64,
     /// Whether each part reads its own objects back.
     pub verifies: bool,
@@ -137,7 +137,7 @@ impl ScriptedJob {
         self.filled(include_str!("script/kubernetes-job.yaml.tmpl"), &[own, &access].concat())
     }
 
-    /// What a part's process is given, in MiB: chunk data in flight are most of it, not all.
+    /// Memory of a part's process, in MiB: chunk data in flight are most of it, not all.
     fn process_mebibytes(&self) -> u64 {
         const MEBIBYTE: u64 = 1 << 20;
         (self.memory_bytes.div_ceil(MEBIBYTE)).saturating_mul(5) / 4 + 256

@@ -149,12 +149,12 @@ pub(in crate::operation) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()
     Ok(())
 }
 
-/// What changes in the values.
+/// The conversion of the values.
 pub(super) struct Changed {
     pub(super) change: ValueChange,
     pub(super) quantization: Option<Quantization>,
     pub(super) rounding: Option<BitRounding>,
-    /// What absent elements become, in DEST's data type.
+    /// The value of absent elements, in DEST's data type.
     pub(super) absent: Option<FillValue>,
 }
 

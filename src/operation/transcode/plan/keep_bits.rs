@@ -41,7 +41,7 @@ const CODEC: &str = "numcodecs.bitround";
 /// The rounding of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::operation) struct BitRounding {
-    /// What was asked for, with what was found.
+    /// The option, with the bits that were found.
     pub keep: KeepBits,
     /// The array's type.
     pub number_type: NumberType,

@@ -12,7 +12,7 @@ use crate::operation::draft::Draft;
 use crate::operation::open::OpenedArray;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
-/// How many codecs of DEST's chain SOURCE's values have passed before, and do not pass again.
+/// The number of codecs of DEST's chain that SOURCE's values have passed before, and do not pass again.
 pub(in crate::operation) fn kept(job: &ObjectJob) -> usize {
     match &job.route {
         Route::Move(conversion) => conversion.kept(),

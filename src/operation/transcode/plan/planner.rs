@@ -272,8 +272,8 @@ impl Planner<'_> {
         Ok((draft, changed))
     }
 
-    /// What an element of DEST takes decoded, as far as it is known before chunks are read: shapes must not depend on
-    /// what is read, since parts of a job are cut before. Elements of any length are taken for 16 bytes, as numpy keeps
+    /// Bytes of a decoded element of DEST, as far as they are known before chunks are read: shapes must not depend on
+    /// the data, since parts of a job are cut before. Elements of any length are taken for 16 bytes, as numpy keeps
     /// them.
     fn element_bytes(&self, draft: &Draft) -> u64 {
         const OF_ANY_LENGTH: u64 = 16;
@@ -373,7 +373,7 @@ impl Planner<'_> {
     }
 }
 
-/// What is said of SOURCE, whatever becomes of it.
+/// Warnings about SOURCE that hold for every change.
 fn known_warnings(source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
     let mut warnings = source.warnings.clone();
     let num_chunks = num_elements(&source.metadata.chunk_grid_shape()).unwrap_or(u64::MAX);

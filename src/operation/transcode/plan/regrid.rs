@@ -285,7 +285,7 @@ impl Names<'_> {
         Ok(lengths.iter().enumerate().map(of).collect())
     }
 
-    /// Which lengths inner chunks may have, so that whole ones fill the shards that are asked for or `kept`.
+    /// The lengths that inner chunks may have, so that whole ones fill the shards that are asked for or `kept`.
     fn lengths_that_fill(
         &self,
         asked: Option<&ShardRequest>,

@@ -35,23 +35,23 @@ use crate::operation::transcode::budget::{
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode_result::RouteName;
 
-/// What a subchunk of a block takes beside its elements.
+/// Bytes of a subchunk of a block beside its elements.
 const SUBCHUNK_BYTES: u64 = 128;
 
 /// Encoded inner chunks that wait for their place, for each thread.
 const WAITING: u64 = 3;
 
-/// What work depends on: the two arrays that it lies between, and what happens to the values.
+/// The inputs of the choice of a route: the two arrays, and the conversion of the values.
 pub(super) struct Choice<'a> {
-    /// What was asked for, and what may be used.
+    /// The options and the budget.
     pub planner: &'a Planner<'a>,
     /// Its chunks that are stored, where that is known.
     pub present: Option<&'a ChunkSet>,
     /// DEST.
     pub destination: &'a DestinationMetadata,
-    /// What happens to the values.
+    /// Conversion of the values.
     pub changed: &'a Changed,
-    /// What a thread needs in other passes, in bytes: a least budget that is named does for them, too.
+    /// Bytes that a thread needs in other passes: a least budget that is named does for them, too.
     pub elsewhere: u64,
 }
 
@@ -210,7 +210,7 @@ impl<'a> Choice<'a> {
         self.planner.array.settled.as_ref()?.blocks.as_ref()
     }
 
-    /// Of a job in parts: into how many the work can be cut at least.
+    /// For a job in parts: the least number of parts into which the work can be cut.
     fn parts(&self) -> Option<u64> {
         self.planner.run.partitions.map(|_| self.planner.least_parts)
     }
@@ -330,7 +330,7 @@ impl<'a> Choice<'a> {
         planned.map_err(|small| self.too_small(small.least, to))
     }
 
-    /// What makes the subchunks of DEST.
+    /// The encoder of DEST's subchunks.
     fn encoder(&self, from: &StoredArray, to: &StoredArray) -> Result<SubchunkEncoder, OperationError> {
         let write_empty = self.planner.array.change.write_empty_chunks;
         SubchunkEncoder::new(from, to, &self.changed.change, write_empty)
@@ -388,7 +388,7 @@ impl<'a> Choice<'a> {
         Ok(Rechunk { plan, encoder, schedule })
     }
 
-    /// What a thread needs to write subchunks.
+    /// Bytes that a thread needs to write subchunks.
     fn writing_bytes(to: &StoredArray, conversion: &Conversion) -> u64 {
         // Encoded inner chunks wait for their place in the shard: two for each thread and the one being made.
         let encoded = to.subchunk_chain().encoded_bytes();
@@ -416,7 +416,6 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Which pass over blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
     /// From SOURCE into DEST.

@@ -10,7 +10,7 @@ use crate::operation::stored::side;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, RUN_FOLDER, StoreError};
 
-/// How an unfinished run at the destination has begun.
+/// The beginning of an unfinished run at the destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::operation) enum Begun {
     /// There is none.
@@ -21,7 +21,7 @@ pub(in crate::operation) enum Begun {
     InTwoPasses(StagingShape),
 }
 
-/// What a destination tells of how its run was begun, for an array that is read by `from`.
+/// The beginning of the destination's run, for an array that is read by `from`.
 pub(in crate::operation) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
     let unreadable = |error: StoreError| {
         OperationError::environment("the unfinished destination cannot be looked at").because(error)

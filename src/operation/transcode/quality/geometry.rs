@@ -1,4 +1,5 @@
-//! How both sides of an array are cut to be measured: in pieces that cut few chunks, of whole rows where there are levels.
+//! The pieces in which both sides of an array are measured: they cut few chunks, and have whole rows where there are
+//! levels.
 
 use std::ops::Range;
 

@@ -7,11 +7,11 @@ use crate::codec::region::as_index;
 use crate::grid::{ravel, unravel};
 use crate::kernel::quality::similarity::{LevelRange, RADIUS, Similarity};
 
-/// What is known of the levels.
+/// The levels and their ranges.
 #[derive(Debug)]
 pub(super) struct Levels<'a> {
     geometry: &'a Geometry,
-    /// Of both sides, by the levels in C order; empty ranges of levels that have no values.
+    /// The range of both sides, by the levels in C order; empty for levels without values.
     ranges: Vec<(f64, f64)>,
     similarities: Vec<Similarity>,
 }

@@ -107,7 +107,7 @@ fn measured(pieces: &Pieces<'_>) -> Result<(QualityResult, Compared), ChunkFault
     Ok((result(&sums.0, distance, &levels, geometry), sums.1))
 }
 
-/// What the threads count, each for itself.
+/// Counts, one set for each thread.
 #[derive(Debug, Default)]
 struct ThreadCounts(Mutex<Vec<PairCounts>>);
 

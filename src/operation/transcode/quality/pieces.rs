@@ -31,7 +31,7 @@ pub(super) struct NumberBuffers {
     values: ValueBuffers,
 }
 
-/// What a thread keeps from piece to piece.
+/// Buffers of a thread.
 #[derive(Debug, Default)]
 struct Buffers {
     /// Fill values, of a piece that is stored on neither side.
@@ -41,7 +41,7 @@ struct Buffers {
     scratch: Scratch,
 }
 
-/// What becomes of a piece.
+/// The next step for a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
     Forget,
@@ -51,7 +51,7 @@ enum Then {
     Compare,
 }
 
-/// What a piece came to.
+/// The measures of a piece.
 #[derive(Default)]
 struct Measured {
     sums: PairSums,

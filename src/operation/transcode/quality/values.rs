@@ -14,7 +14,7 @@ use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode::plan::Plan;
 use crate::operation::transcode::verify::decode;
 
-/// How a side's elements become numbers.
+/// The conversion of a side's elements to numbers.
 #[derive(Debug)]
 pub(super) struct Values {
     /// From integers that are packed.
@@ -23,7 +23,7 @@ pub(super) struct Values {
     widening: Widening,
 }
 
-/// What a thread keeps for it.
+/// Buffers of a thread.
 #[derive(Debug, Default)]
 pub(super) struct ValueBuffers {
     decoded: Vec<u8>,
@@ -31,7 +31,7 @@ pub(super) struct ValueBuffers {
 }
 
 impl Values {
-    /// Of SOURCE, by the change of its values.
+    /// The values of SOURCE, by the change that they undergo.
     pub(super) fn of_source(side: &StoredArray, change: &ValueChange) -> Self {
         let Some(unpack) = change.unpacking() else { return Self::of(side, None) };
         let mut decoding = ValueProgram::new(unpack.source().size());
@@ -39,7 +39,7 @@ impl Values {
         Values { decoding: Some(decoding), number_type: Some(unpack.target()), widening: Widening::default() }
     }
 
-    /// Of DEST, under a quantisation or without.
+    /// The values of DEST, with or without a quantisation.
     pub(super) fn of(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
         let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
         Values {

@@ -1,4 +1,4 @@
-//! How many units of an array a sample has, and which: the same for the same array, each time.
+//! The units of a sample: their number and choice, the same for the same array each time.
 
 use super::SampleSize;
 use crate::array::ChunkSet;
@@ -24,7 +24,7 @@ const CHUNK_OVERHEAD: u64 = 1 << 10;
 /// Decoded bytes of an array that is not large that are read whatever their share is.
 const BYTES_OF_A_SMALL_ARRAY: u64 = 16 << 20;
 
-/// What the size of a sample goes by: the units that it may be drawn from, each the chunks of DEST that are read together.
+/// The units that a sample may be drawn from, each the chunks of DEST that are read together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Population {
     /// Units that hold anything.
@@ -42,7 +42,7 @@ pub(super) struct Population {
 }
 
 impl Population {
-    /// How many units are drawn for a sample of so many chunks of DEST.
+    /// The number of units for a sample of so many chunks of DEST.
     pub(super) fn num_drawn(&self, size: SampleSize) -> u64 {
         let chunks = self.chunks_per_unit.max(1);
         let most = (MOST_CHUNKS / chunks).max(1);

@@ -23,10 +23,10 @@ use crate::operation::transcode::plan::keep_bits::{self, BitRounding};
 use crate::operation::transcode::plan::{Plan, Settled};
 use crate::pipeline::Pipeline;
 
-/// What a change made of a sample.
+/// The sample after a change.
 #[derive(Debug)]
 pub(in crate::operation) struct Trial {
-    /// Of the chunks of the whole array, without the indexes of shards.
+    /// The estimate for the chunks of the whole array, without the indexes of shards.
     pub estimate: Estimate,
     /// The quantisation, of the sample's range.
     pub quantization: Option<Quantization>,
@@ -40,7 +40,7 @@ pub(in crate::operation) struct Trial {
     pub array: OpenedArray,
 }
 
-/// What a way is thought to come to, of a whole array.
+/// The estimated size and error of a whole array.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::operation) struct Estimate {
     /// Bytes of its chunks.
@@ -74,7 +74,7 @@ impl Estimate {
 }
 
 impl Sample {
-    /// What is said of it.
+    /// The sample as results have it.
     pub(in crate::operation) fn result(&self) -> SampleResult {
         let chunks = self.drawn.len();
         let metadata = &self.array.metadata;
@@ -116,7 +116,7 @@ impl Sample {
         Ok(Some(held.len() as u64))
     }
 
-    /// How many times the chunks of the whole array are those of the sample.
+    /// The chunks of the whole array over those of the sample.
     fn times(&self) -> f64 {
         if self.is_whole { 1.0 } else { approximate(self.written.len()) / approximate(self.drawn.len()) }
     }

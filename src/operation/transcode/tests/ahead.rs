@@ -1,4 +1,4 @@
-//! What a store is told of before it is read.
+//! The reads that a store is told of ahead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;

@@ -12,7 +12,7 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{Missing, QuantizeForm, QuantizeOptions, ShardRequest, TranscodeOptions};
 use crate::operation::transcode::sealed::seal_of;
 
-/// What stands in place of a number, one after the other.
+/// Values in place of a number, one after the other.
 fn others(number: &Number) -> Vec<Json> {
     let value = number.as_f64();
     let mut texts: Vec<String> = [

@@ -33,7 +33,7 @@ struct Run<'a> {
     between: Option<Intermediate>,
 }
 
-/// What a run did: the figures, and what a first pass wrote.
+/// The figures of a run, and the output of its first pass.
 type Done = (ObjectReport, Intermediate, ArrayMetadata);
 
 impl Run<'_> {

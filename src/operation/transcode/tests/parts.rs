@@ -21,7 +21,7 @@ fn part(index: u64) -> Wanted {
     Wanted { index, pass: None }
 }
 
-/// What was told: the length of each piece of work, and what was done of it.
+/// The progress: the length of each piece of work, and the part that was done.
 #[derive(Default)]
 struct Told(Mutex<Vec<(String, Option<u64>, u64)>>);
 

@@ -23,7 +23,7 @@ use crate::operation::transcode::plan::losses::kept;
 /// Elements that are converted and compared at a time: they stay in a level 2 cache.
 const STRETCH: usize = 1 << 13;
 
-/// What was compared.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::operation::transcode) struct Compared {
     pub(super) elements: u64,
@@ -31,7 +31,7 @@ pub(in crate::operation::transcode) struct Compared {
     pub(super) max_abs_error: f64,
 }
 
-/// What a comparison of values writes to.
+/// Buffers of a comparison of values.
 #[derive(Debug, Default)]
 pub(in crate::operation::transcode) struct Scratch {
     changed: Vec<u8>,
@@ -171,7 +171,7 @@ impl Comparison {
         Ok(Compared { elements, differing: self.differing(from, expected, to), max_abs_error })
     }
 
-    /// Which codes occur, of types up to 16 bits.
+    /// The codes that occur, for types of up to 16 bits.
     pub(super) fn codes(&self) -> Option<Vec<bool>> {
         Some(self.codes.as_ref()?.iter().map(|occurs| occurs.load(Ordering::Relaxed)).collect())
     }

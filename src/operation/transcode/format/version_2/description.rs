@@ -102,7 +102,7 @@ impl Writer<'_> {
     }
 }
 
-/// What xarray makes of a fill value in v2 alone.
+/// The warning about a fill value that xarray masks in v2 alone.
 fn masks(draft: &Draft) -> Diagnostic {
     let fill = draft.document.get("fill_value").map_or_else(String::new, Json::excerpt);
     let message = format!("in Zarr v2 xarray takes elements that equal the fill value {fill} for missing");
