@@ -2,38 +2,18 @@
 //! the edge of the array is cut off.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::chunk_cache::CacheEntry;
+use super::buffers::PIECE;
+pub use super::buffers::ReadBuffers;
 use super::fault::{Fault, Result};
 use super::stored::StoredArray;
 use super::subchunks::{OpenedObject, SubchunkSource};
-use crate::codec::chain::Workspace;
 use crate::codec::region::{advance, as_index};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel, unravel, zip_with};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
-
-/// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
-/// leaves room in a level 2 cache.
-pub const PIECE: usize = 1 << 18;
-
-/// Buffers that a thread keeps from object to object.
-#[derive(Debug, Default)]
-pub struct ReadBuffers {
-    /// The bytes that were read, and in the end the elements.
-    pub bytes: Vec<u8>,
-    /// The other side of the codec that runs.
-    spare: Vec<u8>,
-    /// For the codecs, and for the tiles of value programs.
-    pub workspace: Workspace,
-    /// The chunk whose elements were given last, of those that the array keeps.
-    kept: Option<Arc<CacheEntry>>,
-    /// Bytes that were read from the store, as they are stored, by objects and units of which elements were given.
-    pub bytes_read: u64,
-}
 
 /// The outcome of giving the elements of an object piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

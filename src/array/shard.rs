@@ -9,8 +9,8 @@ use crate::grid::{ravel, zip_with};
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
+use super::buffers::ReadBuffers;
 use super::fault::{Fault, Result};
-use super::reader::ReadBuffers;
 
 /// A chain whose shards can be streamed: array->array codecs, then `sharding_indexed`, then nothing.
 #[derive(Debug, Clone)]

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use super::buffers::PIECE;
 use super::chunk_cache::ArrayCache;
 use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
 use super::fault::{Fault, Result};
-use super::reader::PIECE;
 use super::shard::ShardLayout;
 use crate::codec::region::as_index;
 use crate::codec::sharding::IndexEntry;

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::buffers::ReadBuffers;
 use super::fault::{Fault, Result};
-use super::reader::ReadBuffers;
 use super::shard::ShardLayout;
 use super::stored::{MOST_OPEN_SHARDS, StoredArray};
 use crate::codec::chain::OfShape;

@@ -1,6 +1,6 @@
 //! The memory that a run needs, held against the budget.
 
-use crate::array::reader::PIECE;
+use crate::array::buffers::PIECE;
 use crate::array::stored::MOST_OPEN_SHARDS;
 use crate::array::stored::StoredArray;
 use crate::codec::Conversion;
