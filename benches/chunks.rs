@@ -4,12 +4,7 @@
 //! `cargo bench --bench chunks -- [CHUNKS]...`: other counts than 1000, 10000 and 100000. The files lie in memory
 //! where there is such a folder; each of a chunk takes 4 KiB there and its entry 1 KiB, in SOURCE and in DEST, so that
 //! a million need 10 GB. Each run is a process of its own, whose processor time and greatest memory are told.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::disallowed_methods,
-    reason = "a benchmark prints"
-)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints")]
 
 use std::fs;
 use std::path::Path;
@@ -41,22 +36,16 @@ fn main() {
     let counts = if counts.is_empty() { vec![1000, 10_000, 100_000] } else { counts };
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
-    println!(
-        "{:>9}  {:>9}  {:>6}  {:>10}  {:>12}  {:>8}",
-        "chunks", "separator", "way", "us a chunk", "CPU us", "MiB"
-    );
+    println!("{:>9}  {:>9}  {:>6}  {:>10}  {:>12}  {:>8}", "chunks", "separator", "way", "us a chunk", "CPU us", "MiB");
     for count in counts {
         for separator in ['/', '.'] {
             let source = folder.path().join("source");
             write_array(&source, count, separator);
             for way in WAYS {
                 let [wall, processor, memory] = measure(way, &source, &folder.path().join("destination"));
-                let of_a_chunk =
-                    |seconds: f64| seconds * 1e6 / u32::try_from(count).map_or(f64::NAN, f64::from);
+                let of_a_chunk = |seconds: f64| seconds * 1e6 / u32::try_from(count).map_or(f64::NAN, f64::from);
                 let (wall, processor) = (of_a_chunk(wall), of_a_chunk(processor));
-                println!(
-                    "{count:>9}  {separator:>9}  {way:>6}  {wall:>10.2}  {processor:>12.2}  {memory:>8.0}"
-                );
+                println!("{count:>9}  {separator:>9}  {way:>6}  {wall:>10.2}  {processor:>12.2}  {memory:>8.0}");
             }
             fs::remove_dir_all(&source).unwrap();
         }

@@ -59,9 +59,9 @@ pub mod diagnostic;
 pub mod inspect {
     pub use crate::operation::inspect::inspect;
     pub use crate::operation::inspect_result::{
-        ArrayResult, ChunkResult, ChunkStage, Decoded, GroupResult, GroupTotals, HistogramResult,
-        InspectResult, NodeMembers, NodeResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow,
-        StageRow, StatsResult, StorageResult, SuggestionResult, WayResult, WaysResult,
+        ArrayResult, ChunkResult, ChunkStage, Decoded, GroupResult, GroupTotals, HistogramResult, InspectResult,
+        NodeMembers, NodeResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow, StageRow, StatsResult,
+        StorageResult, SuggestionResult, WayResult, WaysResult,
     };
     pub use crate::operation::options::{
         CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions, Suggest,
@@ -80,14 +80,14 @@ pub mod validate {
 /// `transcode`: an array, or a group with all below it, written anew.
 pub mod transcode {
     pub use crate::operation::options::{
-        ChangeOptions, Compression, CompressionGoal, Missing, QuantizeForm, QuantizeOptions, Rule,
-        RunOptions, ShapeRequest, ShardRequest, TranscodeOptions,
+        ChangeOptions, Compression, CompressionGoal, Missing, QuantizeForm, QuantizeOptions, Rule, RunOptions,
+        ShapeRequest, ShardRequest, TranscodeOptions,
     };
     pub use crate::operation::pattern::{PathPattern, PatternError};
     pub use crate::operation::transcode::transcode;
     pub use crate::operation::transcode_result::{
-        ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, Totals,
-        TranscodeResult, VerifyResult,
+        ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, Totals, TranscodeResult,
+        VerifyResult,
     };
 }
 

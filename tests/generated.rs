@@ -91,8 +91,7 @@ fn manual_pages_explain_every_option_and_have_the_usual_sections() {
             continue;
         }
         for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"] {
-            let heading =
-                [section.to_owned(), format!("\"{section}\"")].map(|title| format!(".SH {title}\n"));
+            let heading = [section.to_owned(), format!("\"{section}\"")].map(|title| format!(".SH {title}\n"));
             assert!(heading.iter().any(|heading| text.contains(heading)), "{name}: {section}");
         }
         for option in text.split("\n.TP\n").skip(1) {

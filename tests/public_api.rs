@@ -15,8 +15,7 @@ use zarrcast::validate::{ValidateLevel, ValidateOptions, validate};
 use zarrcast::{FaultClass, Interrupt, Location, Silent};
 
 /// The modules that are meant for others; those that are hidden are the rows of `tests/layers.rs`.
-const MODULES: [&str; 7] =
-    ["diagnostic", "inspect", "validate", "transcode", "parts", "apply_codec", "types"];
+const MODULES: [&str; 7] = ["diagnostic", "inspect", "validate", "transcode", "parts", "apply_codec", "types"];
 
 /// What stands beside them.
 const ITEMS: [&str; 6] = [
@@ -39,9 +38,7 @@ fn array_is_inspected_quantised_and_validated() {
     let destination = Location::parse(folder.path().join("small.zarr")).unwrap();
     let (progress, interrupt) = (Silent, Interrupt::default());
 
-    let InspectResult::Array(array) =
-        inspect(&InspectOptions::new(fixture()), &progress, &interrupt).unwrap()
-    else {
+    let InspectResult::Array(array) = inspect(&InspectOptions::new(fixture()), &progress, &interrupt).unwrap() else {
         panic!("no array");
     };
     assert!(array.warnings.is_empty() && array.members.shape.is_some());

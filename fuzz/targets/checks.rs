@@ -157,8 +157,7 @@ fn read_pipeline(document: &[u8]) -> Option<(Pipeline, bool)> {
     let data_type = DataType::from_metadata(&metadata.data_type).ok()?;
     let fill_value = data_type.fill_value_from_json(&metadata.fill_value).ok().map(|read| read.value);
     let input = ArrayRepresentation { data_type, shape: metadata.largest_chunk().to_vec(), fill_value };
-    let pipeline =
-        Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut diagnostics);
+    let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut diagnostics);
     Some((pipeline, diagnostics.iter().any(|found| Profile::Read.forbids(found))))
 }
 

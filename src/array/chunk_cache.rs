@@ -76,8 +76,7 @@ impl ChunkCache {
         if held.bytes <= most {
             return;
         }
-        let mut orders: Vec<(u64, u64)> =
-            held.chunks.values().map(|chunk| (chunk.order, chunk.size())).collect();
+        let mut orders: Vec<(u64, u64)> = held.chunks.values().map(|chunk| (chunk.order, chunk.size())).collect();
         orders.sort_unstable();
         let mut end = u64::MAX;
         while let Some((order, size)) = orders.pop().filter(|_| held.bytes > most) {
@@ -216,8 +215,7 @@ mod tests {
     fn large_chunks_that_are_their_elements_are_not_kept_nor_any_without_a_cache() {
         let cache = ChunkCache::default();
         cache.limit(u64::MAX);
-        let is_kept =
-            |codecs: &[&str], bytes: u64| cache.part(false).wants(&chain(codecs, bytes), as_index(bytes));
+        let is_kept = |codecs: &[&str], bytes: u64| cache.part(false).wants(&chain(codecs, bytes), as_index(bytes));
         assert!(is_kept(&["bytes"], 1000) && !is_kept(&["bytes"], MOST_PLAIN));
         assert!(is_kept(&["bytes", "crc32c"], 1 << 30));
         assert!(!ArrayCache::default().wants(&chain(&["bytes"], 10), 10));

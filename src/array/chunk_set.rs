@@ -230,10 +230,7 @@ mod tests {
     fn chunk_set_of_scattered_indices_knows_its_members() {
         let set = ChunkSet::from_indices(vec![9, 3, 4, 5, 3]);
         assert_eq!(set.len(), 4);
-        assert_eq!(
-            (0..5).map(|place| set.nth(place)).collect::<Vec<_>>(),
-            [Some(3), Some(4), Some(5), Some(9), None]
-        );
+        assert_eq!((0..5).map(|place| set.nth(place)).collect::<Vec<_>>(), [Some(3), Some(4), Some(5), Some(9), None]);
         assert!(set.contains(5) && !set.contains(6) && set.contains(9) && !set.contains(2));
     }
 
@@ -267,9 +264,7 @@ mod tests {
         let run = (0_u64..20_000, prop_oneof![1_u64..4, 1_u64..200, 4000_u64..9000], 1_u64..4);
         prop::collection::vec(run, 0..60).prop_map(|runs| {
             runs.into_iter()
-                .flat_map(|(first, length, step)| {
-                    (first..first + length).step_by(usize::try_from(step).unwrap_or(1))
-                })
+                .flat_map(|(first, length, step)| (first..first + length).step_by(usize::try_from(step).unwrap_or(1)))
                 .collect()
         })
     }

@@ -44,9 +44,10 @@ impl StoredArray {
         if self.is_regular() {
             return Ok(Some(OfShape::Same(layout)));
         }
-        layout.for_chain(&*self.chain_of(index)?).map(Some).ok_or_else(|| {
-            Fault::Other("the shard cannot be taken apart as others of its array are".to_owned())
-        })
+        layout
+            .for_chain(&*self.chain_of(index)?)
+            .map(Some)
+            .ok_or_else(|| Fault::Other("the shard cannot be taken apart as others of its array are".to_owned()))
     }
 
     /// The chain of a subchunk.
@@ -60,9 +61,7 @@ impl StoredArray {
     /// A subchunk as a box of the array, with what of it lies beyond the edge.
     pub fn region_of_subchunk(&self, subchunk: &[u64]) -> Region {
         match &self.layout {
-            Some(_) => {
-                Region { start: self.start_of_subchunk(subchunk), shape: self.subchunk_shape().to_vec() }
-            }
+            Some(_) => Region { start: self.start_of_subchunk(subchunk), shape: self.subchunk_shape().to_vec() },
             None => self.metadata.grid.region_of(subchunk),
         }
     }
@@ -82,8 +81,7 @@ impl StoredArray {
     /// True if all of an object that lies inside the whole array is taken.
     pub fn takes_whole(&self, object: u64) -> bool {
         let region = self.region_of(object);
-        let is_skipped =
-            region.start.iter().zip(&self.metadata.skipped).any(|(start, skipped)| start < skipped);
+        let is_skipped = region.start.iter().zip(&self.metadata.skipped).any(|(start, skipped)| start < skipped);
         !is_skipped && !self.metadata.cuts(&region)
     }
 

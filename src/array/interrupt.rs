@@ -69,11 +69,7 @@ impl Interrupt {
 
     /// Begins something that must be finished or cleared away; an error where the request came first. The sentence says
     /// what is left where it is not.
-    pub fn begin(
-        &self,
-        what: impl Into<String>,
-        clearing: Option<Clearing>,
-    ) -> Result<Unfinished, Interrupted> {
+    pub fn begin(&self, what: impl Into<String>, clearing: Option<Clearing>) -> Result<Unfinished, Interrupted> {
         let mut unfinished = held(&self.shared.unfinished);
         self.check()?;
         *unfinished = Some(Left { what: what.into(), clearing });

@@ -154,8 +154,7 @@ mod tests {
         let reading = Purpose::Reading { with_sizes: false };
         let numbers = |order: &mut dyn Iterator<Item = u32>| {
             let kinds = [StrayKind::Unknown, StrayKind::Link];
-            let strays = order
-                .flat_map(|number| kinds.clone().map(|kind| Stray { key: format!("{number:03}"), kind }));
+            let strays = order.flat_map(|number| kinds.clone().map(|kind| Stray { key: format!("{number:03}"), kind }));
             let mut strays: Vec<Stray> = strays.collect();
             reading.leave_out(&mut strays);
             strays

@@ -56,8 +56,7 @@ impl ReadBuffers {
         subchunk: &Region,
         start: impl Fn() -> Vec<u64>,
     ) -> Result<&[u8], ChainFault> {
-        self.undo(chain, chain.num_noop_codecs()..chain.bytes_place())
-            .map_err(|fault| fault.moved_by(&start()))?;
+        self.undo(chain, chain.num_noop_codecs()..chain.bytes_place()).map_err(|fault| fault.moved_by(&start()))?;
         let bytes = &mut self.bytes;
         chain.check_decoded(bytes.len())?;
         let array = chain.decoded();
@@ -65,9 +64,7 @@ impl ReadBuffers {
             let first = subchunk.offset_in(&start());
             crop(bytes, &array.shape, (&first, &subchunk.shape), array.data_type.size().unwrap_or(1));
         }
-        chain
-            .check_values(bytes, &subchunk.shape, &subchunk.shape)
-            .map_err(|fault| fault.moved_by(&subchunk.start))?;
+        chain.check_values(bytes, &subchunk.shape, &subchunk.shape).map_err(|fault| fault.moved_by(&subchunk.start))?;
         Ok(bytes)
     }
 
@@ -116,12 +113,8 @@ pub fn element_fault(
     let position = subchunk.position(fault.index as u64);
     let size = source.size();
     let bits = elements.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
-    let kind = CodecError::Element {
-        fault,
-        position: Some(position.into_boxed_slice()),
-        bits,
-        types: Some((source, target)),
-    };
+    let kind =
+        CodecError::Element { fault, position: Some(position.into_boxed_slice()), bits, types: Some((source, target)) };
     Fault::Chain(ChainFault { place: "-".into(), codec: "cast_value".to_owned(), kind: kind.into() })
 }
 

@@ -79,12 +79,7 @@ impl ShardLayout {
     }
 
     /// Reads one entry of the index of an opened shard, all of it where the entry cannot be read by itself.
-    pub fn read_entry(
-        &self,
-        reader: &ObjectReader,
-        entry: usize,
-        buffers: &mut ReadBuffers,
-    ) -> Result<IndexEntry> {
+    pub fn read_entry(&self, reader: &ObjectReader, entry: usize, buffers: &mut ReadBuffers) -> Result<IndexEntry> {
         let Some((offset, length)) = self.sharding.entry_range(entry, reader.length()) else {
             let index = self.read_index(reader, buffers)?;
             return Ok(index.get(entry).copied().flatten());
@@ -94,11 +89,7 @@ impl ShardLayout {
     }
 
     fn fault(&self, kind: ChainFaultKind) -> Fault {
-        Fault::Chain(ChainFault {
-            place: self.place.to_string().into(),
-            codec: "sharding_indexed".to_owned(),
-            kind,
-        })
+        Fault::Chain(ChainFault { place: self.place.to_string().into(), codec: "sharding_indexed".to_owned(), kind })
     }
 }
 

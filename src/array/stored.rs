@@ -63,12 +63,7 @@ impl Missing {
 
 impl StoredArray {
     /// An array of which it is not known what is there.
-    pub fn new(
-        node: Node,
-        metadata: ArrayMetadata,
-        chain: BoundChain,
-        layout: Option<ShardLayout>,
-    ) -> StoredArray {
+    pub fn new(node: Node, metadata: ArrayMetadata, chain: BoundChain, layout: Option<ShardLayout>) -> StoredArray {
         let (present, missing, cache) = (None, Missing::default(), ArrayCache::default());
         StoredArray { node, metadata, chain, layout, present, missing, cache }
     }
@@ -102,8 +97,7 @@ impl StoredArray {
     /// The shape of the part of a box that lies inside the array; `None` where it all does.
     pub fn cropped(&self, region: &Region) -> Option<Vec<u64>> {
         let axes = region.start.iter().zip(&region.shape).zip(&self.metadata.shape);
-        let valid: Vec<u64> =
-            axes.map(|((start, length), end)| (*length).min(end.saturating_sub(*start))).collect();
+        let valid: Vec<u64> = axes.map(|((start, length), end)| (*length).min(end.saturating_sub(*start))).collect();
         (valid != region.shape).then_some(valid)
     }
 
@@ -176,8 +170,7 @@ impl StoredArray {
     pub fn skips_whole_subchunks(&self) -> bool {
         let skipped = &self.metadata.skipped;
         let is_whole = |(skipped, length): (&u64, &u64)| skipped.is_multiple_of((*length).max(1));
-        !self.metadata.skips()
-            || (self.layout.is_some() && skipped.iter().zip(self.subchunk_shape()).all(is_whole))
+        !self.metadata.skips() || (self.layout.is_some() && skipped.iter().zip(self.subchunk_shape()).all(is_whole))
     }
 
     /// Bytes of the index of a shard, encoded and as entries, where the array has shards that are streamed.
@@ -197,8 +190,7 @@ impl StoredArray {
 
     /// The same where elements may be taken piece by piece, as those of chunks that store them as they are.
     pub fn reading_bytes_in_pieces(&self) -> u64 {
-        let is_plain =
-            self.chain.stores_elements(as_index(self.chunk_bytes())) && !self.chain.checks_values();
+        let is_plain = self.chain.stores_elements(as_index(self.chunk_bytes())) && !self.chain.checks_values();
         if self.layout.is_none() && !self.has_edges() && is_plain {
             return self.chunk_bytes().min(PIECE as u64);
         }

@@ -103,9 +103,7 @@ impl ApplyCodecArguments {
         if let Some(bytes) = &result.standard_output {
             session::print_as_it_is(|output| output.write_all(bytes))?;
             // stdout is taken by the data: what there is to tell goes to stderr.
-            session.note(|output| {
-                apply_codec_text::write(&result, !options.stages, session.error_style(), output)
-            });
+            session.note(|output| apply_codec_text::write(&result, !options.stages, session.error_style(), output));
         } else {
             session.report(("apply-codec", as_json), &result, |result, style, output| {
                 apply_codec_text::write(result, !options.stages, style, output)
@@ -117,17 +115,13 @@ impl ApplyCodecArguments {
     fn into_options(self) -> anyhow::Result<ApplyCodecOptions> {
         let (input, output) = match (&self.chunk, self.first, self.second) {
             (Some(_), Some(_), Some(_)) => {
-                return Err(
-                    OperationError::usage("--chunk takes the place of INPUT: give OUTPUT alone").into()
-                );
+                return Err(OperationError::usage("--chunk takes the place of INPUT: give OUTPUT alone").into());
             }
             (Some(_), output, None) => (None, output),
             (_, input, output) => (input, output),
         };
         if self.chunk.is_none() && input.is_none() {
-            return Err(OperationError::usage("INPUT is missing")
-                .with_help("name a file, or `-` for stdin")
-                .into());
+            return Err(OperationError::usage("INPUT is missing").with_help("name a file, or `-` for stdin").into());
         }
         let has_other_result = self.stages || self.round_trip || self.repeat.is_some();
         if output.is_none() && !has_other_result {

@@ -158,9 +158,7 @@ fn secret_setting(name: &str) -> OperationError {
     let variable = name.to_ascii_uppercase();
     let has_variable = ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|prefix| variable.starts_with(prefix));
     let variable = if has_variable { variable } else { format!("AWS_{variable} (or GOOGLE_, AZURE_)") };
-    let message =
-        format!("`--storage-option {name}` may be a secret, and secrets are not written into scripts");
-    OperationError::usage(message).with_help(format!(
-        "leave it out, and set {variable} in the environment of this command and of the jobs"
-    ))
+    let message = format!("`--storage-option {name}` may be a secret, and secrets are not written into scripts");
+    OperationError::usage(message)
+        .with_help(format!("leave it out, and set {variable} in the environment of this command and of the jobs"))
 }

@@ -57,8 +57,7 @@ pub(super) struct ManArguments {
 impl ManArguments {
     /// Writes a page for the program and one for each command.
     pub(super) fn run(&self) -> anyhow::Result<ExitStatus> {
-        let failed =
-            || OperationError::environment(format!("no manual pages in {}", self.directory.display()));
+        let failed = || OperationError::environment(format!("no manual pages in {}", self.directory.display()));
         file::create_directory(&self.directory).map_err(|error| failed().because(error))?;
         for (name, page) in manual_pages()? {
             let path = self.directory.join(name);
@@ -89,8 +88,7 @@ fn manual_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
 /// A manual page by the conventions of man-pages(7). It has no date and no version: it changes when the command does.
 fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>)> {
     let usage = command.clone().render_usage().to_string();
-    let examples =
-        command.get_after_long_help().or_else(|| command.get_after_help()).map(ToString::to_string);
+    let examples = command.get_after_long_help().or_else(|| command.get_after_help()).map(ToString::to_string);
     let examples = examples.unwrap_or_default().replace("Examples:\n", "").replace("Example:\n", "");
     let mut others: Vec<String> =
         command.get_subcommands().map(|other| format!("{name}-{}", other.get_name())).collect();
@@ -98,11 +96,10 @@ fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>
         others.push(NAME.to_owned());
     }
     // Options that `-h` leaves out have their text here.
-    let whole =
-        command.clone().mut_args(|argument| match (argument.get_long_help(), argument.get_help().cloned()) {
-            (None, Some(help)) => argument.long_help(help),
-            _ => argument,
-        });
+    let whole = command.clone().mut_args(|argument| match (argument.get_long_help(), argument.get_help().cloned()) {
+        (None, Some(help)) => argument.long_help(help),
+        _ => argument,
+    });
     let (man, mut text) = (Man::new(whole).title(name.to_uppercase()).source(NAME), Vec::new());
     man.render_title(&mut text)?;
     man.render_name_section(&mut text)?;
@@ -187,8 +184,7 @@ fn values(command: &str, argument: &str) -> Option<Vec<PossibleValue>> {
 
 /// The data types with a name of their own that an option takes.
 fn types(is_taken: impl Fn(&DataType) -> bool) -> Vec<PossibleValue> {
-    let taken =
-        registered_types().filter(|name| DataType::from_name(name).is_some_and(|known| is_taken(&known)));
+    let taken = registered_types().filter(|name| DataType::from_name(name).is_some_and(|known| is_taken(&known)));
     taken.map(PossibleValue::new).collect()
 }
 

@@ -193,8 +193,7 @@ impl InspectArguments {
                 .with_help("run it once for each STORE")
                 .into());
         }
-        let picture =
-            preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
+        let picture = preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
         let image = preview_png.is_some().then_some(IMAGE);
         let stores = stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<_>, _>>()?;
@@ -323,8 +322,7 @@ fn suggest_and_stores(
             .with_help(format!("a STORE of this name is `./{text}`"))
     })?;
     if sample.is_some() {
-        let message =
-            format!("--sample goes with --suggest alone, which tries ways; --suggest {text} reads all");
+        let message = format!("--sample goes with --suggest alone, which tries ways; --suggest {text} reads all");
         return Err(OperationError::usage(message).with_help("leave out the type, or --sample").into());
     }
     Ok((Some(Suggest::Codecs(target)), stores))
@@ -336,13 +334,9 @@ fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> anyhow::Resu
         None if !stores.is_empty() => Ok((Vec::new(), stores)),
         Some((_, Some(at))) if !stores.is_empty() => Ok((at, stores)),
         Some((text, None)) if stores.is_empty() => Ok((Vec::new(), vec![PathBuf::from(text)])),
-        Some((text, None)) => {
-            Err(OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
-                .with_help(
-                    "name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0",
-                )
-                .into())
-        }
+        Some((text, None)) => Err(OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
+            .with_help("name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0")
+            .into()),
         None | Some((_, Some(_))) => {
             Err(OperationError::usage("STORE is missing").with_help("name the folder of an array").into())
         }

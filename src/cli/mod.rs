@@ -163,8 +163,7 @@ impl From<ExitStatus> for ExitCode {
 
 /// The status of an error: by the class of the operation's error; 3 for all else.
 fn status_of_error(error: &anyhow::Error) -> ExitStatus {
-    let class =
-        error.chain().find_map(|cause| cause.downcast_ref::<OperationError>()).map(OperationError::class);
+    let class = error.chain().find_map(|cause| cause.downcast_ref::<OperationError>()).map(OperationError::class);
     match class {
         Some(FaultClass::Data) => ExitStatus::DataFault,
         Some(FaultClass::Usage) => ExitStatus::UsageFault,
@@ -199,17 +198,10 @@ mod tests {
 
     #[test]
     fn each_argument_has_a_heading() {
-        for command in
-            super::command().get_subcommands().filter(|command| command.get_arguments().count() > 5)
-        {
+        for command in super::command().get_subcommands().filter(|command| command.get_arguments().count() > 5) {
             for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
                 let heading = argument.get_help_heading().unwrap_or_default();
-                assert!(
-                    HEADINGS.contains(&heading),
-                    "{} of {}: {heading:?}",
-                    argument.get_id(),
-                    command.get_name()
-                );
+                assert!(HEADINGS.contains(&heading), "{} of {}: {heading:?}", argument.get_id(), command.get_name());
             }
         }
     }

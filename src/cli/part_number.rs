@@ -29,10 +29,7 @@ impl FromStr for PartNumber {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(PartNumber::Auto),
-            number => number
-                .parse()
-                .map(PartNumber::Number)
-                .map_err(|_| "give a number from 0, or `auto`".to_owned()),
+            number => number.parse().map(PartNumber::Number).map_err(|_| "give a number from 0, or `auto`".to_owned()),
         }
     }
 }
@@ -71,8 +68,6 @@ fn of_scheduler() -> Result<(&'static str, u64, u64), OperationError> {
         return Ok((variable, number, first));
     }
     let names: Vec<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
-    Err(OperationError::usage("`--partition auto`: no scheduler says which part this is").with_help(format!(
-        "run it in an array job, which sets one of {}; or give a number",
-        names.join(", ")
-    )))
+    Err(OperationError::usage("`--partition auto`: no scheduler says which part this is")
+        .with_help(format!("run it in an array job, which sets one of {}; or give a number", names.join(", "))))
 }

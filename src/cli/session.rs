@@ -101,9 +101,11 @@ impl Session {
         result: &T,
         text: impl FnOnce(&T, Style, &mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
-        self.print(|output| {
-            if as_json { json::write(command, result, output) } else { text(result, self.style(), output) }
-        })
+        self.print(
+            |output| {
+                if as_json { json::write(command, result, output) } else { text(result, self.style(), output) }
+            },
+        )
     }
 
     /// Writes the result to stdout in whatever form, without what a terminal would act on.

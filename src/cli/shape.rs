@@ -30,9 +30,7 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
         };
     }
     let refusal = |part: &str| {
-        format!(
-            "expected lengths, such as 16,256,256, or all by name, such as time=1,lat=256; found {part:?}"
-        )
+        format!("expected lengths, such as 16,256,256, or all by name, such as time=1,lat=256; found {part:?}")
     };
     let length = |part: &str, length: &str| {
         let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
@@ -80,9 +78,8 @@ pub(super) struct Slices(pub(super) Vec<Slice>);
 
 /// `time=0:100,lat=-90:`: parts of dimensions; an index that is left out is the dimension's own end.
 pub(super) fn slices(text: &str) -> Result<Slices, String> {
-    let refusal = |part: &str| {
-        format!("expected parts of dimensions, such as time=0:100 or time=0:100,lat=20:; found {part:?}")
-    };
+    let refusal =
+        |part: &str| format!("expected parts of dimensions, such as time=0:100 or time=0:100,lat=20:; found {part:?}");
     let slice = |part: &str, slice: &str| {
         let (start, stop) = slice.split_once(':').ok_or_else(|| refusal(part))?;
         if stop.contains(':') {

@@ -65,13 +65,7 @@ pub(super) struct TranscodeArguments {
     /// Write only if quality measures hold
     ///
     /// Such as `pearson>=0.99999,dssim>=0.995`. Measures: bias, psnr, pearson, relative_error_share, ks_p, dssim, zeros_kept, signs_kept, max_abs_error, rms_error. Implies --quality.
-    #[arg(
-        long,
-        value_name = "EXPR,...",
-        value_delimiter = ',',
-        help_heading = "Check",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "EXPR,...", value_delimiter = ',', help_heading = "Check", hide_short_help = true)]
     require: Vec<Requirement>,
 
     /// Print the plan and write nothing
@@ -182,9 +176,11 @@ fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), Opera
         return Ok(());
     }
     if in_parts {
-        let message = "`--quality` and `--require` are not for jobs in parts, each of which sees its share of the values alone";
-        return Err(OperationError::usage(message)
-            .with_help("quantise by one run to have them measured, or leave them out"));
+        let message =
+            "`--quality` and `--require` are not for jobs in parts, each of which sees its share of the values alone";
+        return Err(
+            OperationError::usage(message).with_help("quantise by one run to have them measured, or leave them out")
+        );
     }
     let quantizes = |change: &ChangeOptions| change.quantize.is_some() || change.keep_bits.is_some();
     if quantizes(&options.change) || options.rules.iter().any(|rule| quantizes(&rule.change)) {
@@ -209,10 +205,9 @@ fn write_report(
     result: &TranscodeResult,
     session: &Session,
 ) -> anyhow::Result<()> {
-    let written =
-        comparisons(options, result, session.progress(), session.interrupt()).and_then(|compared| {
-            report.write(&html::page("transcode", &[report::transcode::report(result, &compared, false)]))
-        });
+    let written = comparisons(options, result, session.progress(), session.interrupt()).and_then(|compared| {
+        report.write(&html::page("transcode", &[report::transcode::report(result, &compared, false)]))
+    });
     session.progress().finish();
     written.map_err(|error| {
         if !result.complete {
@@ -226,8 +221,7 @@ fn write_report(
 impl Changes {
     fn into_options(self) -> anyhow::Result<ChangeOptions> {
         let quantize = self.quantizes().then(|| self.quantize_options()).transpose()?;
-        let object =
-            |document: Option<Document>, name| document.map(|document| document.object(name)).transpose();
+        let object = |document: Option<Document>, name| document.map(|document| document.object(name)).transpose();
         Ok(ChangeOptions {
             codecs: self.codecs.map(|document| document.codecs("codecs")).transpose()?,
             compress: self.compress,
@@ -284,23 +278,14 @@ impl Changes {
     }
 
     /// Options that say how something is done, without the option that does it here or in a rule, are a mistake.
-    fn check_dependent_options<'a>(
-        &'a self,
-        rules: impl Iterator<Item = &'a Changes> + Clone,
-    ) -> anyhow::Result<()> {
+    fn check_dependent_options<'a>(&'a self, rules: impl Iterator<Item = &'a Changes> + Clone) -> anyhow::Result<()> {
         let mut all = rules.chain([self]);
         let quantizes = all.clone().any(Changes::quantizes);
         let converts = quantizes || all.any(|changes| changes.data_type.is_some());
-        let for_quantize = [
-            ("as", self.form.is_some()),
-            ("missing", self.missing.is_some()),
-            ("no-workarounds", self.no_workarounds),
-        ];
-        let for_own_quantize = [
-            ("range", self.range.is_some()),
-            ("scale", self.scale.is_some()),
-            ("offset", self.offset.is_some()),
-        ];
+        let for_quantize =
+            [("as", self.form.is_some()), ("missing", self.missing.is_some()), ("no-workarounds", self.no_workarounds)];
+        let for_own_quantize =
+            [("range", self.range.is_some()), ("scale", self.scale.is_some()), ("offset", self.offset.is_some())];
         let for_conversion = [
             ("nan-value", self.nan_value.is_some()),
             ("rounding", self.rounding.is_some()),

@@ -30,9 +30,7 @@ pub(super) enum When {
 }
 
 /// One of some words, each with its value.
-pub(super) fn one_of<T: Clone + Send + Sync>(
-    words: &'static [(&'static str, T)],
-) -> impl TypedValueParser<Value = T> {
+pub(super) fn one_of<T: Clone + Send + Sync>(words: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(words.iter().map(|(word, _)| *word)).try_map(|found| {
         let value = words.iter().find(|(word, _)| *word == found).map(|(_, value)| value.clone());
         value.ok_or("not one of these words")
@@ -250,9 +248,9 @@ const INTEGER_TYPES: &str =
 pub(super) fn data_type(text: &str) -> Result<DataType, String> {
     match known_type(text, TYPES)? {
         data_type if data_type.size().is_some() => Ok(data_type),
-        data_type => Err(format!(
-            "elements of {data_type} have no fixed size: no values are converted to it. Known are {TYPES}"
-        )),
+        data_type => {
+            Err(format!("elements of {data_type} have no fixed size: no values are converted to it. Known are {TYPES}"))
+        }
     }
 }
 
@@ -272,7 +270,8 @@ pub(super) fn looks_like_type(text: &str) -> bool {
         word.len() < text.len() && WORDS.contains(&word.as_str())
     };
     let is_word = text.chars().all(|letter| letter.is_ascii_alphanumeric() || "_<>|=".contains(letter));
-    let is_known = || matches!(DataType::from_metadata(&Json::from(text)), Ok(known) if !matches!(known, DataType::Other(_)));
+    let is_known =
+        || matches!(DataType::from_metadata(&Json::from(text)), Ok(known) if !matches!(known, DataType::Other(_)));
     text.trim_start().starts_with(['{', '"'])
         || (is_word && (is_numbered() || is_known() || !meant_types(text).is_empty()))
 }
@@ -346,12 +345,9 @@ pub(super) fn location(argument: &str, text: PathBuf) -> Result<Location, Operat
 /// Refuses to write a store whose name has the ending of an archive other than zip, unless that is a folder, or of a file of
 /// another format.
 pub(super) fn refuse_other_formats(argument: &str, text: &Path) -> Result<(), OperationError> {
-    const ARCHIVES: [&str; 9] =
-        [".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tgz", ".gz", ".7z", ".rar"];
-    const FORMATS: [&str; 12] = [
-        ".json", ".nc", ".nc4", ".h5", ".hdf5", ".tif", ".tiff", ".grib", ".grib2", ".npy", ".csv",
-        ".parquet",
-    ];
+    const ARCHIVES: [&str; 9] = [".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tgz", ".gz", ".7z", ".rar"];
+    const FORMATS: [&str; 12] =
+        [".json", ".nc", ".nc4", ".h5", ".hdf5", ".tif", ".tiff", ".grib", ".grib2", ".npy", ".csv", ".parquet"];
     let shown = without_secrets(&text.to_string_lossy());
     let name = shown.trim_end_matches('/');
     let lower = name.to_ascii_lowercase();
@@ -389,13 +385,11 @@ pub(super) fn refuse_secrets(argument: &str, text: &Path) -> Result<(), Operatio
     let text = text.to_string_lossy();
     let shown = without_secrets(&text);
     // In addresses of buckets, a `?` belongs to a name.
-    let is_shown_whole =
-        || Location::parse(&*text).is_ok_and(|location| location.display().to_string() == text);
+    let is_shown_whole = || Location::parse(&*text).is_ok_and(|location| location.display().to_string() == text);
     if shown == text || is_shown_whole() {
         return Ok(());
     }
-    let message =
-        format!("{argument} `{shown}` has a query or a password, and secrets are not written into scripts");
+    let message = format!("{argument} `{shown}` has a query or a password, and secrets are not written into scripts");
     Err(OperationError::usage(message).with_help(
         "name a bucket as s3://, gs:// or az://, with credentials in the environment of the jobs; or run the parts by a \
          script of your own: `--partition I` for each, then `--finish`",
@@ -450,8 +444,8 @@ impl Document {
         let bytes = file::read(&path, DOCUMENT_LIMIT).map_err(|error| {
             OperationError::environment(format!("the file of --{option} cannot be read")).because(error)
         })?;
-        let text = String::from_utf8(bytes)
-            .map_err(|error| OperationError::usage(refusal()).because(error.utf8_error()))?;
+        let text =
+            String::from_utf8(bytes).map_err(|error| OperationError::usage(refusal()).because(error.utf8_error()))?;
         let json = Json::parse_str(&text).map_err(|error| OperationError::usage(refusal()).because(error))?;
         Ok(json)
     }
@@ -492,9 +486,6 @@ pub(super) fn code(value: &Json) -> anyhow::Result<i64> {
         _ => "",
     };
     literal.parse().map_err(|_| {
-        OperationError::usage(
-            "--nan-value with --quantize takes a whole number, the code that stands for NaN",
-        )
-        .into()
+        OperationError::usage("--nan-value with --quantize takes a whole number, the code that stands for NaN").into()
     })
 }

@@ -108,10 +108,7 @@ impl Workspace {
 
     /// Gives buffers back that are larger than this.
     pub fn trim(&mut self, bytes: usize) {
-        self.buffers
-            .iter_mut()
-            .filter(|buffer| buffer.capacity() > bytes)
-            .for_each(|buffer| *buffer = Vec::new());
+        self.buffers.iter_mut().filter(|buffer| buffer.capacity() > bytes).for_each(|buffer| *buffer = Vec::new());
     }
 }
 
@@ -169,13 +166,10 @@ impl BoundChain {
         let mut before = Representation::Array(decoded.clone());
         let mut codecs = Vec::with_capacity(pipeline.stages.len());
         for (place, stage) in pipeline.stages.iter().enumerate() {
-            let unsupported =
-                |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
+            let unsupported = |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
             let unread = elements == ElementSize::Unread;
-            let encoded = stage
-                .output
-                .clone()
-                .or_else(|| unread.then_some(Representation::Bytes(BytesSize::Unbounded)));
+            let encoded =
+                stage.output.clone().or_else(|| unread.then_some(Representation::Bytes(BytesSize::Unbounded)));
             let encoded = encoded.ok_or_else(|| unsupported(String::new()))?;
             if let Representation::Array(array) = &encoded {
                 check_size(array, elements)?;
@@ -211,9 +205,7 @@ impl BoundChain {
 
     /// The chunk after the last codec.
     pub fn encoded(&self) -> Representation {
-        self.codecs
-            .last()
-            .map_or_else(|| Representation::Array(self.decoded.clone()), |codec| codec.encoded.clone())
+        self.codecs.last().map_or_else(|| Representation::Array(self.decoded.clone()), |codec| codec.encoded.clone())
     }
 
     /// Writes inner chunks that hold only the fill value from now on.
@@ -247,9 +239,8 @@ impl BoundChain {
     /// changes values nothing bounds it.
     pub fn max_loss(&self, first: usize) -> Option<f64> {
         let codecs = self.codecs.iter().skip(first);
-        let keeps_values = |role: Role<'_>| {
-            matches!(role, Role::Transpose(_) | Role::Reshape | Role::Compress | Role::Other)
-        };
+        let keeps_values =
+            |role: Role<'_>| matches!(role, Role::Transpose(_) | Role::Reshape | Role::Compress | Role::Other);
         let loss = codecs.clone().filter_map(|codec| codec.codec.max_loss()).reduce(f64::max)?;
         let is_of_values = codecs.clone().all(|codec| keeps_values(codec.codec.role()));
         Some(if is_of_values { loss } else { f64::INFINITY })
@@ -269,8 +260,7 @@ impl BoundChain {
     /// The number of codecs at the front that change nothing: 1 for a `bytes` in the byte order of this machine, else 0.
     /// The bytes that they are given to decode are the elements, if there are as many.
     pub fn num_noop_codecs(&self) -> usize {
-        let is_moot =
-            |codec: &BoundCodec| matches!(codec.codec.role(), Role::Bytes { swap: None, check: None });
+        let is_moot = |codec: &BoundCodec| matches!(codec.codec.role(), Role::Bytes { swap: None, check: None });
         usize::from(self.codecs.first().is_some_and(is_moot))
     }
 
@@ -365,22 +355,12 @@ impl BoundChain {
     }
 
     /// Encodes a chunk of native-endian elements in C order.
-    pub fn encode(
-        &self,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
+    pub fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
         self.encode_from(0, decoded, encoded, workspace)
     }
 
     /// Decodes a chunk to native-endian elements in C order.
-    pub fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
+    pub fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
         self.decode_to(0, encoded, decoded, workspace)?;
         // A chain may be empty: then no codec has looked at the size.
         self.check_decoded(decoded.len())

@@ -135,8 +135,7 @@ impl Conversion {
         write_empty: bool,
     ) -> Result<Self, BindError> {
         check_applied(&destination, change)?;
-        let same = matches!(change, ValueChange::None)
-            && source.decoded().data_type == destination.decoded().data_type;
+        let same = matches!(change, ValueChange::None) && source.decoded().data_type == destination.decoded().data_type;
         let keep = if same { common_prefix(&source, &destination) } else { 0 };
         let way = if same && keep > source.num_array_to_array() {
             Way::Bytes { keep }
@@ -196,8 +195,7 @@ impl Conversion {
         let elements = source.decoded_bytes().max(destination.decoded_bytes());
         let whole = || {
             let cropped = if has_edges { elements } else { 0 };
-            let passage =
-                source.passage_bytes(longest_source).max(destination.passage_bytes(longest_destination));
+            let passage = source.passage_bytes(longest_source).max(destination.passage_bytes(longest_destination));
             [source.decoded_bytes(), destination.decoded_bytes(), cropped, passage]
         };
         let parts = match &self.way {
@@ -381,9 +379,7 @@ fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
             && a.metadata.view == b.metadata.view
             && a.decoded == b.decoded
             && match (&a.metadata.configuration, &b.metadata.configuration) {
-                (Some(one), Some(other)) => {
-                    one.same_value(other) || same_filter(&a.metadata.name, one, other)
-                }
+                (Some(one), Some(other)) => one.same_value(other) || same_filter(&a.metadata.name, one, other),
                 (a, b) => a.is_none() && b.is_none(),
             }
     };

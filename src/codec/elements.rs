@@ -26,9 +26,7 @@ pub struct VlenElements {
 impl VlenElements {
     /// An element.
     pub fn element(&self, index: usize) -> &[u8] {
-        self.places
-            .get(index)
-            .map_or(&[], |(offset, length)| &self.bytes[*offset..*offset + *length as usize])
+        self.places.get(index).map_or(&[], |(offset, length)| &self.bytes[*offset..*offset + *length as usize])
     }
 
     /// True if all are the same as this one.
@@ -81,12 +79,7 @@ impl VlenChain {
     }
 
     /// Undoes the codecs that turn bytes into bytes.
-    pub fn undo(
-        &self,
-        encoded: &[u8],
-        framed: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
+    pub fn undo(&self, encoded: &[u8], framed: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
         self.chain.decode_to(self.place + 1, encoded, framed, workspace)
     }
 
@@ -103,8 +96,7 @@ impl VlenChain {
 
     /// Bytes of a chunk of these elements before any codec turns bytes into bytes; what is missing is `fill`.
     pub fn framed_bytes(&self, elements: &VlenElements, fill: &[u8]) -> u64 {
-        let lengths =
-            elements.places.iter().fold(0_u64, |sum, (_, length)| sum.saturating_add(u64::from(*length)));
+        let lengths = elements.places.iter().fold(0_u64, |sum, (_, length)| sum.saturating_add(u64::from(*length)));
         let missing = self.vlen.num_elements.saturating_sub(elements.places.len() as u64);
         let framing = self.vlen.num_elements.saturating_mul(4).saturating_add(4);
         lengths.saturating_add(missing.saturating_mul(fill.len() as u64)).saturating_add(framing)
@@ -124,15 +116,14 @@ impl VlenChain {
         let needed = as_index(self.framed_bytes(elements, fill));
         reserve(framed, needed).map_err(|error| self.fault(error))?;
         framed.extend(count.to_le_bytes());
-        let shape: Vec<u64> =
-            self.order.iter().map(|dimension| self.chain.decoded().shape[*dimension]).collect();
+        let shape: Vec<u64> = self.order.iter().map(|dimension| self.chain.decoded().shape[*dimension]).collect();
         let (mut encoded, mut position) = (vec![0; shape.len()], vec![0; shape.len()]);
         for _ in 0..count {
             for (index, dimension) in encoded.iter().zip(&self.order) {
                 position[*dimension] = *index;
             }
-            let is_inside = !elements.places.is_empty()
-                && position.iter().zip(valid).all(|(index, length)| index < length);
+            let is_inside =
+                !elements.places.is_empty() && position.iter().zip(valid).all(|(index, length)| index < length);
             let element = if is_inside { elements.element(as_index(ravel(&position, valid))) } else { fill };
             framed.extend(u32::try_from(element.len()).map_err(|_| too_many())?.to_le_bytes());
             framed.extend_from_slice(element);
@@ -142,12 +133,7 @@ impl VlenChain {
     }
 
     /// Does the codecs that turn bytes into bytes.
-    pub fn redo(
-        &self,
-        framed: &[u8],
-        encoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
+    pub fn redo(&self, framed: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
         self.chain.encode_from(self.place + 1, framed, encoded, workspace)
     }
 

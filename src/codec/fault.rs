@@ -53,11 +53,7 @@ pub enum ChainFaultKind {
 
 impl ChainFault {
     /// A fault of a codec at a place.
-    pub(super) fn new(
-        place: impl Into<Box<str>>,
-        codec: impl Into<String>,
-        kind: impl Into<ChainFaultKind>,
-    ) -> Self {
+    pub(super) fn new(place: impl Into<Box<str>>, codec: impl Into<String>, kind: impl Into<ChainFaultKind>) -> Self {
         ChainFault { place: place.into(), codec: codec.into(), kind: kind.into() }
     }
 

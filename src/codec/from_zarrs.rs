@@ -16,8 +16,7 @@ use zarrs::plugin::{PluginCreateError, ZarrVersion};
 use super::kinds::array::BoundArray;
 use super::kinds::error::reserve;
 use super::kinds::{
-    ArrayRepresentation, BytesCodec, BytesKind, BytesSize, CodecError, Coder, Output, Representation,
-    SizeRule,
+    ArrayRepresentation, BytesCodec, BytesKind, BytesSize, CodecError, Coder, Output, Representation, SizeRule,
 };
 use super::plugin::{bytes_size, from_zarrs, register, representation};
 use super::registry::{self, CodecKind};
@@ -128,10 +127,8 @@ struct ZarrsArray {
 
 impl ZarrsArray {
     fn of(array: &ArrayRepresentation) -> Result<Self, Reason> {
-        let refusal =
-            || format!("it does not encode chunks of `{}` of shape {:?}", array.data_type, array.shape);
-        let num_bytes =
-            array.num_bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(refusal)?;
+        let refusal = || format!("it does not encode chunks of `{}` of shape {:?}", array.data_type, array.shape);
+        let num_bytes = array.num_bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(refusal)?;
         let shape = array.shape.iter().map(|length| NonZeroU64::new(*length)).collect::<Option<_>>();
         let metadata = match array.data_type.to_metadata() {
             Json::String(name) => MetadataV3::new(&*name),
@@ -231,9 +228,7 @@ impl Coder for ArrayCoder {
             (Codec::ArrayToArray(codec), Some(array)) => {
                 codec.decode(to_zarrs(&array.own, encoded), shape, data_type, fill_value, &options())
             }
-            (Codec::ArrayToBytes(codec), _) => {
-                codec.decode(encoded.into(), shape, data_type, fill_value, &options())
-            }
+            (Codec::ArrayToBytes(codec), _) => codec.decode(encoded.into(), shape, data_type, fill_value, &options()),
             _ => Ok(ArrayBytes::new_flen(Vec::new())),
         })?;
         self.decoded.accept(found, out)

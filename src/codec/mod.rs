@@ -29,8 +29,5 @@ pub(crate) use crate::element::element_bits;
 pub fn is_filled_with(bytes: &[u8], element: &[u8]) -> bool {
     let size = element.len();
     // Equal first element, and each byte equal to the one an element before it: one comparison over the whole.
-    size > 0
-        && bytes.len() >= size
-        && bytes[..size] == *element
-        && bytes[size..] == bytes[..bytes.len() - size]
+    size > 0 && bytes.len() >= size && bytes[..size] == *element && bytes[size..] == bytes[..bytes.len() - size]
 }

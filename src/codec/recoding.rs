@@ -57,12 +57,7 @@ impl Recoding {
     }
 
     /// Does what the destination has in its place.
-    pub fn redo(
-        &self,
-        kept: &[u8],
-        encoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
+    pub fn redo(&self, kept: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
         self.destination.encode_from(self.keep, kept, encoded, workspace)
     }
 

@@ -213,10 +213,8 @@ mod tests {
         for [shape, start, extent] in boxes {
             for element in [&[7][..], &[1, 2, 3]] {
                 let count = as_index(shape.iter().product());
-                let (mut target, mut expected) =
-                    (vec![0; count * element.len()], vec![0; count * element.len()]);
-                let (filled, origin) =
-                    (element.repeat(as_index(extent.iter().product())), vec![0; extent.len()]);
+                let (mut target, mut expected) = (vec![0; count * element.len()], vec![0; count * element.len()]);
+                let (filled, origin) = (element.repeat(as_index(extent.iter().product())), vec![0; extent.len()]);
                 copy_box((&filled, extent, &origin), (&mut expected, shape, start), extent, element.len());
                 fill_box(&mut target, shape, (start, extent), element);
                 assert_eq!(target, expected, "{shape:?} {start:?} {extent:?}");

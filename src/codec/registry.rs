@@ -112,12 +112,7 @@ const fn to_array(name: &'static str, v2: V2Id, is_registered: bool, kind: &'sta
     entry
 }
 
-const fn to_bytes(
-    name: &'static str,
-    v2: V2Id,
-    is_registered: bool,
-    kind: Option<&'static ArrayKind>,
-) -> Entry {
+const fn to_bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: Option<&'static ArrayKind>) -> Entry {
     let mut entry = Entry::new(name, v2, CodecKind::ArrayToBytes, is_registered);
     entry.array = kind;
     entry
@@ -131,11 +126,9 @@ const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static
 
 const NO_GDEFLATE: &str = "the library gdeflate is not built in: it reads beyond the end of a damaged chunk";
 
-const V2_QUANTIZES: &str =
-    "`--unpack` gives plain floats, `--quantize TYPE --as cf` integers with CF attributes";
+const V2_QUANTIZES: &str = "`--unpack` gives plain floats, `--quantize TYPE --as cf` integers with CF attributes";
 const V2_TRANSPOSES: &str = "give a chain without it with --codecs: v2 transposes before its filters";
-const V2_SHARDS: &str =
-    "`--zarr-format 3` writes shards; of those in SOURCE `--shard-shape none` takes the chunks out";
+const V2_SHARDS: &str = "`--zarr-format 3` writes shards; of those in SOURCE `--shard-shape none` takes the chunks out";
 
 /// Name, v2, registered, the codec.
 static ARRAY_TO_ARRAY: &[Entry] = &[
@@ -157,10 +150,7 @@ static ARRAY_TO_ARRAY: &[Entry] = &[
         defaults: &[("offset", "0"), ("scale", "1")],
         ..to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET)
     },
-    Entry {
-        without_v2: V2_TRANSPOSES,
-        ..to_array("transpose", V2Id::None, true, &kinds::transpose::TRANSPOSE)
-    },
+    Entry { without_v2: V2_TRANSPOSES, ..to_array("transpose", V2Id::None, true, &kinds::transpose::TRANSPOSE) },
 ];
 
 /// Name, v2, registered, the codec.
@@ -205,12 +195,7 @@ static BYTES_TO_BYTES: &[Entry] = &[
     bytes("numcodecs.crc32c", V2Id::None, false, &kinds::checksum::NUMCODECS_CRC32C),
     bytes("numcodecs.fletcher32", V2Id::Filter("fletcher32"), false, &kinds::checksum::FLETCHER32),
     bytes("numcodecs.gzip", V2Id::None, false, &kinds::deflate::NUMCODECS_GZIP),
-    bytes(
-        "numcodecs.jenkins_lookup3",
-        V2Id::Filter("jenkins_lookup3"),
-        false,
-        &kinds::checksum::JENKINS_LOOKUP3,
-    ),
+    bytes("numcodecs.jenkins_lookup3", V2Id::Filter("jenkins_lookup3"), false, &kinds::checksum::JENKINS_LOOKUP3),
     bytes("numcodecs.lz4", V2Id::Compressor("lz4"), false, &kinds::lz4::LZ4),
     bytes("numcodecs.lzma", V2Id::Compressor("lzma"), false, &kinds::lzma::LZMA),
     bytes("numcodecs.shuffle", V2Id::Filter("shuffle"), false, &kinds::shuffle::SHUFFLE),
@@ -221,10 +206,7 @@ static BYTES_TO_BYTES: &[Entry] = &[
         reason: Some(NO_GDEFLATE),
         ..Entry::new("zarrs.gdeflate", V2Id::None, CodecKind::BytesToBytes, false)
     },
-    Entry {
-        defaults: &[("checksum", "false")],
-        ..bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD)
-    },
+    Entry { defaults: &[("checksum", "false")], ..bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD) },
 ];
 
 /// Returns the row of a codec; `None` for a name that is not known here.
@@ -303,8 +285,7 @@ mod tests {
 
     #[test]
     fn registered_names_are_those_of_the_registry() {
-        let mut names: Vec<&str> =
-            all().filter(|entry| entry.is_registered).map(|entry| entry.name).collect();
+        let mut names: Vec<&str> = all().filter(|entry| entry.is_registered).map(|entry| entry.name).collect();
         names.sort_unstable();
         let folder = "bitround blosc bytes cast_value conditional crc32c gzip n5_default packbits reshape \
             scale_offset sharding_indexed transpose vlen-bytes vlen-utf8 zfp zstd";
@@ -316,9 +297,8 @@ mod tests {
         let page = include_str!("../../docs/codecs.md");
         for entry in all() {
             let runs = if entry.is_decoded { "| yes |\n" } else { "| no" };
-            let row = page
-                .lines()
-                .find(|row| row.starts_with(&format!("| `{}` | {} |", entry.name, entry.kind.name())));
+            let row =
+                page.lines().find(|row| row.starts_with(&format!("| `{}` | {} |", entry.name, entry.kind.name())));
             assert!(row.is_some_and(|row| format!("{row}\n").contains(runs)), "{}", entry.name);
         }
     }

@@ -53,8 +53,7 @@ impl BoundSharding {
         let grid_shape: Vec<u64> =
             shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
         if num_elements(&grid_shape).is_none_or(|count| count > MAX_INNER_CHUNKS) {
-            let because =
-                format!(": a shard has inner chunks of {grid_shape:?}, more than {MAX_INNER_CHUNKS}");
+            let because = format!(": a shard has inner chunks of {grid_shape:?}, more than {MAX_INNER_CHUNKS}");
             return Err(unsupported(because));
         }
         Ok(BoundSharding {
@@ -122,11 +121,7 @@ impl BoundSharding {
 
     /// Decodes the index of a shard: offset and length of each inner chunk as they stand there, be they ever so wrong;
     /// [`ABSENT`] twice for one that is absent.
-    pub fn decode_entries(
-        &self,
-        encoded: &[u8],
-        workspace: &mut Workspace,
-    ) -> Result<Vec<(u64, u64)>, ChainFaultKind> {
+    pub fn decode_entries(&self, encoded: &[u8], workspace: &mut Workspace) -> Result<Vec<(u64, u64)>, ChainFaultKind> {
         let mut decoded = Vec::new();
         self.index
             .decode(encoded, &mut decoded, workspace.inner())
@@ -155,12 +150,7 @@ impl BoundSharding {
     }
 
     /// Decodes an entry that was read by itself.
-    pub fn decode_entry(
-        &self,
-        entry: usize,
-        encoded: &[u8],
-        shard_bytes: u64,
-    ) -> Result<IndexEntry, ChainFaultKind> {
+    pub fn decode_entry(&self, entry: usize, encoded: &[u8], shard_bytes: u64) -> Result<IndexEntry, ChainFaultKind> {
         let Ok([offset, length]) = <[[u8; 8]; 2]>::try_from(encoded.as_chunks::<8>().0) else {
             return Err(ChainFaultKind::Size { expected: ENTRY_BYTES, found: encoded.len() as u64 });
         };
@@ -197,8 +187,7 @@ impl BoundSharding {
         if self.index_location == IndexLocation::Start {
             zeroed(encoded, as_index(self.index_bytes))?;
         }
-        let (shape, inner_shape, size) =
-            (&self.shard_shape, &self.inner.decoded().shape, self.element_size());
+        let (shape, inner_shape, size) = (&self.shard_shape, &self.inner.decoded().shape, self.element_size());
         let origin = vec![0; shape.len()];
         let (mut chunk, mut chunk_encoded) = (self.new_inner_chunk()?, Vec::new());
         let mut entries = Vec::new();
@@ -238,8 +227,7 @@ impl BoundSharding {
         let (offset, length) = self.index_range(encoded.len() as u64)?;
         let index = &encoded[as_index(offset)..as_index(offset + length)];
         let entries = self.decode_index(index, encoded.len() as u64, workspace)?;
-        let (shape, inner_shape, size) =
-            (&self.shard_shape, &self.inner.decoded().shape, self.element_size());
+        let (shape, inner_shape, size) = (&self.shard_shape, &self.inner.decoded().shape, self.element_size());
         let origin = vec![0; shape.len()];
         zeroed(decoded, as_index(shape.iter().product::<u64>()).saturating_mul(size))?;
         let mut chunk = self.new_inner_chunk()?;
@@ -300,11 +288,7 @@ impl BoundSharding {
 }
 
 /// An entry of the index, which must lie inside the shard.
-fn checked_entry(
-    number: usize,
-    (offset, length): (u64, u64),
-    shard_bytes: u64,
-) -> Result<IndexEntry, ChainFaultKind> {
+fn checked_entry(number: usize, (offset, length): (u64, u64), shard_bytes: u64) -> Result<IndexEntry, ChainFaultKind> {
     match (offset, length) {
         (ABSENT, ABSENT) => Ok(None),
         _ if offset.checked_add(length).is_some_and(|end| end <= shard_bytes) => Ok(Some((offset, length))),

@@ -98,8 +98,7 @@ mod tests {
         let check = ValueCheck::of(&DataType::Bool).unwrap();
         assert!(check.check(&[0, 1, 7, 7], &[2, 2], &[1, 2]).is_ok());
         let fault = check.check(&[0, 3, 7, 7], &[2, 2], &[1, 2]).unwrap_err();
-        let ChainFaultKind::Codec(CodecError::Element { position: Some(position), bits, .. }) = &fault.kind
-        else {
+        let ChainFaultKind::Codec(CodecError::Element { position: Some(position), bits, .. }) = &fault.kind else {
             panic!("{fault}")
         };
         assert_eq!((&**position, *bits), ([0, 1].as_slice(), 3));

@@ -93,9 +93,7 @@ impl ValueStep {
             ValueStep::ScaleEncode(codec) | ValueStep::ScaleDecode(codec) => {
                 Some((codec.number_type(), codec.number_type()))
             }
-            ValueStep::Check(cast) | ValueStep::Cast(cast) => {
-                Some((cast.options().source, cast.options().target))
-            }
+            ValueStep::Check(cast) | ValueStep::Cast(cast) => Some((cast.options().source, cast.options().target)),
             ValueStep::Convert(cast) => Some((cast.options().source, cast.options().target)),
             ValueStep::FilterEncode(filter) => Some(filter.types()),
             ValueStep::FilterDecode(filter) => Some((filter.types().1, filter.types().0)),
@@ -104,12 +102,7 @@ impl ValueStep {
         }
     }
 
-    fn run(
-        &self,
-        source: &[u8],
-        target: &mut [u8],
-        figures: Option<&mut QuantizeFigures>,
-    ) -> Result<(), ElementFault> {
+    fn run(&self, source: &[u8], target: &mut [u8], figures: Option<&mut QuantizeFigures>) -> Result<(), ElementFault> {
         match self {
             ValueStep::Swap(width) => {
                 swap(source, target, *width);

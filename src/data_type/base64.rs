@@ -19,14 +19,8 @@ mod tests {
 
     #[test]
     fn base64_vectors_of_rfc_4648_are_decoded_and_encoded() {
-        let vectors = [
-            ("", ""),
-            ("Zg==", "f"),
-            ("Zm8=", "fo"),
-            ("Zm9v", "foo"),
-            ("Zm9vYg==", "foob"),
-            ("Zm9vYmFy", "foobar"),
-        ];
+        let vectors =
+            [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"), ("Zm9vYmFy", "foobar")];
         for (text, bytes) in vectors {
             assert_eq!(decode(text).as_deref(), Some(bytes.as_bytes()), "{text}");
             assert_eq!(encode(bytes.as_bytes()), text);

@@ -10,8 +10,7 @@ pub(super) const FIXED_LENGTH_UTF32: &str = "fixed_length_utf32";
 pub(super) const OPTIONAL: &str = "zarrs.optional";
 
 /// The units of time, "μs" being another spelling of "us".
-const UNITS: [&str; 15] =
-    ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as", "generic"];
+const UNITS: [&str; 15] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as", "generic"];
 
 /// A data type that needs a configuration; `None` for every other name, and for elements that are larger than this
 /// program reads.
@@ -89,9 +88,8 @@ mod tests {
 
     #[test]
     fn configurations_that_the_registry_does_not_allow_are_errors() {
-        let time = |configuration: &str| {
-            read(&format!(r#"{{"name":"numpy.datetime64","configuration":{configuration}}}"#))
-        };
+        let time =
+            |configuration: &str| read(&format!(r#"{{"name":"numpy.datetime64","configuration":{configuration}}}"#));
         for configuration in [
             "{}",
             r#"{"unit":"s"}"#,
@@ -107,8 +105,7 @@ mod tests {
             assert!(time(configuration).is_err(), "{configuration}");
         }
         for length in ["0", "6", "-4", "4.0", "\"4\"", "null"] {
-            let text =
-                format!(r#"{{"name":"fixed_length_utf32","configuration":{{"length_bytes":{length}}}}}"#);
+            let text = format!(r#"{{"name":"fixed_length_utf32","configuration":{{"length_bytes":{length}}}}}"#);
             assert!(read(&text).is_err(), "{length}");
         }
         for text in [r#""numpy.datetime64""#, r#"{"name":"struct"}"#, r#""fixed_length_utf32""#] {

@@ -61,9 +61,7 @@ impl DataType {
             DataType::Time(time) => time_fill_value(time.name, fill_value),
             DataType::Raw(size) => opaque::raw_from_json(&self.name(), *size, fill_value),
             DataType::FixedBytes(fixed) => opaque::fixed_from_json(*fixed, fill_value),
-            DataType::FixedUtf32(code_points) => {
-                opaque::utf32_from_json(&self.name(), *code_points, fill_value)
-            }
+            DataType::FixedUtf32(code_points) => opaque::utf32_from_json(&self.name(), *code_points, fill_value),
             DataType::Struct(structure) => struct_fill_value(structure, fill_value),
             DataType::Optional(inner) => optional_fill_value(self, inner, fill_value),
             DataType::String => opaque::string_from_json(fill_value),
@@ -84,9 +82,7 @@ impl DataType {
         let bytes = fill_value.as_bytes();
         self.value_to_json(bytes).ok_or_else(|| FillValueError {
             data_type: self.name(),
-            expected: self
-                .size()
-                .map_or_else(|| "nothing".to_owned(), |size| format!("{size} bytes of a value")),
+            expected: self.size().map_or_else(|| "nothing".to_owned(), |size| format!("{size} bytes of a value")),
             found: format!("the bytes {:02x?}", &bytes[..bytes.len().min(16)]),
         })
     }
@@ -111,9 +107,7 @@ impl DataType {
                 NOT_A_TIME => Json::from("NaT"),
                 bits => value_to_json(INT64, bits),
             }),
-            DataType::Raw(_) => {
-                Some(Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect()))
-            }
+            DataType::Raw(_) => Some(Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect())),
             DataType::FixedBytes(fixed) => Some(opaque::fixed_to_json(*fixed, bytes)),
             DataType::FixedUtf32(_) => opaque::utf32_to_json(bytes),
             DataType::Struct(structure) => struct_to_json(structure, bytes),
@@ -129,15 +123,9 @@ impl DataType {
 }
 
 /// `null`, or the value as the one element of an array.
-fn optional_fill_value(
-    data_type: &DataType,
-    inner: &DataType,
-    json: &Json,
-) -> Result<Read<FillValue>, FillValueError> {
+fn optional_fill_value(data_type: &DataType, inner: &DataType, json: &Json) -> Result<Read<FillValue>, FillValueError> {
     match json {
-        Json::Null => {
-            Ok(Read { value: FillValue(vec![0; data_type.size().unwrap_or(0)]), notes: Vec::new() })
-        }
+        Json::Null => Ok(Read { value: FillValue(vec![0; data_type.size().unwrap_or(0)]), notes: Vec::new() }),
         Json::Array(values) if values.len() == 1 => {
             let mut read = inner.fill_value_from_json(&values[0])?;
             read.value.0.insert(0, 1);
@@ -178,10 +166,8 @@ fn complex_fill_value(
     let fault = || FillValueError::new(&data_type.name(), expected, json);
     let Some([real, imaginary]) = json.as_array() else { return Err(fault()) };
     let part = |json| {
-        number_fill_value(component, json).map_err(|error| FillValueError {
-            data_type: format!("a component of {}", data_type.name()),
-            ..error
-        })
+        number_fill_value(component, json)
+            .map_err(|error| FillValueError { data_type: format!("a component of {}", data_type.name()), ..error })
     };
     let (mut real, imaginary) = (part(real)?, part(imaginary)?);
     real.value.0.extend(imaginary.value.0);
@@ -220,11 +206,7 @@ fn struct_fill_value(structure: &StructType, json: &Json) -> Result<Read<FillVal
     }
 }
 
-fn struct_from_base64(
-    structure: &StructType,
-    name: &str,
-    text: &str,
-) -> Result<Read<FillValue>, FillValueError> {
+fn struct_from_base64(structure: &StructType, name: &str, text: &str) -> Result<Read<FillValue>, FillValueError> {
     let size = structure.size();
     let bytes = base64::decode(text).filter(|bytes| bytes.len() == size);
     let fault = || {
@@ -237,8 +219,7 @@ fn struct_from_base64(
     }
     let mut notes = Vec::new();
     if !structure.is_legacy() {
-        let message =
-            "the value of a `struct` is written in base64: write an object with a value for each field";
+        let message = "the value of a `struct` is written in base64: write an object with a value for each field";
         notes.push(Leniency { code: code::STRUCT_AS_BASE64, message: message.to_owned() });
     }
     Ok(Read { value: FillValue(bytes), notes })
@@ -319,10 +300,7 @@ mod tests {
             assert!(read("r16", text).is_err(), "{text}");
         }
         let error = read("r16", "[1]").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "expected an array of 2 integers from 0 to 255 for r16, found an array of 1"
-        );
+        assert_eq!(error.to_string(), "expected an array of 2 integers from 0 to 255 for r16, found an array of 1");
     }
 
     #[test]
@@ -347,13 +325,8 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_value_are_not_written() {
-        for (name, bytes) in
-            [("bool", vec![2]), ("uint16", vec![1]), ("uint10", 1024_u16.to_ne_bytes().to_vec())]
-        {
-            assert!(
-                DataType::from_name(name).unwrap().fill_value_to_json(&FillValue(bytes)).is_err(),
-                "{name}"
-            );
+        for (name, bytes) in [("bool", vec![2]), ("uint16", vec![1]), ("uint10", 1024_u16.to_ne_bytes().to_vec())] {
+            assert!(DataType::from_name(name).unwrap().fill_value_to_json(&FillValue(bytes)).is_err(), "{name}");
         }
     }
 

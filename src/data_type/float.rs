@@ -74,9 +74,7 @@ fn shortest_by_trying(float: NumberType, exact: f64, bits: u64) -> Option<Number
     if !exact.is_finite() {
         return None;
     }
-    (0..5)
-        .find_map(|places| shortest_with(float, (exact, bits), places))
-        .or_else(|| Number::from_f64_shortest(exact))
+    (0..5).find_map(|places| shortest_with(float, (exact, bits), places)).or_else(|| Number::from_f64_shortest(exact))
 }
 
 /// The nearest decimal with so many places after its first digit that gives the value back.

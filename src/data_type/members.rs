@@ -36,8 +36,7 @@ impl<'a> Members<'a> {
 
     /// The fault of a member, or of what is inside it.
     pub(super) fn fault(&self, member: impl Display, expected: impl Display, found: &Json) -> DataTypeError {
-        let message =
-            format!("`{member}` of {:?}: expected {expected}, found {}", self.name, found.excerpt());
+        let message = format!("`{member}` of {:?}: expected {expected}, found {}", self.name, found.excerpt());
         DataTypeError::new(&format!("/configuration/{member}"), message)
     }
 

@@ -136,18 +136,14 @@ impl DataType {
         let length = |bytes: usize| Object::new().with("length_bytes", bytes as u64);
         let configuration = match self {
             DataType::Other(metadata) => return metadata.clone(),
-            DataType::Time(time) => {
-                Object::new().with("unit", time.unit).with("scale_factor", time.scale_factor)
-            }
+            DataType::Time(time) => Object::new().with("unit", time.unit).with("scale_factor", time.scale_factor),
             DataType::FixedBytes(bytes) => length(bytes.size),
             DataType::FixedUtf32(code_points) => length(code_points * 4),
             DataType::Struct(structure) => structure.to_configuration(),
             DataType::Optional(inner) => {
                 let inner = inner.to_metadata();
                 let of_inner = inner.get("configuration").cloned().unwrap_or_else(|| Object::new().into());
-                Object::new()
-                    .with("name", name_of(&inner).unwrap_or_default())
-                    .with("configuration", of_inner)
+                Object::new().with("name", name_of(&inner).unwrap_or_default()).with("configuration", of_inner)
             }
             plain => return Json::from(plain.name()),
         };

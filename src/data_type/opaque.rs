@@ -16,9 +16,7 @@ pub(super) fn raw_from_json(name: &str, size: usize, json: &Json) -> ReadFill {
     let fault = || FillValueError::new(name, format!("an array of {size} integers from 0 to 255"), json);
     match json {
         Json::Array(elements) if elements.len() == size => Ok(plain(bytes_of(name, elements)?)),
-        Json::Array(elements) => {
-            Err(FillValueError { found: format!("an array of {}", elements.len()), ..fault() })
-        }
+        Json::Array(elements) => Err(FillValueError { found: format!("an array of {}", elements.len()), ..fault() }),
         Json::String(text) => {
             let bytes = (text.len() / 4 * 3 <= size + 3).then(|| base64::decode(text)).flatten();
             let bytes = bytes.filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
@@ -84,8 +82,7 @@ pub(super) fn bytes_from_json(name: &str, json: &Json) -> ReadFill {
     {
         return Ok(plain(bytes_of(name, elements)?));
     }
-    let expected =
-        format!("base64, or an array of integers from 0 to 255, of at most {MAX_ELEMENT_SIZE} bytes");
+    let expected = format!("base64, or an array of integers from 0 to 255, of at most {MAX_ELEMENT_SIZE} bytes");
     let bytes = json.as_str().filter(|text| text.len() / 4 * 3 <= MAX_ELEMENT_SIZE).and_then(base64::decode);
     Ok(plain(bytes.ok_or_else(|| FillValueError::new(name, expected, json))?))
 }

@@ -17,10 +17,8 @@ impl DataType {
         if !value.is_registered() {
             notes.push(unregistered(&value));
         } else if value.size().is_none() && !value.is_variable_length() {
-            let message = format!(
-                "the data type {} is not decoded by this program",
-                Json::from(value.name()).excerpt()
-            );
+            let message =
+                format!("the data type {} is not decoded by this program", Json::from(value.name()).excerpt());
             notes.push(Leniency { code: code::DATA_TYPE_UNSUPPORTED, message });
         }
         Ok(Read { value, notes })
@@ -46,8 +44,7 @@ impl DataType {
                 None => Ok(data_type),
                 Some(member) => {
                     let member = Json::from(member).excerpt();
-                    let message =
-                        format!("the data type {name:?} has no configuration, found the member {member}");
+                    let message = format!("the data type {name:?} has no configuration, found the member {member}");
                     Err(DataTypeError::new("/configuration", message))
                 }
             };
@@ -87,9 +84,8 @@ fn unregistered(data_type: &DataType) -> Leniency {
     let meant = if matches!(data_type, DataType::Other(_)) { registry::meant(&name) } else { None };
     let offer = meant.map_or_else(String::new, |meant| format!("; {meant:?} is nearly the same"));
     let (code, message) = if !spelling::is_extension_name(&name) {
-        let message = format!(
-            "{shown} cannot be the name of a data type: expected `^[a-z][a-z0-9-_.]+$` or a URI{offer}"
-        );
+        let message =
+            format!("{shown} cannot be the name of a data type: expected `^[a-z][a-z0-9-_.]+$` or a URI{offer}");
         (code::DATA_TYPE_MISNAMED, message)
     } else if meant.is_some() {
         (code::DATA_TYPE_MISNAMED, format!("the data type {shown} is in no registry{offer}"))
@@ -111,9 +107,7 @@ fn other_from_name(name: &str) -> Option<DataType> {
 }
 
 fn configuration_of<'a>(name: &str, object: &'a Object) -> Result<Option<&'a Object>, DataTypeError> {
-    if let Some(member) =
-        object.names().find(|name| !["name", "configuration", "must_understand"].contains(name))
-    {
+    if let Some(member) = object.names().find(|name| !["name", "configuration", "must_understand"].contains(name)) {
         let member = Json::from(member).excerpt();
         let message = format!("unknown member {member} beside the name and configuration of {name:?}");
         return Err(DataTypeError::new("", message));
@@ -261,8 +255,7 @@ mod tests {
 
     #[test]
     fn types_of_any_length_are_known_without_a_size() {
-        for (name, notes) in [("string", vec![]), ("bytes", vec![]), ("variable_length_bytes", vec!["ZD101"])]
-        {
+        for (name, notes) in [("string", vec![]), ("bytes", vec![]), ("variable_length_bytes", vec!["ZD101"])] {
             let (data_type, found) = read(&format!("\"{name}\"")).unwrap();
             assert_eq!((data_type.size(), found), (None, notes), "{name}");
             assert!(data_type.is_variable_length());

@@ -17,7 +17,8 @@ const REGISTERED: &str = "
     uint16 uint2 uint32 uint4 uint64 uint8";
 
 /// The names that are read though no registry has them.
-const UNREGISTERED: &str = "float8_e4m3fn complex_float8_e4m3fn raw_bytes null_terminated_bytes variable_length_bytes zarrs.optional";
+const UNREGISTERED: &str =
+    "float8_e4m3fn complex_float8_e4m3fn raw_bytes null_terminated_bytes variable_length_bytes zarrs.optional";
 
 /// The names that the core specification and the registry have, in order; some need a configuration.
 pub fn registered_types() -> impl Iterator<Item = &'static str> {
@@ -62,9 +63,8 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
 /// The types that an unknown name may mean: by what other programs call them, else by the spelling; at most three.
 pub fn meant_types(name: &str) -> Vec<&'static str> {
     let plain = plain(name);
-    let is_other_name = |(_, of_v2, others): &&(&str, &str, &str)| {
-        *of_v2 == plain || others.split(' ').any(|other| other == plain)
-    };
+    let is_other_name =
+        |(_, of_v2, others): &&(&str, &str, &str)| *of_v2 == plain || others.split(' ').any(|other| other == plain);
     let meant: Vec<_> = OTHER_NAMES.iter().filter(is_other_name).map(|(name, ..)| *name).collect();
     if meant.is_empty() { near(&plain, registered_types().filter(|name| name.len() > 1)) } else { meant }
 }
@@ -76,8 +76,7 @@ pub(super) fn is_registered(name: &str) -> bool {
 
 /// True if a name is `r` and digits.
 pub(super) fn is_raw_name(name: &str) -> bool {
-    name.strip_prefix('r')
-        .is_some_and(|bits| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit()))
+    name.strip_prefix('r').is_some_and(|bits| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -90,10 +89,7 @@ mod tests {
     const CONFIGURED: [(&str, &str); 6] = [
         ("fixed_length_utf32", r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}"#),
         ("numpy.datetime64", r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#),
-        (
-            "numpy.timedelta64",
-            r#"{"name":"numpy.timedelta64","configuration":{"unit":"ms","scale_factor":10}}"#,
-        ),
+        ("numpy.timedelta64", r#"{"name":"numpy.timedelta64","configuration":{"unit":"ms","scale_factor":10}}"#),
         ("r", r#""r24""#),
         (
             "struct",
@@ -116,10 +112,8 @@ mod tests {
 
     /// A type for every name of the core and the registry, in order, and those that no registry has.
     fn examples() -> impl Iterator<Item = DataType> {
-        let configured =
-            |name: &str| CONFIGURED.iter().find(|entry| entry.0 == name).map(|entry| entry.1.to_owned());
-        let registered =
-            registered_types().map(move |name| configured(name).unwrap_or_else(|| format!("\"{name}\"")));
+        let configured = |name: &str| CONFIGURED.iter().find(|entry| entry.0 == name).map(|entry| entry.1.to_owned());
+        let registered = registered_types().map(move |name| configured(name).unwrap_or_else(|| format!("\"{name}\"")));
         let all = registered.chain(OTHERS.map(str::to_owned));
         all.filter_map(|text| DataType::from_metadata(&Json::parse_str(&text).ok()?).ok())
     }
@@ -162,8 +156,7 @@ mod tests {
     fn registered_names_are_sorted_and_known() {
         assert!(registered_types().is_sorted());
         assert!(is_registered("r16") && !is_registered("variable_length_bytes") && !is_registered("rx"));
-        let configured =
-            ["fixed_length_utf32", "numpy.datetime64", "numpy.timedelta64", "r", "struct", "structured"];
+        let configured = ["fixed_length_utf32", "numpy.datetime64", "numpy.timedelta64", "r", "struct", "structured"];
         for name in registered_types() {
             let known = DataType::from_name(name);
             assert_eq!(known.is_some(), !configured.contains(&name), "{name}");

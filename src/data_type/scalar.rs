@@ -11,11 +11,7 @@ use crate::metadata::json::{Json, JsonError, Number};
 /// A float is rounded once, to nearest and even, from the decimal text. Notes: an integer with a fraction or an
 /// exponent, "+Infinity", a number beyond the range of the float.
 pub fn value_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, FillValueError> {
-    if number_type.is_float() {
-        float_from_json(number_type, json)
-    } else {
-        integer_from_json(number_type, json)
-    }
+    if number_type.is_float() { float_from_json(number_type, json) } else { integer_from_json(number_type, json) }
 }
 
 /// The value with these bits as it is written: integers plain, the shortest decimal that gives the same bits, "NaN"
@@ -89,11 +85,8 @@ fn float_from_json(float: NumberType, json: &Json) -> Result<Read<u64>, FillValu
         Json::Number(number) => {
             let bits = nearest(float, number);
             if bits.is_some() && [false, true].iter().any(|&negative| infinity(float, negative) == bits) {
-                let message = format!(
-                    "{} is beyond the range of {} and is read as an infinity",
-                    json.excerpt(),
-                    float.name()
-                );
+                let message =
+                    format!("{} is beyond the range of {} and is read as an infinity", json.excerpt(), float.name());
                 notes.push(Leniency { code: code::FLOAT_OVERFLOW, message });
             }
             bits

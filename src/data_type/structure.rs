@@ -66,10 +66,7 @@ impl StructType {
 }
 
 /// Reads the fields; `None` where one of them is of a type that is not decoded, or the element larger than is read.
-pub(super) fn read(
-    members: &Members<'_>,
-    notes: &mut Vec<Leniency>,
-) -> Result<Option<DataType>, DataTypeError> {
+pub(super) fn read(members: &Members<'_>, notes: &mut Vec<Leniency>) -> Result<Option<DataType>, DataTypeError> {
     let is_legacy = members.name == "structured";
     if is_legacy {
         let message = "`structured` is the old name of `struct`, by which nothing new should be written";
@@ -95,8 +92,7 @@ pub(super) fn read(
             let pointer = format!("fields/{index}/data_type");
             return Err(members.fault(pointer, "a data type of fixed size", data_type));
         }
-        let in_notes =
-            |note: Leniency| Leniency { message: format!("field {name:?}: {}", note.message), ..note };
+        let in_notes = |note: Leniency| Leniency { message: format!("field {name:?}: {}", note.message), ..note };
         notes.extend(read.notes.into_iter().take(MAX_NOTES.saturating_sub(notes.len())).map(in_notes));
         let total = size.zip(read.value.size()).and_then(|(total, size)| total.checked_add(size));
         size = total.filter(|&total| total <= MAX_ELEMENT_SIZE);
@@ -131,8 +127,7 @@ fn read_entry<'a>(
             if let Some(unknown) = object.names().find(|name| !["name", "data_type"].contains(name)) {
                 return Err(members.fault(pointer, format!("{expected} alone"), &Json::from(unknown)));
             }
-            let member =
-                |name| object.get(name).ok_or_else(|| members.fault(pointer.as_str(), expected, entry));
+            let member = |name| object.get(name).ok_or_else(|| members.fault(pointer.as_str(), expected, entry));
             (member("name")?, member("data_type")?)
         }
         _ => return Err(members.fault(pointer, expected, entry)),

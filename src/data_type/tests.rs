@@ -85,8 +85,7 @@ fn any_json() -> impl Strategy<Value = Json> {
         let member = (word().prop_map(str::to_owned), inner.clone());
         prop_oneof![
             proptest::collection::vec(inner, 0..4).prop_map(Json::Array),
-            proptest::collection::vec(member, 0..4)
-                .prop_map(|members| Json::Object(members.into_iter().collect())),
+            proptest::collection::vec(member, 0..4).prop_map(|members| Json::Object(members.into_iter().collect())),
         ]
     })
 }

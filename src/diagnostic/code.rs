@@ -379,9 +379,8 @@ pub const RETIRED: &[Code] = &[
 
 /// The entry of a code or a name, in upper or lower case, as options such as `--deny` give it; a retired one, too.
 pub fn find(code_or_name: &str) -> Option<Code> {
-    let is_named = |entry: &Code| {
-        entry.code.eq_ignore_ascii_case(code_or_name) || entry.name.eq_ignore_ascii_case(code_or_name)
-    };
+    let is_named =
+        |entry: &Code| entry.code.eq_ignore_ascii_case(code_or_name) || entry.name.eq_ignore_ascii_case(code_or_name);
     ALL.iter().chain(RETIRED).copied().find(is_named)
 }
 
@@ -419,12 +418,7 @@ mod tests {
             let (family, number) = entry.code.split_at(2);
             assert!(["ZM", "ZD", "ZC", "ZG", "ZK", "ZS", "ZX", "ZH"].contains(&family), "{}", entry.code);
             assert!(number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit()), "{}", entry.code);
-            assert!(
-                entry
-                    .name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-            );
+            assert!(entry.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'));
         }
     }
 

@@ -50,8 +50,7 @@ mod tests {
         let files = std::fs::read_dir(folder).unwrap();
         let mut pages: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
         pages.sort();
-        let mut codes: Vec<_> =
-            code::ALL.iter().chain(code::RETIRED).map(|rule| format!("{}.md", rule.code)).collect();
+        let mut codes: Vec<_> = code::ALL.iter().chain(code::RETIRED).map(|rule| format!("{}.md", rule.code)).collect();
         codes.sort();
         assert_eq!(pages, codes);
         for retired in code::RETIRED {

@@ -48,11 +48,7 @@ impl Profile {
     pub fn severity(self, found: &Diagnostic) -> Severity {
         let severity = code::of(found.code).map_or(found.severity, |entry| self.severity_of(entry));
         // Of a document that is nothing but copies all is made anew, also what has faults as any document can.
-        if self == Profile::Source && is_about_copies(found) {
-            severity.min(Severity::Warning)
-        } else {
-            severity
-        }
+        if self == Profile::Source && is_about_copies(found) { severity.min(Severity::Warning) } else { severity }
     }
 
     /// True if a finding is an error.
@@ -84,25 +80,15 @@ mod tests {
     use super::*;
 
     fn severities(code: Code) -> [&'static str; 6] {
-        [
-            Profile::Validate,
-            Profile::Read,
-            Profile::Values,
-            Profile::Source,
-            Profile::Write,
-            Profile::WriteAnyFillValue,
-        ]
-        .map(|profile| profile.severity_of(code).name())
+        [Profile::Validate, Profile::Read, Profile::Values, Profile::Source, Profile::Write, Profile::WriteAnyFillValue]
+            .map(|profile| profile.severity_of(code).name())
     }
 
     #[test]
     fn profile_judges_as_the_one_that_it_is_made_from() {
         assert_eq!(severities(code::MEMBER_MISSING), ["error"; 6]);
         assert_eq!(severities(code::CHUNKS_ABSENT), ["info"; 6]);
-        assert_eq!(
-            severities(code::ENDIAN_MISSING),
-            ["error", "warning", "warning", "warning", "warning", "warning"]
-        );
+        assert_eq!(severities(code::ENDIAN_MISSING), ["error", "warning", "warning", "warning", "warning", "warning"]);
         assert_eq!(
             severities(code::SCALE_OFFSET_FILL_VALUE_LOST),
             ["warning", "warning", "warning", "warning", "error", "warning"]
@@ -111,10 +97,7 @@ mod tests {
             severities(code::CAST_VALUE_FILL_VALUE_LOST),
             ["error", "error", "error", "error", "error", "warning"]
         );
-        assert_eq!(
-            severities(code::CONSOLIDATED_STALE),
-            ["error", "error", "error", "warning", "error", "error"]
-        );
+        assert_eq!(severities(code::CONSOLIDATED_STALE), ["error", "error", "error", "warning", "error", "error"]);
         assert_eq!(severities(code::CODEC_UNSUPPORTED), ["info", "info", "error", "info", "info", "info"]);
     }
 

@@ -29,9 +29,8 @@ pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option
 /// True if a name has the form that the Zarr v3 core gives to names of extensions: `^[a-z][a-z0-9-_.]+$`, or a URI.
 pub fn is_extension_name(name: &str) -> bool {
     let is_raw = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
-    let has_raw_form = name.len() > 1
-        && name.starts_with(|letter: char| letter.is_ascii_lowercase())
-        && name.bytes().all(is_raw);
+    let has_raw_form =
+        name.len() > 1 && name.starts_with(|letter: char| letter.is_ascii_lowercase()) && name.bytes().all(is_raw);
     has_raw_form || is_uri(name)
 }
 

@@ -237,11 +237,8 @@ mod tests {
                 assert!(told == units.len() || ahead.contains(&(told - place - 1)), "{told} at {place}");
             }
             assert_eq!(expected.len() as u64, units.len());
-            let shared = hearing
-                .heard()
-                .iter()
-                .filter(|heard| matches!(heard, Heard::Expected(_, Part::Last(_))))
-                .count();
+            let shared =
+                hearing.heard().iter().filter(|heard| matches!(heard, Heard::Expected(_, Part::Last(_)))).count();
             assert!(shared < 3, "{shared}");
         }
         assert!(ReadAhead::of(&[&Tens(Node::of(Arc::new(MemoryStore::new("near"))))], &units).is_empty());

@@ -174,12 +174,7 @@ impl BlockReader<'_, '_> {
         Ok(bytes)
     }
 
-    fn read_subchunk(
-        &self,
-        subchunk: &[u64],
-        decoded: &DecodedBlock,
-        buffers: &mut ReadBuffers,
-    ) -> Result<u64> {
+    fn read_subchunk(&self, subchunk: &[u64], decoded: &DecodedBlock, buffers: &mut ReadBuffers) -> Result<u64> {
         let side = self.source.side();
         let chain = side.chain_of_subchunk(subchunk)?;
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {

@@ -36,8 +36,7 @@ impl Driver {
             match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
                 Err(_) if threads > 1 => threads /= 2,
                 built => {
-                    return built
-                        .map(|pool| Driver { pool: Some(Arc::new(pool)), interrupt: Interrupt::default() });
+                    return built.map(|pool| Driver { pool: Some(Arc::new(pool)), interrupt: Interrupt::default() });
                 }
             }
         }
@@ -230,11 +229,7 @@ fn fold_all<R>(results: Vec<Option<Outcome<R>>>, fold: &mut impl FnMut(u64, R)) 
 }
 
 /// Visits a place of a tree; what is below it becomes work of its own, the latest first, so that little waits.
-fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(
-    scope: &rayon::Scope<'s>,
-    place: T,
-    visit: &'s V,
-) {
+fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(scope: &rayon::Scope<'s>, place: T, visit: &'s V) {
     visit(place, &mut |below| scope.spawn(move |scope| visit_below(scope, below, visit)));
 }
 
@@ -258,9 +253,7 @@ mod tests {
         for threads in [1, 2, 5] {
             let driver = Driver::new(threads).unwrap();
             let mut seen = Vec::new();
-            driver
-                .run_ahead::<(), u64>(&chunks, &[], |(), index| Ok(index), |_, index| seen.push(index))
-                .unwrap();
+            driver.run_ahead::<(), u64>(&chunks, &[], |(), index| Ok(index), |_, index| seen.push(index)).unwrap();
             assert!(seen.windows(2).all(|pair| pair[0] < pair[1]) && seen.len() as u64 == chunks.len());
         }
     }
@@ -316,17 +309,11 @@ mod tests {
             let inner = |number: &u64| {
                 let mut sum = 0;
                 driver
-                    .run_ahead::<u64, u64>(
-                        &ChunkSet::full(100),
-                        &[],
-                        |_, index| Ok(index),
-                        |_, index| sum += index,
-                    )
+                    .run_ahead::<u64, u64>(&ChunkSet::full(100), &[], |_, index| Ok(index), |_, index| sum += index)
                     .unwrap();
                 sum + number
             };
-            let outer =
-                |(): &mut (), index: u64| Ok(driver.map_plain(&[index, 1], inner).iter().sum::<u64>());
+            let outer = |(): &mut (), index: u64| Ok(driver.map_plain(&[index, 1], inner).iter().sum::<u64>());
             let mut sums = Vec::new();
             driver.run_ahead(&ChunkSet::full(200), &[], outer, |_, sum| sums.push(sum)).unwrap();
             assert!(sums.into_iter().eq((0..200).map(|index| 2 * 4950 + index + 1)));

@@ -215,8 +215,7 @@ impl<P: Send> Folded<P> {
         }
         let count = places.as_ref().map_or(object.num_subchunks(), |places| places.len() as u64);
         let read = |Buffers { source, visitor, .. }: &mut Buffers<A::Buffers>, item| {
-            let place =
-                places.as_ref().map_or_else(|| object.place(item), |places| places[as_index(item)].clone());
+            let place = places.as_ref().map_or_else(|| object.place(item), |places| places[as_index(item)].clone());
             let region = object.subchunk(&place);
             // Inner chunks of a shard may lie beyond the edge.
             if region.is_empty() {

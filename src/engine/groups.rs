@@ -38,8 +38,7 @@ impl Groups {
 
     pub(super) fn of_grid(grid: Grid, subchunk: &[u64]) -> Self {
         let objects = grid.counts();
-        let under =
-            zip_with(subchunk, grid.largest(), |subchunk, object| subchunk.div_ceil(object.max(1)).max(1));
+        let under = zip_with(subchunk, grid.largest(), |subchunk, object| subchunk.div_ceil(object.max(1)).max(1));
         let mut left = (volume(&objects) / LEAST_GROUPS).clamp(1, MOST_OBJECTS);
         let mut shape = under.clone();
         for length in shape.iter_mut().rev() {
@@ -129,8 +128,7 @@ mod tests {
             let some: ChunkSet = (0..total).filter(|object| object % 7 < 4).collect();
             for objects in [ChunkSet::full(total), some] {
                 let of_groups = groups.of(&objects);
-                let mut found: Vec<u64> =
-                    of_groups.iter().flat_map(|group| groups.objects(group).flatten()).collect();
+                let mut found: Vec<u64> = of_groups.iter().flat_map(|group| groups.objects(group).flatten()).collect();
                 assert!(
                     of_groups
                         .iter()

@@ -84,9 +84,7 @@ impl Job {
         };
         let ObjectJob { transfer, route } = &**job;
         let run = match route {
-            Route::Move(conversion) => {
-                Pass::new(transfer, &**conversion, told).by_subchunks().run(driver, fold)
-            }
+            Route::Move(conversion) => Pass::new(transfer, &**conversion, told).by_subchunks().run(driver, fold),
             Route::Rechunk(rechunk) => Pass::new(transfer, &**rechunk, told).run(driver, fold),
             Route::Staged(staged) => staged.run_second(transfer, between, told, driver, fold),
             Route::VariableSize(variable_size) => {
@@ -176,8 +174,7 @@ impl Job {
             };
             return ChunkSet::of_range(units.start.min(end)..units.end.min(end));
         };
-        let (groups, units) =
-            (rechunk.plan.groups(), self.units_of(pass).common(&ChunkSet::of_range(units.clone())));
+        let (groups, units) = (rechunk.plan.groups(), self.units_of(pass).common(&ChunkSet::of_range(units.clone())));
         ChunkSet::from_ranges(units.iter().flat_map(|group| groups.objects(group)).collect())
     }
 
@@ -274,9 +271,7 @@ impl ObjectJob {
     fn has_same_chunks(&self) -> bool {
         let Transfer { source, destination, .. } = &self.transfer;
         let has_shards = source.layout.is_some() || destination.layout.is_some();
-        !has_shards
-            && !source.metadata.skips()
-            && source.metadata.grid.has_chunks_of(&destination.metadata.grid)
+        !has_shards && !source.metadata.skips() && source.metadata.grid.has_chunks_of(&destination.metadata.grid)
     }
 
     /// True if elements of any length are put together anew.

@@ -179,11 +179,7 @@ impl Journal {
     }
 
     /// The journal of a part of a job, in a folder of its own: nothing but what is assigned is to be done.
-    pub fn open_part(
-        (run, data): (&Node, &Node),
-        fingerprint: &Fingerprint,
-        assigned: Assignment,
-    ) -> Result<Self> {
+    pub fn open_part((run, data): (&Node, &Node), fingerprint: &Fingerprint, assigned: Assignment) -> Result<Self> {
         let journal = Journal { assigned: Some(assigned), ..Self::open((run, data), fingerprint, true)? };
         journal.begin(true)?;
         Ok(journal)
@@ -352,13 +348,7 @@ impl Journal {
     }
 
     /// Notes units that are finished once the writes since one of a number are.
-    fn note(
-        &self,
-        pass: &Arc<str>,
-        units: Range<u64>,
-        report: &ObjectReport,
-        first_write: u64,
-    ) -> Result<()> {
+    fn note(&self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, first_write: u64) -> Result<()> {
         let writes = first_write..self.data.next_write();
         held(&self.counts).add(pass, units, report, writes);
         let Some(mut writer) = self.due_writer()? else { return Ok(()) };

@@ -212,8 +212,7 @@ impl Scanner<'_> {
                 }
                 return ControlFlow::Continue(());
             }
-            let mut above =
-                key[prefix..].match_indices('/').map(|(slash, _)| &key[..prefix + slash]).zip(depth..);
+            let mut above = key[prefix..].match_indices('/').map(|(slash, _)| &key[..prefix + slash]).zip(depth..);
             if kind == EntryKind::Unnamed || above.all(|(above, depth)| self.enters(above, depth, found)) {
                 objects.extend(self.object_at(key, (kind, bytes), prefix, found));
             }
@@ -321,13 +320,7 @@ impl Scanner<'_> {
     }
 
     /// The sizes of some objects: later, by whoever has time, unless too much waits already.
-    fn sizes(
-        &self,
-        folder: &str,
-        objects: Vec<Object>,
-        found: &mut Found,
-        visit: &mut dyn FnMut(Task),
-    ) -> Result<()> {
+    fn sizes(&self, folder: &str, objects: Vec<Object>, found: &mut Found, visit: &mut dyn FnMut(Task)) -> Result<()> {
         if objects.len() >= SIZES_AT_ONCE && self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
             self.waiting.fetch_add(1, Ordering::Relaxed);
             visit(Task::Sizes { folder: folder.to_owned(), objects });

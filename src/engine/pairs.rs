@@ -74,15 +74,9 @@ struct Reading<'u, 'a> {
 impl<'a> Pairs<'a> {
     /// Pieces that are subchunks of the destination, in the blocks that read the fewest chunks within `budget` bytes, for as
     /// many of `threads` as there is room for. A thread needs `worker` bytes beside blocks.
-    pub fn new(
-        transfer: &'a Transfer,
-        worker: u64,
-        threads: usize,
-        budget: u64,
-    ) -> Result<Self, BudgetTooSmall> {
+    pub fn new(transfer: &'a Transfer, worker: u64, threads: usize, budget: u64) -> Result<Self, BudgetTooSmall> {
         let Transfer { source, destination, .. } = transfer;
-        let (piece, fillings) =
-            (destination.subchunk_shape().to_vec(), [source, destination].map(Filling::of));
+        let (piece, fillings) = (destination.subchunk_shape().to_vec(), [source, destination].map(Filling::of));
         if transfer.has_same_subchunks() {
             if worker > budget {
                 return Err(BudgetTooSmall { least: worker });
@@ -191,9 +185,7 @@ impl<'a> Pairs<'a> {
                 let num_held = if self.is_direct { 1 } else { 2 };
                 for (side, decoded) in blocks[..num_held].iter_mut().enumerate() {
                     let reader = self.reader(reading.subchunks[side], side);
-                    reader
-                        .read(&block, &self.piece, decoded, workers)
-                        .map_err(|fault| of_side(fault, side))?;
+                    reader.read(&block, &self.piece, decoded, workers).map_err(|fault| of_side(fault, side))?;
                 }
                 let held = [Some(&blocks[0]), (!self.is_direct).then_some(&blocks[1])];
                 let piece = |buffers: &mut Buffers<_>, item| {
@@ -252,8 +244,7 @@ impl<'a> Pairs<'a> {
         let is_stored = found.map(|elements| elements.is_some());
         let mut elements: [&[u8]; 2] = [&[]; 2];
         if is_stored != [false; 2] {
-            for ((side, filled), (elements, found)) in
-                filled.iter_mut().enumerate().zip(elements.iter_mut().zip(found))
+            for ((side, filled), (elements, found)) in filled.iter_mut().enumerate().zip(elements.iter_mut().zip(found))
             {
                 *elements = found.unwrap_or_else(|| {
                     filled.resize(as_index(region.num_elements()) * self.fillings[side].element_size(), 0);

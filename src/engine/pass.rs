@@ -85,11 +85,7 @@ pub(super) trait Units: Reads {
 }
 
 /// Does all units of a pass; reports are given to `fold` in their order.
-pub(super) fn run(
-    pass: &impl Units,
-    driver: &Driver,
-    fold: &mut dyn FnMut(ObjectReport),
-) -> Result<(), ChunkFault> {
+pub(super) fn run(pass: &impl Units, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault> {
     let located = |ChunkFault { index, fault }| {
         let index = pass.object_of(index);
         ChunkFault { index, fault: fault.of_destination(index) }

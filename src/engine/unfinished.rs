@@ -28,12 +28,7 @@ pub fn remove_unfinished(
 }
 
 /// Removes some objects of an array, whether they are there or not.
-pub fn remove_objects(
-    node: &Node,
-    metadata: &ArrayMetadata,
-    objects: &ChunkSet,
-    driver: &Driver,
-) -> Result<()> {
+pub fn remove_objects(node: &Node, metadata: &ArrayMetadata, objects: &ChunkSet, driver: &Driver) -> Result<()> {
     each(objects, driver, |index| node.remove(&key(index, metadata)).map(|_| 0)).map(drop)
 }
 

@@ -93,8 +93,7 @@ impl Driver {
             let workers = Workers { driver: self, buffers: &self.workspaces() };
             return alone.run_ahead(units, reads, |(): &mut (), unit| work(&workers, unit), fold);
         }
-        let by_one =
-            |buffers: &mut [Mutex<Buffers<V>>; 1], unit| work(&Workers { driver: &alone, buffers }, unit);
+        let by_one = |buffers: &mut [Mutex<Buffers<V>>; 1], unit| work(&Workers { driver: &alone, buffers }, unit);
         self.run_ahead(units, reads, by_one, fold)
     }
 }

@@ -135,8 +135,7 @@ impl Region {
     /// The chunks of this shape that overlap it, as a box of their grid.
     #[must_use]
     pub fn chunks(&self, chunk_shape: &[u64]) -> Region {
-        let start: Vec<u64> =
-            self.start.iter().zip(chunk_shape).map(|(start, length)| start / length).collect();
+        let start: Vec<u64> = self.start.iter().zip(chunk_shape).map(|(start, length)| start / length).collect();
         let ends = self.start.iter().zip(&self.shape).zip(chunk_shape);
         let end: Vec<u64> =
             ends.map(|((start, extent), length)| (start.saturating_add(*extent)).div_ceil(*length)).collect();
@@ -228,8 +227,7 @@ impl Grid {
     /// The chunks that overlap a box, which lies inside the array, as a box of the grid.
     pub fn chunks_in(&self, region: &Region) -> Region {
         let elements = self.axes.iter().zip(region.start.iter().zip(&region.shape));
-        let chunks =
-            elements.map(|(axis, (start, length))| axis.chunks_in(*start, start.saturating_add(*length)));
+        let chunks = elements.map(|(axis, (start, length))| axis.chunks_in(*start, start.saturating_add(*length)));
         let (start, shape) = chunks.unzip();
         Region { start, shape }
     }

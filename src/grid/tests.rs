@@ -122,10 +122,7 @@ fn regions_have_their_overlap_in_common() {
     assert_eq!(region.common(&other), Region { start: vec![4, 2], shape: vec![2, 1] });
     assert!(region.common(&Region { start: vec![6, 0], shape: vec![4, 3] }).is_empty());
     assert_eq!(region.chunks(&[3, 6]), Region { start: vec![0, 0], shape: vec![2, 1] });
-    assert_eq!(
-        region.moved_by(&[1, 0]).relative_to(&[3, 1]),
-        Region { start: vec![0, 1], shape: vec![4, 4] }
-    );
+    assert_eq!(region.moved_by(&[1, 0]).relative_to(&[3, 1]), Region { start: vec![0, 1], shape: vec![4, 4] });
     assert_eq!((region.position(6), region.end()), (vec![3, 4], vec![6, 6]));
 }
 
@@ -159,9 +156,8 @@ fn whole_dimensions_come_first_from_the_last() {
 
 #[test]
 fn divisors_are_taken_where_they_must_be() {
-    let of = |wholes: &[u64], limit| {
-        fit(&wholes.iter().map(|whole| Lengths::Dividing(*whole)).collect::<Vec<_>>(), limit)
-    };
+    let of =
+        |wholes: &[u64], limit| fit(&wholes.iter().map(|whole| Lengths::Dividing(*whole)).collect::<Vec<_>>(), limit);
     assert_eq!(of(&[64, 64, 1801], 1000), [8, 64, 1]);
     assert_eq!(of(&[512, 512], 1000), [1, 512]);
     assert_eq!(of(&[1000], 600), [500]);

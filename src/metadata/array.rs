@@ -233,10 +233,7 @@ impl ArrayMetadata {
     /// The region of the whole that the part takes.
     pub fn taken(&self) -> Option<Region> {
         let start = self.part.as_ref()?.start.iter().zip(&self.skipped);
-        Some(Region {
-            start: start.map(|(start, skipped)| start + skipped).collect(),
-            shape: self.taken_shape(),
-        })
+        Some(Region { start: start.map(|(start, skipped)| start + skipped).collect(), shape: self.taken_shape() })
     }
 
     /// The part as an array of its own, as a copy of its chunks is. Its grid is that of the chunks, whether or not
@@ -246,14 +243,7 @@ impl ArrayMetadata {
         let (counts, shape) = (self.grid.counts(), self.taken_shape());
         let grid = self.grid.part(&vec![0; shape.len()], &counts, &shape);
         let chunk_key_encoding = self.chunk_key_encoding.of_whole();
-        ArrayMetadata {
-            grid,
-            chunk_key_encoding,
-            skipped: vec![0; shape.len()],
-            part: None,
-            shape,
-            ..self.clone()
-        }
+        ArrayMetadata { grid, chunk_key_encoding, skipped: vec![0; shape.len()], part: None, shape, ..self.clone() }
     }
 
     /// Whether elements are skipped: its chunks are no chunks of what is taken.
@@ -314,11 +304,7 @@ mod tests {
         for name in &MEMBERS[..8] {
             let (document, codes) = read_with(name, None);
             assert_eq!(codes, ["ZM101"], "{name}");
-            assert_eq!(
-                document.metadata().is_none(),
-                !matches!(*name, "zarr_format" | "node_type"),
-                "{name}"
-            );
+            assert_eq!(document.metadata().is_none(), !matches!(*name, "zarr_format" | "node_type"), "{name}");
         }
         for name in &MEMBERS[8..] {
             assert!(read_with(name, None).1.is_empty(), "{name}");
@@ -360,12 +346,9 @@ mod tests {
         for (name, value, expected) in cases {
             assert_eq!(read_with(name, Some(value)).1, expected, "{name} {value}");
         }
-        for (shape, expected) in [
-            ("[4]", "ZG104"),
-            ("[0, 7]", "ZG105"),
-            ("[4294967296, 4294967296]", "ZG106"),
-            ("[4, 1.5]", "ZG103"),
-        ] {
+        for (shape, expected) in
+            [("[4]", "ZG104"), ("[0, 7]", "ZG105"), ("[4294967296, 4294967296]", "ZG106"), ("[4, 1.5]", "ZG103")]
+        {
             let (document, codes) = read_with("chunk_grid", Some(&grid(shape)));
             assert_eq!(codes, [expected], "{shape}");
             assert!(document.chunk_grid.is_none());
@@ -375,8 +358,7 @@ mod tests {
     #[test]
     fn faults_do_not_hide_each_other() {
         let document = ArrayDocument::read(
-            &Json::parse_str(r#"{"node_type":"array","shape":[1],"shape":"x","attributes":{"a":1,"a":2}}"#)
-                .unwrap(),
+            &Json::parse_str(r#"{"node_type":"array","shape":[1],"shape":"x","attributes":{"a":1,"a":2}}"#).unwrap(),
         );
         let codes: Vec<_> = document.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
         assert_eq!(codes, ["ZM101", "ZM103", "ZM101", "ZM101", "ZM101", "ZM101", "ZM101", "ZM011", "ZM012"]);
@@ -430,8 +412,7 @@ mod part_tests {
         let part = whole.part(&region([5, 3], [5, 4]));
         assert_eq!((part.shape.as_slice(), part.skipped.as_slice()), ([6, 4].as_slice(), [1, 0].as_slice()));
         assert_eq!((part.taken_shape(), part.chunk_grid_shape()), (vec![5, 4], vec![2, 2]));
-        let keys: Vec<String> =
-            [[0, 0], [1, 1]].iter().map(|chunk| part.chunk_key_encoding.key(chunk)).collect();
+        let keys: Vec<String> = [[0, 0], [1, 1]].iter().map(|chunk| part.chunk_key_encoding.key(chunk)).collect();
         assert_eq!(keys, ["c/1/1", "c/2/2"]);
         assert_eq!(part.chunk_key_encoding.linear_index("c/2/2", &[2, 2]), Some(3));
         assert_eq!(part.chunk_key_encoding.chunk_indices("c/2/2", 2), Some(vec![1, 1]));
@@ -455,8 +436,7 @@ mod part_tests {
 
     #[test]
     fn part_of_chunks_of_several_lengths_has_those() {
-        let grid =
-            r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[2,3,5],[[5,2]]]}}"#;
+        let grid = r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[2,3,5],[[5,2]]]}}"#;
         let whole = array("[10,10]", grid);
         let part = whole.part(&region([3, 5], [5, 5]));
         assert_eq!(part.chunk_grid_shape(), [2, 1]);

@@ -46,9 +46,7 @@ impl ChunkGrid {
     pub fn greatest_chunk_shape(&self, shape: Option<&[u64]>) -> Option<Vec<u64>> {
         match (self, shape) {
             (ChunkGrid::Regular { chunk_shape }, _) => Some(chunk_shape.clone()),
-            (ChunkGrid::Rectilinear { edges }, None) => {
-                Some(edges.iter().map(EdgeLengths::longest).collect())
-            }
+            (ChunkGrid::Rectilinear { edges }, None) => Some(edges.iter().map(EdgeLengths::longest).collect()),
             (_, Some(shape)) => self.grid(shape).map(|grid| grid.largest().to_vec()),
             (ChunkGrid::Other(_), None) => None,
         }
@@ -66,7 +64,8 @@ pub(super) fn read_chunk_grid(
     match extension.name.as_str() {
         "regular" => {}
         "rectilinear" => {
-            let message = "the chunk grid \"rectilinear\" is read by zarr-python from 3.2 on, and there behind a switch";
+            let message =
+                "the chunk grid \"rectilinear\" is read by zarr-python from 3.2 on, and there behind a switch";
             diagnostics.add(code::GRID_FEW_READERS, "/chunk_grid/name", message);
             let edges = rectilinear::read(&configuration, shape, diagnostics)?;
             return Some(ChunkGrid::Rectilinear { edges });
@@ -103,8 +102,7 @@ pub(super) fn check_chunk_shape(
     if let Some(shape) = shape
         && shape.len() != chunk_shape.len()
     {
-        let message =
-            format!("the chunk shape has {} dimensions, the array {}", chunk_shape.len(), shape.len());
+        let message = format!("the chunk shape has {} dimensions, the array {}", chunk_shape.len(), shape.len());
         diagnostics.add(code::CHUNK_SHAPE_RANK, pointer, message);
     }
     let mut empty = Vec::new();
@@ -121,8 +119,7 @@ pub(super) fn check_chunk_shape(
         }
     }
     if num_elements(chunk_shape).is_none() {
-        let message =
-            format!("the number of elements of a chunk of {chunk_shape:?} does not fit into 64 bits");
+        let message = format!("the number of elements of a chunk of {chunk_shape:?} does not fit into 64 bits");
         diagnostics.add(code::CHUNK_SHAPE_OVERFLOW, pointer, message);
     }
     let is_sound = diagnostics.len() == before;

@@ -245,10 +245,7 @@ mod tests {
         assert_eq!(read(r#"{"name":"v2"}"#), (Some(ChunkKeyEncoding::v2(Dot)), vec![]));
         let text = r#"{"name":"v2","configuration":{"separator":"/"}}"#;
         assert_eq!(read(text), (Some(ChunkKeyEncoding::v2(Slash)), vec![]));
-        assert_eq!(
-            read(&ChunkKeyEncoding::v2(Slash).to_json().to_string()).0,
-            Some(ChunkKeyEncoding::v2(Slash))
-        );
+        assert_eq!(read(&ChunkKeyEncoding::v2(Slash).to_json().to_string()).0, Some(ChunkKeyEncoding::v2(Slash)));
         assert_eq!(read(r#""default""#), (Some(ChunkKeyEncoding::v3_default(Slash)), vec!["ZM111"]));
         assert_eq!(read(r#"{"name":"fanout"}"#), (None, vec!["ZK101"]));
         assert_eq!(read(r#"{"name":"default","configuration":{"separator":"//"}}"#), (None, vec!["ZK103"]));

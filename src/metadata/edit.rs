@@ -61,8 +61,7 @@ mod tests {
 
     #[test]
     fn editing_keeps_literals_and_places() {
-        let mut json =
-            Json::parse_str(r#"{"a":1.0,"codecs":[],"x":1e3,"attributes":{"p":0.10,"q":[1.0]}}"#).unwrap();
+        let mut json = Json::parse_str(r#"{"a":1.0,"codecs":[],"x":1e3,"attributes":{"p":0.10,"q":[1.0]}}"#).unwrap();
         set_member(&mut json, "codecs", codecs_json(&[CodecMetadata::new("bytes", None)]));
         append_attributes(&mut json, &Object::new().with("p", 5_u64).with("r", true));
         assert_eq!(
@@ -77,8 +76,7 @@ mod tests {
     #[test]
     fn chunk_shape_is_replaced_in_place() {
         let mut json =
-            Json::parse_str(r#"{"chunk_grid":{"configuration":{"chunk_shape":[1]},"name":"regular"},"z":0}"#)
-                .unwrap();
+            Json::parse_str(r#"{"chunk_grid":{"configuration":{"chunk_shape":[1]},"name":"regular"},"z":0}"#).unwrap();
         set_chunk_shape(&mut json, &[2, 3]);
         assert_eq!(
             json.to_string(),

@@ -49,9 +49,7 @@ impl<'de> Deserialize<'de> for CodecMetadata {
         let read = read_codecs(&Json::Array(vec![Json::deserialize(deserializer)?]), "", &mut found);
         match found.into_iter().find(Diagnostic::is_error) {
             Some(error) => Err(serde::de::Error::custom(error.message)),
-            None => {
-                read.and_then(|mut codecs| codecs.pop()).ok_or_else(|| serde::de::Error::custom("no codec"))
-            }
+            None => read.and_then(|mut codecs| codecs.pop()).ok_or_else(|| serde::de::Error::custom("no codec")),
         }
     }
 }
@@ -59,13 +57,7 @@ impl<'de> Deserialize<'de> for CodecMetadata {
 impl CodecMetadata {
     /// A codec that is made new.
     pub fn new(name: impl Into<String>, configuration: Option<Object>) -> Self {
-        CodecMetadata {
-            name: name.into(),
-            configuration,
-            must_understand: true,
-            pointer: String::new(),
-            view: None,
-        }
+        CodecMetadata { name: name.into(), configuration, must_understand: true, pointer: String::new(), view: None }
     }
 
     /// The same, where it is at `pointer`.
@@ -109,11 +101,7 @@ impl CodecMetadata {
 
 /// Reads a list of codecs (of an array, or inside a codec's configuration) at `pointer`; those whose form is wrong
 /// are left out, with a diagnostic. `None` where it is no list.
-pub fn read_codecs(
-    codecs: &Json,
-    pointer: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Vec<CodecMetadata>> {
+pub fn read_codecs(codecs: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<CodecMetadata>> {
     let Some(elements) = codecs.as_array() else {
         return diagnostics.wrong_type(codecs, "an array of codecs", pointer);
     };
@@ -132,11 +120,7 @@ pub fn read_codecs(
 }
 
 /// Reads a name with a configuration, or a name alone; `None` where there is no name, or the configuration is no object.
-pub(super) fn read_extension(
-    json: &Json,
-    pointer: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<CodecMetadata> {
+pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<CodecMetadata> {
     if let Some(name) = json.as_str() {
         let message = format!("{name:?} is written as its name alone, which most readers reject");
         let found = Diagnostic::new(code::EXTENSION_STRING, message).at_pointer(pointer);
@@ -224,23 +208,20 @@ mod tests {
 
     #[test]
     fn codecs_are_read_in_every_form() {
-        let text = r#"["crc32c",{"name":"bytes","configuration":{"endian":"little"}},{"name":"x","must_understand":false}]"#;
+        let text =
+            r#"["crc32c",{"name":"bytes","configuration":{"endian":"little"}},{"name":"x","must_understand":false}]"#;
         let (codecs, found) = read(text);
         let codecs = codecs.unwrap();
         assert_eq!(found, [("ZM111", "/codecs/0".to_owned())]);
         assert!(codecs[1].must_understand && !codecs[2].must_understand);
         assert_eq!(codecs[1].member("endian").and_then(Json::as_str), Some("little"));
         assert_eq!(codecs[1].member_pointer("endian"), "/codecs/1/configuration/endian");
-        assert_eq!(
-            codecs[1].to_json().to_string(),
-            r#"{"name":"bytes","configuration":{"endian":"little"}}"#
-        );
+        assert_eq!(codecs[1].to_json().to_string(), r#"{"name":"bytes","configuration":{"endian":"little"}}"#);
     }
 
     #[test]
     fn codecs_of_wrong_form_are_reported_and_left_out() {
-        let text =
-            r#"[1,{"configuration":{}},{"name":"a","configuration":[]},{"name":"b","extra":1},{"name":2}]"#;
+        let text = r#"[1,{"configuration":{}},{"name":"a","configuration":[]},{"name":"b","extra":1},{"name":2}]"#;
         let (codecs, found) = read(text);
         assert_eq!(codecs.unwrap().len(), 1);
         let expected = [

@@ -75,12 +75,10 @@ mod tests {
     #[test]
     fn group_faults_are_reported() {
         let read = |text: &str| GroupDocument::read(&Json::parse_str(text).unwrap());
-        let group =
-            read(r#"{"zarr_format":3,"node_type":"group","attributes":{"a":1},"consolidated_metadata":{}}"#);
+        let group = read(r#"{"zarr_format":3,"node_type":"group","attributes":{"a":1},"consolidated_metadata":{}}"#);
         assert_eq!(group.diagnostics, []);
         assert_eq!(group.attributes.unwrap().len(), 1);
-        let codes: Vec<_> =
-            read(r#"{"zarr_format":2,"extra":1}"#).diagnostics.iter().map(|d| d.code).collect();
+        let codes: Vec<_> = read(r#"{"zarr_format":2,"extra":1}"#).diagnostics.iter().map(|d| d.code).collect();
         assert_eq!(codes, ["ZM104", "ZM101", "ZM102"]);
     }
 }

@@ -24,11 +24,7 @@ pub(super) fn read_format(object: &Object, version: u64, diagnostics: &mut Vec<D
 }
 
 /// A member that must be there.
-pub(super) fn required<'a>(
-    object: &'a Object,
-    name: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<&'a Json> {
+pub(super) fn required<'a>(object: &'a Object, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<&'a Json> {
     let missing = || diagnostics.refuse(code::MEMBER_MISSING, "", format!("`{name}` is missing"));
     object.get(name).or_else(missing)
 }

@@ -49,8 +49,7 @@ fn meaning(document: &Json) -> Option<Json> {
         (3, NodeKind::Array) => meaning_of_array(ArrayDocument::read(document), 3),
         (3, NodeKind::Group) => {
             let GroupDocument { attributes, unknown, diagnostics, .. } = GroupDocument::read(document);
-            let meaning =
-                Object::new().with("attributes", attributes.unwrap_or_default()).with("unknown", unknown);
+            let meaning = Object::new().with("attributes", attributes.unwrap_or_default()).with("unknown", unknown);
             (!diagnostics.iter().any(Diagnostic::is_error)).then(|| meaning.into())
         }
         _ => None,
@@ -105,8 +104,7 @@ fn meaning_of_codec(codec: &CodecMetadata) -> Json {
         }
     }
     for member in ["codecs", "index_codecs"] {
-        if let Some(chain) = configuration.get(member).and_then(|json| read_codecs(json, "", &mut Vec::new()))
-        {
+        if let Some(chain) = configuration.get(member).and_then(|json| read_codecs(json, "", &mut Vec::new())) {
             configuration.insert(member, meaning_of_chain(&chain));
         }
     }
@@ -181,7 +179,8 @@ mod tests {
             );
             edited(&[("codecs", &codec)])
         };
-        let plain = r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1}}]"#;
+        let plain =
+            r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1}}]"#;
         let spelt = plain.replace("\"level\":1", "\"level\":1,\"checksum\":false");
         assert!(is_copy_of(&sharded(r#""index_location":"end","#, &spelt), &sharded("", plain)));
         assert!(!is_copy_of(&sharded(r#""index_location":"start","#, plain), &sharded("", plain)));
@@ -211,10 +210,7 @@ mod tests {
         assert!(!is_copy_of(&json(&array.replace("\"C\"", "\"F\"").replace("[4]", "[4,4]")), &json(array)));
         let group = r#"{"zarr_format":3,"node_type":"group"}"#;
         let with = |members: &str| json(&group.replace('}', members));
-        assert!(is_copy_of(
-            &with(r#","attributes":{},"consolidated_metadata":{"metadata":{}}}"#),
-            &json(group)
-        ));
+        assert!(is_copy_of(&with(r#","attributes":{},"consolidated_metadata":{"metadata":{}}}"#), &json(group)));
         assert!(!is_copy_of(&with(r#","attributes":{"a":1}}"#), &json(group)));
     }
 }

@@ -18,20 +18,19 @@ const MOST_ASKED_FOR: usize = 16;
 
 /// The error that there is no node at `node`, which has no documents; `name` is for messages.
 pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
-    let unreadable =
-        |error: StoreError| OperationError::environment(format!("`{name}` cannot be read")).because(error);
+    let unreadable = |error: StoreError| OperationError::environment(format!("`{name}` cannot be read")).because(error);
     let (existing, missing) = match nearest_existing(node) {
         Ok(found) => found,
         Err(error) => return unreadable(error),
     };
     match existing.kind_behind_links() {
         Err(error) => unreadable(error),
-        Ok(None) if node.abilities().is_remote => OperationError::environment(format!(
-            "nothing Zarr at `{name}`: the server has no document of a node there"
-        ))
-        .with_help(
-            "check the address: it is that of the folder which holds `zarr.json`, `.zarray` or `.zgroup`",
-        ),
+        Ok(None) if node.abilities().is_remote => {
+            OperationError::environment(format!("nothing Zarr at `{name}`: the server has no document of a node there"))
+                .with_help(
+                    "check the address: it is that of the folder which holds `zarr.json`, `.zarray` or `.zgroup`",
+                )
+        }
         Ok(None) => OperationError::environment(format!(
             "`{name}` does not exist: {} is a link that leads nowhere",
             existing.name()
@@ -70,8 +69,7 @@ fn of_file(file: &Node, name: &str) -> OperationError {
     };
     let format = FileFormat::of(&first);
     let refused = |what: &str, help: &str| {
-        OperationError::environment(format!("`{name}` is not a Zarr store: {} is {what}", file.name()))
-            .with_help(help)
+        OperationError::environment(format!("`{name}` is not a Zarr store: {} is {what}", file.name())).with_help(help)
     };
     if let Some(format) = format.filter(|format| format.is_stand_in) {
         return refused(format.name, format.help);
@@ -154,8 +152,7 @@ pub(super) fn arrays_help(node: &Node, name: &str) -> String {
 fn listed(above: &str, names: &[String]) -> String {
     let above = above.trim_end_matches('/');
     let shown = |name: &String| if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
-    let first: Vec<String> =
-        names.iter().take(MOST_LISTED).map(|name| format!("`{}`", shown(name))).collect();
+    let first: Vec<String> = names.iter().take(MOST_LISTED).map(|name| format!("`{}`", shown(name))).collect();
     match names.len().saturating_sub(MOST_LISTED) {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),

@@ -19,14 +19,10 @@ use measure::{Direction, Passage};
 use subject::Subject;
 
 /// Runs the chain. Where OUTPUT is stdout, its bytes are in the result: who called writes them.
-pub fn apply_codec(
-    options: &ApplyCodecOptions,
-    interrupt: &Interrupt,
-) -> Result<ApplyCodecResult, OperationError> {
+pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result<ApplyCodecResult, OperationError> {
     let early = data::read_early(options)?;
     let subject = Subject::new(options, early.as_ref())?;
-    let direction =
-        if options.decode || options.chunk.is_some() { Direction::Decode } else { Direction::Encode };
+    let direction = if options.decode || options.chunk.is_some() { Direction::Decode } else { Direction::Encode };
     check_memory(options, &subject.chain)?;
     let Input { name, file_bytes, bytes } = match early {
         Some(early) => early.into_input(&subject.chain, direction)?,
@@ -37,8 +33,7 @@ pub fn apply_codec(
     if direction == Direction::Decode {
         subject.check_values(&passage.bytes).map_err(faulty)?;
     }
-    let round_trip =
-        if options.round_trip { Some(round_trip(&subject, &bytes, &passage, faulty)?) } else { None };
+    let round_trip = if options.round_trip { Some(round_trip(&subject, &bytes, &passage, faulty)?) } else { None };
     let (output, standard_output) = write(options, direction, &subject.chain, &passage.bytes, interrupt)?;
     Ok(ApplyCodecResult {
         direction: direction.name(),
@@ -98,12 +93,10 @@ fn write(
     match stream {
         Stream::Standard => Ok((Some(written("-".to_owned())), Some(contents))),
         Stream::File(path) => {
-            let unfinished =
-                format!("a temporary file beside `{}` is left; run the command again", path.display());
+            let unfinished = format!("a temporary file beside `{}` is left; run the command again", path.display());
             let _unfinished = interrupt.begin(unfinished, None)?;
             file::write(path, &contents).map_err(|error| {
-                OperationError::environment(format!("OUTPUT `{}` is not written", path.display()))
-                    .because(error)
+                OperationError::environment(format!("OUTPUT `{}` is not written", path.display())).because(error)
             })?;
             Ok((Some(written(path.display().to_string())), None))
         }
@@ -111,12 +104,7 @@ fn write(
 }
 
 /// A fault of the data: the codec and its place in the chain, the element, both bounds, and the way out.
-fn describe_fault(
-    input: &str,
-    direction: Direction,
-    chain: &BoundChain,
-    fault: ChainFault,
-) -> OperationError {
+fn describe_fault(input: &str, direction: Direction, chain: &BoundChain, fault: ChainFault) -> OperationError {
     let element = match &fault.kind {
         ChainFaultKind::Codec(CodecError::Element { fault, position, .. }) => {
             let index = position.clone().unwrap_or_else(|| Box::from([fault.index as u64]));
@@ -133,16 +121,12 @@ fn describe_fault(
         Some((FaultKind::OutOfRange, _)) => {
             "\"out_of_range\": \"clamp\" in cast_value maps such values to the nearest bound; or choose another scale and offset"
         }
-        Some((FaultKind::NotANumber, _)) => {
-            "an entry [\"NaN\", CODE] in cast_value's \"scalar_map\" maps NaN"
-        }
+        Some((FaultKind::NotANumber, _)) => "an entry [\"NaN\", CODE] in cast_value's \"scalar_map\" maps NaN",
         Some((FaultKind::Infinite, _)) => {
             "entries [\"Infinity\", CODE] and [\"-Infinity\", CODE] in cast_value's \"scalar_map\" map infinities"
         }
         Some((FaultKind::Overflow, _)) => "choose another scale and offset, or a wider data type",
-        Some((FaultKind::Remainder, _)) => {
-            "these values were not made by this scale: check the configuration"
-        }
+        Some((FaultKind::Remainder, _)) => "these values were not made by this scale: check the configuration",
         Some((FaultKind::NotOfType | FaultKind::ReservedCode, _)) => "check --data-type",
         Some((FaultKind::NotBool, _)) => "check --data-type, and that the chunk is not damaged",
         None if direction == Direction::Decode => {

@@ -62,11 +62,7 @@ impl Budget {
     /// The number of threads that have room, at `unit` bytes each: at most those asked for.
     ///
     /// Fails where not even one has room; `purpose` goes on its sentence: `for the chunks of ...`.
-    pub(super) fn threads_of(
-        self,
-        unit: u64,
-        purpose: impl FnOnce() -> String,
-    ) -> Result<usize, OperationError> {
+    pub(super) fn threads_of(self, unit: u64, purpose: impl FnOnce() -> String) -> Result<usize, OperationError> {
         match usize::try_from(self.bytes() / unit.max(1)).unwrap_or(usize::MAX) {
             0 => Err(self.too_small(unit, &purpose())),
             allowed => Ok(self.threads.min(allowed)),
@@ -134,8 +130,7 @@ pub(super) fn comparing_pieces(destination: &StoredArray) -> u64 {
 
 /// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.
 pub(super) fn shard_bytes(source: Option<&StoredArray>, destination: &StoredArray) -> u64 {
-    let open =
-        source.map_or(0, |source| source.index_bytes().saturating_mul(source.num_open_shards(destination)));
+    let open = source.map_or(0, |source| source.index_bytes().saturating_mul(source.num_open_shards(destination)));
     open.saturating_add(destination.index_bytes())
 }
 
@@ -152,8 +147,7 @@ mod tests {
     fn budget_has_room_for_fewer_threads_and_names_the_least_where_for_none() {
         assert_eq!(budget(u64::MAX).threads_of(1 << 40, String::new).unwrap(), 8);
         assert_eq!(budget(30).threads_of(10, String::new).unwrap(), 3);
-        let error =
-            budget(8 << 20).threads_of(18_239_026, || "for chunks of shape [4]".to_owned()).unwrap_err();
+        let error = budget(8 << 20).threads_of(18_239_026, || "for chunks of shape [4]".to_owned()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "`--max-memory` 8.00 MiB is too small: one thread needs 17.4 MiB for chunks of shape [4]"

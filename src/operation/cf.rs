@@ -13,21 +13,12 @@ use crate::kernel::unpack::Unpack;
 use crate::metadata::json::{Json, Number, Object};
 
 /// Attributes that tell how numbers are packed, and which of them are no data.
-pub(super) const PACKING_ATTRIBUTES: [&str; 8] = [
-    "scale_factor",
-    "add_offset",
-    "_FillValue",
-    "missing_value",
-    "valid_min",
-    "valid_max",
-    "valid_range",
-    "_Unsigned",
-];
+pub(super) const PACKING_ATTRIBUTES: [&str; 8] =
+    ["scale_factor", "add_offset", "_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "_Unsigned"];
 
 /// The type of an array of float32 or float64: what is compared with it is unpacked to the same.
 pub(super) fn float_type(array: &OpenedArray) -> Option<NumberType> {
-    let is_wide =
-        |number: &NumberType| matches!(number.element(), ElementType::Float32 | ElementType::Float64);
+    let is_wide = |number: &NumberType| matches!(number.element(), ElementType::Float32 | ElementType::Float64);
     array.data_type.number().filter(is_wide)
 }
 
@@ -43,10 +34,7 @@ impl CfDecoding {
     ///
     /// Values that are only masked keep float32 and float64. Integers become `floats`, where that is given; else
     /// float32 for those of up to 16 bits, and float64, as `--unpack` writes them.
-    pub(super) fn of(
-        source: &OpenedArray,
-        floats: Option<NumberType>,
-    ) -> Result<Option<Self>, OperationError> {
+    pub(super) fn of(source: &OpenedArray, floats: Option<NumberType>) -> Result<Option<Self>, OperationError> {
         let Some(stored) = source.data_type.real_number() else { return Ok(None) };
         let missing = missing::values(source, stored, Some(&Missing::Auto))?;
         let floats = floats.filter(|_| !stored.is_float()).unwrap_or(float_for(stored));
@@ -118,10 +106,7 @@ fn float_for(stored: NumberType) -> NumberType {
 /// The conversion of packed integers to floats by the array's attributes; declared missing values become NaN. `None`:
 /// the array is not packed. The type is the one asked for, or float32 for codes of up to 16 bits and float64 for
 /// wider ones.
-pub(super) fn packing(
-    source: &OpenedArray,
-    floats: Option<&DataType>,
-) -> Result<Option<Unpack>, OperationError> {
+pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result<Option<Unpack>, OperationError> {
     let attributes = &source.metadata.attributes;
     let codes = source.data_type.number().filter(|number_type| !number_type.is_float());
     let (Some((scale_factor, add_offset)), Some(codes)) = (scale_and_offset(attributes)?, codes) else {

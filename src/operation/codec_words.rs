@@ -70,8 +70,7 @@ fn bytes_codec(word: &str) -> Result<CodecMetadata, String> {
     if *name == "none" {
         return Err("`none` stands alone: it takes no other codec beside it".to_owned());
     }
-    let (name, shorthand) =
-        registry::shorthands().find(|(own, _)| own == name).ok_or_else(|| unknown(name))?;
+    let (name, shorthand) = registry::shorthands().find(|(own, _)| own == name).ok_or_else(|| unknown(name))?;
     let too_many = || format!("`{name}` has too many parts in `{word}`; known are {}", words());
     let configuration = (shorthand.read)(parts, word).map_err(|reason| reason.unwrap_or_else(too_many))?;
     Ok(CodecMetadata::new(name, configuration))
@@ -79,12 +78,10 @@ fn bytes_codec(word: &str) -> Result<CodecMetadata, String> {
 
 fn unknown(name: &str) -> String {
     if name == "auto" {
-        return "`auto` is a word of --compress alone, which keeps what stands in front of the compressor"
-            .to_owned();
+        return "`auto` is a word of --compress alone, which keeps what stands in front of the compressor".to_owned();
     }
     let (lower, names) = (name.to_lowercase(), names());
-    let exact: Vec<&str> =
-        names.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();
+    let exact: Vec<&str> = names.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();
     let meant = if exact.is_empty() {
         let mut meant: Vec<&str> = near(name, names.iter().map(|(known, _)| *known))
             .into_iter()
@@ -118,14 +115,8 @@ mod tests {
         let of = |words: &str| text(&compression(words).unwrap());
         assert_eq!(of("none"), "[]");
         assert_eq!(of("zstd"), r#"[{"name":"zstd","configuration":{"level":3,"checksum":false}}]"#);
-        assert_eq!(
-            of("zstd:-5:checksum"),
-            r#"[{"name":"zstd","configuration":{"level":-5,"checksum":true}}]"#
-        );
-        assert_eq!(
-            of("gzip:9, crc32c"),
-            r#"[{"name":"gzip","configuration":{"level":9}},{"name":"crc32c"}]"#
-        );
+        assert_eq!(of("zstd:-5:checksum"), r#"[{"name":"zstd","configuration":{"level":-5,"checksum":true}}]"#);
+        assert_eq!(of("gzip:9, crc32c"), r#"[{"name":"gzip","configuration":{"level":9}},{"name":"crc32c"}]"#);
         assert_eq!(
             of("blosc:zstd:1:bitshuffle"),
             r#"[{"name":"blosc","configuration":{"cname":"zstd","clevel":1,"shuffle":"bitshuffle","blocksize":0}}]"#
@@ -143,8 +134,7 @@ mod tests {
 
     #[test]
     fn words_are_listed_with_their_parts() {
-        let expected =
-            "zstd[:LEVEL][:checksum], gzip[:LEVEL], blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]] and crc32c";
+        let expected = "zstd[:LEVEL][:checksum], gzip[:LEVEL], blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]] and crc32c";
         assert_eq!(words(), expected);
     }
 
@@ -160,10 +150,7 @@ mod tests {
             ("zstd:3,crc32", "`crc32c`"),
         ] {
             let message = of(word);
-            assert!(
-                message.contains(&format!("Did you mean {meant}?")) && message.contains(&words()),
-                "{message}"
-            );
+            assert!(message.contains(&format!("Did you mean {meant}?")) && message.contains(&words()), "{message}");
         }
         for word in [
             "auto",
@@ -187,10 +174,6 @@ mod tests {
         complete_typesize(&mut chain, 4);
         complete_typesize(&mut chain, 8);
         let text = text(&chain);
-        assert_eq!(
-            (text.matches("\"typesize\":4").count(), text.matches("typesize").count()),
-            (1, 1),
-            "{text}"
-        );
+        assert_eq!((text.matches("\"typesize\":4").count(), text.matches("typesize").count()), (1, 1), "{text}");
     }
 }

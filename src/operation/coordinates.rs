@@ -15,15 +15,8 @@ pub(super) struct Member<'a> {
 }
 
 /// Attributes that name other variables (CF conventions 3.4, 5 and 7).
-const NAMING: [&str; 7] = [
-    "coordinates",
-    "bounds",
-    "climatology",
-    "cell_measures",
-    "ancillary_variables",
-    "grid_mapping",
-    "formula_terms",
-];
+const NAMING: [&str; 7] =
+    ["coordinates", "bounds", "climatology", "cell_measures", "ancillary_variables", "grid_mapping", "formula_terms"];
 
 /// Attributes of the form `key: name key: name`. The keys are not names.
 const WITH_KEYS: [&str; 2] = ["cell_measures", "formula_terms"];

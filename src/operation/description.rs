@@ -7,9 +7,7 @@ use crate::metadata::array::{ArrayDocument, ChunkGrid};
 use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
-use crate::pipeline::{
-    ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage,
-};
+use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage};
 use crate::store::Location;
 
 /// The members move into the result: a document may be large, and nothing else asks for them.

@@ -102,8 +102,7 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
         let zarr_format = if key == "zarr.json" { 3 } else { 2 };
         let mut diagnostics: Vec<Diagnostic> = not_finite.into_iter().collect();
         diagnostics.extend(beside(node, key));
-        let attributes =
-            if zarr_format == 2 { read_beside(node, ".zattrs", &mut diagnostics)?.0 } else { None };
+        let attributes = if zarr_format == 2 { read_beside(node, ".zattrs", &mut diagnostics)?.0 } else { None };
         let (attributes, attributes_bytes) = attributes.unzip();
         return Ok(Some(Documents {
             key,
@@ -131,11 +130,7 @@ fn not_json(key: &str, error: &JsonError, format: Option<&'static FileFormat>) -
 
 /// The next step where a file of this format stands where a document should be.
 pub fn document_help(format: &FileFormat) -> &'static str {
-    if format.is_stand_in {
-        format.help
-    } else {
-        "restore the document from a copy: it is JSON, not compressed"
-    }
+    if format.is_stand_in { format.help } else { "restore the document from a copy: it is JSON, not compressed" }
 }
 
 /// Reads a document of a node, or the copies of such; `key` is the name of the document alone. Bare words for numbers that
@@ -157,8 +152,7 @@ fn may_be_not_finite(key: &str, pointer: &str) -> bool {
         ".zarray" => is_fill_value(member),
         CONSOLIDATED_KEY => {
             // The key of a copy is one token: its slashes are escaped.
-            let Some((path, member)) = member.strip_prefix("metadata/").and_then(|copy| copy.split_once('/'))
-            else {
+            let Some((path, member)) = member.strip_prefix("metadata/").and_then(|copy| copy.split_once('/')) else {
                 return false;
             };
             let name = path.rsplit("~1").next().unwrap_or(path);
@@ -204,21 +198,15 @@ fn kind_of(document: &Json) -> NodeKind {
 /// Findings about documents that should not be there beside the one that counts.
 fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
     let exists = |other: &str| node.open(other, MAX_DOCUMENT_BYTES).is_ok_and(|found| found.is_some());
-    let finding = |code, key: &'static str, message: String, help| {
-        Diagnostic::new(code, message).with_help(help).at_key(key)
-    };
+    let finding =
+        |code, key: &'static str, message: String, help| Diagnostic::new(code, message).with_help(help).at_key(key);
     match key {
         "zarr.json" => [".zarray", ".zgroup"]
             .into_iter()
             .filter(|other| exists(other))
             .map(|other| {
                 let message = format!("`{other}` stands beside `zarr.json`, which counts");
-                finding(
-                    code::FORMATS_BESIDE,
-                    other,
-                    message,
-                    "readers of v2 see another node: remove one of them",
-                )
+                finding(code::FORMATS_BESIDE, other, message, "readers of v2 see another node: remove one of them")
             })
             .collect(),
         // Behind a network it would be the one request too many of an array of v2.
@@ -234,11 +222,7 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
 type Beside = (Option<(Json, Vec<u8>)>, bool);
 
 /// Reads a document beside the one that counts; one that is no JSON is a finding.
-pub fn read_beside(
-    node: &Node,
-    key: &'static str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Beside, StoreError> {
+pub fn read_beside(node: &Node, key: &'static str, diagnostics: &mut Vec<Diagnostic>) -> Result<Beside, StoreError> {
     let found = match node.read_document(key) {
         Ok(None) => return Ok((None, false)),
         Ok(Some(bytes)) => match parse_document(key, &bytes) {
@@ -248,9 +232,7 @@ pub fn read_beside(
             }
             Err(error) => not_json(key, &error, FileFormat::of(&bytes)),
         },
-        Err(error) if error.is_data_fault() => {
-            Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string()).at_key(key)
-        }
+        Err(error) if error.is_data_fault() => Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string()).at_key(key),
         Err(error) => return Err(error),
     };
     diagnostics.push(found);

@@ -207,10 +207,7 @@ pub(super) fn follow(draft: &mut Draft) {
 }
 
 /// Reads the draft as any reader would.
-pub(super) fn build(
-    draft: &Draft,
-    store: &str,
-) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>), OperationError> {
+pub(super) fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>), OperationError> {
     let mut members = ArrayDocument::read(&draft.document);
     let mut found = std::mem::take(&mut members.diagnostics);
     let Some(mut metadata) = members.metadata() else {

@@ -87,8 +87,7 @@ impl OperationError {
 
     /// Interrupted before anything was written that is left.
     pub fn interrupted() -> Self {
-        Self::new(FaultClass::Interrupted, "interrupted")
-            .with_help("nothing unfinished is left; run the command again")
+        Self::new(FaultClass::Interrupted, "interrupted").with_help("nothing unfinished is left; run the command again")
     }
 
     /// Adds the next step: what to do about it, with the option in full.
@@ -156,8 +155,7 @@ impl From<Interrupted> for OperationError {
 /// True if a cause says more than what was said before it: a transparent wrapper repeats what it wraps, and `cannot read x` says
 /// no more than `x cannot be read`.
 pub fn says_more(said: &str, cause: &str) -> bool {
-    let object =
-        cause.strip_prefix("cannot ").and_then(|clause| clause.split_once(' ')).map(|(_, object)| object);
+    let object = cause.strip_prefix("cannot ").and_then(|clause| clause.split_once(' ')).map(|(_, object)| object);
     let is_named = object.is_some_and(|object| said.contains(&format!("`{object}` cannot be ")));
     !is_named && !said.ends_with(cause)
 }

@@ -38,11 +38,7 @@ const MEMBERS: [&str; 15] = [
 /// Holds a node, and those below it that the expectations name by path, against the expectations.
 ///
 /// An error only where a node cannot be read for a reason that is not in the data.
-pub fn check(
-    store: &Location,
-    node: Option<&str>,
-    expected: &Object,
-) -> Result<Vec<Diagnostic>, OperationError> {
+pub fn check(store: &Location, node: Option<&str>, expected: &Object) -> Result<Vec<Diagnostic>, OperationError> {
     let root = Place::new(store, node)?;
     let mut findings = Vec::new();
     for (path, members) in by_path(&contract::expectations(expected)) {
@@ -78,11 +74,7 @@ fn missing_node(place: &Place, path: &str, members: &Object) -> Diagnostic {
     let is_node = members.names().any(|name| MEMBERS.contains(&name));
     let (message, help) = if is_node {
         (
-            format!(
-                "the {} `/{path}` is expected, but `{}` has none of that path",
-                kind(members),
-                place.store
-            ),
+            format!("the {} `/{path}` is expected, but `{}` has none of that path", kind(members), place.store),
             "write it to the store, or mend the document of --expect if the change is meant",
         )
     } else {
@@ -141,8 +133,7 @@ impl Observed {
     fn compare(&self, expected: &Object, findings: &mut Vec<Diagnostic>) {
         for (name, expected) in expected.iter() {
             if !MEMBERS.contains(&name) {
-                let message =
-                    format!("the member {} is expected, but no node has it", Json::from(name).excerpt());
+                let message = format!("the member {} is expected, but no node has it", Json::from(name).excerpt());
                 let help = format!("the members are {}", MEMBERS.join(", "));
                 findings.push(self.finding(code::EXPECTATION_UNKNOWN, message, "").with_help(help));
                 continue;
@@ -218,8 +209,7 @@ mod tests {
 
     #[test]
     fn expectations_are_taken_apart_by_path() {
-        let text =
-            r#"{"shape": [4], "attributes": {"a": 1}, "/b/c": {"shape": [1]}, "b/c/": {"codecs": []}}"#;
+        let text = r#"{"shape": [4], "attributes": {"a": 1}, "/b/c": {"shape": [1]}, "b/c/": {"codecs": []}}"#;
         let Json::Object(expected) = Json::parse_str(text).unwrap() else { panic!("an object") };
         let nodes = by_path(&expected);
         let members = |path: &str| nodes[path].names().collect::<Vec<_>>();

@@ -31,9 +31,7 @@ pub(super) fn explain(
     let chunk = format!("chunk {position:?} (`{key}`) of `{store}`");
     match fault.fault {
         // Of an object of SOURCE; others are told apart before.
-        Fault::At { index, fault, .. } => {
-            explain(ChunkFault { index, fault: *fault }, metadata, store, quantization)
-        }
+        Fault::At { index, fault, .. } => explain(ChunkFault { index, fault: *fault }, metadata, store, quantization),
         Fault::Store(error) if !error.is_data_fault() => {
             OperationError::environment(format!("{chunk} cannot be read or written")).because(error)
         }
@@ -48,14 +46,11 @@ pub(super) fn explain(
         fault @ Fault::Panic(_) => OperationError::environment(format!("{chunk} cannot be converted"))
             .because(fault)
             .with_help("this is a bug; please report it with the array's zarr.json"),
-        Fault::Memory { needed } => OperationError::environment(format!(
-            "{chunk} needs {} of memory, more than there may be",
-            bytes(needed)
-        ))
-        .with_help(memory_advice(needed)),
-        fault @ Fault::Other(_) => {
-            OperationError::data(format!("{chunk} cannot be converted")).because(fault)
+        Fault::Memory { needed } => {
+            OperationError::environment(format!("{chunk} needs {} of memory, more than there may be", bytes(needed)))
+                .with_help(memory_advice(needed))
         }
+        fault @ Fault::Other(_) => OperationError::data(format!("{chunk} cannot be converted")).because(fault),
     }
 }
 
@@ -64,9 +59,7 @@ fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) ->
         let help = error
             .chunk_help()
             .unwrap_or("the chunk is damaged, or was not written by this chain; restore it and run again");
-        return OperationError::data(format!("{chunk} cannot be decoded or encoded"))
-            .because(error)
-            .with_help(help);
+        return OperationError::data(format!("{chunk} cannot be decoded or encoded")).because(error).with_help(help);
     };
     let place = position.as_ref().map_or_else(String::new, |position| format!(", element {position:?}"));
     let general = error.filter_help().or_else(|| element_help(fault.kind));
@@ -107,19 +100,18 @@ fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> O
         FaultKind::NotANumber => format!("the value is NaN, and no code is set aside for it ({bounds})"),
         FaultKind::Infinite => format!("{value} cannot be quantised to the range {bounds}"),
         FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN ({bounds})"),
-        FaultKind::Overflow => format!(
-            "{value} leaves the arithmetic of {} on its way to the range {bounds}",
-            quantization.source
-        ),
+        FaultKind::Overflow => {
+            format!("{value} leaves the arithmetic of {} on its way to the range {bounds}", quantization.source)
+        }
         FaultKind::Remainder | FaultKind::NotOfType | FaultKind::NotBool => return None,
     })
 }
 
 fn quantize_help(kind: FaultKind) -> Option<&'static str> {
     match kind {
-        FaultKind::OutOfRange | FaultKind::ReservedCode => Some(
-            "`--out-of-range clamp` maps such values to the nearest bound; or give a wider `--range LO,HI`",
-        ),
+        FaultKind::OutOfRange | FaultKind::ReservedCode => {
+            Some("`--out-of-range clamp` maps such values to the nearest bound; or give a wider `--range LO,HI`")
+        }
         FaultKind::NotANumber => Some("`--nan-value CODE` sets a code aside for NaN"),
         FaultKind::Infinite => Some("count infinities as missing: `--missing Infinity,-Infinity`"),
         _ => None,

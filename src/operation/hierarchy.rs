@@ -105,11 +105,7 @@ impl HierarchyNode {
 }
 
 /// Reads every node of a store, or of `node` in it. An error only where there is no node to begin with.
-pub fn read_hierarchy(
-    store: &Location,
-    node: Option<&str>,
-    driver: &Driver,
-) -> Result<Hierarchy, OperationError> {
+pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Hierarchy, OperationError> {
     let start = Place::new(store, node)?;
     let root = store.node();
     let folder = start.node(store)?;
@@ -216,8 +212,7 @@ pub fn check_name(place: &Place, zarr_format: Option<u64>) -> Option<Diagnostic>
     } else {
         return None;
     };
-    let message =
-        format!("{} is not the name of a node: {reason}", crate::metadata::json::Json::from(name).excerpt());
+    let message = format!("{} is not the name of a node: {reason}", crate::metadata::json::Json::from(name).excerpt());
     Some(Diagnostic::new(code::NODE_NAME, message).with_help("rename the node's folder"))
 }
 
@@ -234,9 +229,8 @@ mod tests {
 
     #[test]
     fn names_of_periods_and_reserved_names_are_found() {
-        let named = |path: &str, format| {
-            check_name(&Place { store: "s".into(), path: path.into() }, Some(format)).is_some()
-        };
+        let named =
+            |path: &str, format| check_name(&Place { store: "s".into(), path: path.into() }, Some(format)).is_some();
         assert!(named("/...", 3) && named("/a/__b", 3) && named("/.", 2));
         assert!(!named("/", 3) && !named("/a.b", 3) && !named("/_a", 3) && !named("/.a", 3));
         assert!(!named("/a/__b", 2));

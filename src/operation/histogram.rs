@@ -90,11 +90,7 @@ impl Histogram {
 
     /// The bin of a value inside the range: a division comes within one of it, and the edges decide.
     #[inline]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the quotient lies from 0 to 1"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the quotient lies from 0 to 1")]
     fn bin_of(&self, value: f64, first: f64) -> usize {
         let last_bin = self.edges.len() - 2;
         let share = if self.width.is_finite() {

@@ -80,29 +80,20 @@ impl BitSurvey<'_> {
     }
 
     /// The threads that a budget has room for.
-    pub(super) fn threads_of(
-        side: &StoredArray,
-        size: usize,
-        budget: Budget,
-    ) -> Result<usize, OperationError> {
+    pub(super) fn threads_of(side: &StoredArray, size: usize, budget: Budget) -> Result<usize, OperationError> {
         let waiting = Self::waiting_bytes(side, size);
         let unit = Self::unit_bytes(side);
         let store = side.node.name();
         let Some(left) = budget.bytes().checked_sub(waiting).filter(|left| *left >= unit) else {
             let needed = waiting.saturating_add(unit);
-            let purpose =
-                format!("for the information in the bits of `{store}`, whose layers of chunks are large");
+            let purpose = format!("for the information in the bits of `{store}`, whose layers of chunks are large");
             return Err(budget.too_small(needed, &purpose));
         };
         Ok(budget.threads().min(usize::try_from(left / unit).unwrap_or(usize::MAX)).max(1))
     }
 
     /// Makes the pass: of each dimension its information.
-    pub(super) fn run(
-        &self,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Information>, ChunkFault> {
+    pub(super) fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Vec<Information>, ChunkFault> {
         let counting = Counting { survey: self, waiting: Mutex::default() };
         let mut all = Fold { array: self.side, driver, progress }.run("information", &counting)?.part;
         if !self.is_sample {
@@ -147,12 +138,7 @@ impl Accumulator for Counting<'_> {
         vec![Counted::default(); region.shape.len()]
     }
 
-    fn add(
-        &self,
-        part: &mut Vec<Counted>,
-        chunk: Chunk<'_>,
-        buffers: &mut Self::Buffers,
-    ) -> Result<(), Fault> {
+    fn add(&self, part: &mut Vec<Counted>, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<(), Fault> {
         let (Chunk { region: chunk, elements }, (block, counter)) = (chunk, buffers);
         let size = self.survey.size();
         let counter = counter.get_or_insert_with(|| PairCounter::new(size));
@@ -278,9 +264,7 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>, OperationErro
         return Ok(None);
     };
     let number_type = encoded.data_type.number().filter(|number_type| !number_type.is_float());
-    let Some(number_type) =
-        number_type.filter(|_| source.data_type.number().is_some_and(NumberType::is_float))
-    else {
+    let Some(number_type) = number_type.filter(|_| source.data_type.number().is_some_and(NumberType::is_float)) else {
         return Ok(None);
     };
     let nan = leading.iter().find_map(|stage| match stage.configuration.role() {

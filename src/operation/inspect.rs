@@ -54,8 +54,9 @@ pub fn inspect(
         } else {
             "name an array in it; `zarrcast inspect --stats` of the group has a row for each"
         };
-        return Err(OperationError::data(format!("`{name}` is a group, which has no values of its own"))
-            .with_help(help));
+        return Err(
+            OperationError::data(format!("`{name}` is a group, which has no values of its own")).with_help(help)
+        );
     }
     Ok(InspectResult::Group(group::inspect_group(options, documents, progress, interrupt)?))
 }
@@ -172,9 +173,8 @@ fn listing(
 
 /// Bytes that a thread holds at once.
 fn needed_bytes(side: &StoredArray, listing: Option<&Listing>, options: &InspectOptions) -> u64 {
-    let reads_chunks = options.preview.is_some()
-        || options.draws
-        || listing.is_some_and(|listing| !listing.present.is_empty());
+    let reads_chunks =
+        options.preview.is_some() || options.draws || listing.is_some_and(|listing| !listing.present.is_empty());
     // A picture takes chunks whole, and codes are made of whole chunks.
     let suggests_codecs = options.suggested_type().is_some();
     let unit = match options.draws || options.preview.is_some() || suggests_codecs {

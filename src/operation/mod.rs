@@ -56,10 +56,8 @@ fn narrowed(driver: &Driver, threads: usize) -> Result<Driver, OperationError> {
 /// A pool of threads that stops between its units when it is interrupted.
 fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
     Driver::new(threads).map(|driver| driver.heeding(interrupt)).map_err(|error| {
-        OperationError::environment(
-            "no thread can be started: the memory of the process, or their number, is limited",
-        )
-        .with_help("raise the limit (`ulimit -v`, `ulimit -u`)")
-        .because(error)
+        OperationError::environment("no thread can be started: the memory of the process, or their number, is limited")
+            .with_help("raise the limit (`ulimit -v`, `ulimit -u`)")
+            .because(error)
     })
 }

@@ -95,21 +95,18 @@ pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
 
 /// A file of these elements, which are in C order and the byte order of this machine.
 pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec<u8>, NpyError> {
-    let (descriptor, component) =
-        describe(data_type).ok_or_else(|| NpyError::DataType(data_type.to_string()))?;
+    let (descriptor, component) = describe(data_type).ok_or_else(|| NpyError::DataType(data_type.to_string()))?;
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
-    let mut header = format!(
-        "{{'descr': '{descriptor}', 'fortran_order': False, 'shape': ({}{comma}), }}",
-        lengths.join(", ")
-    );
+    let mut header =
+        format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': ({}{comma}), }}", lengths.join(", "));
     // Elements begin at a multiple of 64 bytes; the header ends in a line end.
     let prefix = MAGIC.len() + 4;
     let padding = (prefix + header.len() + 1).next_multiple_of(64) - prefix - header.len() - 1;
     header.extend(std::iter::repeat_n(' ', padding));
     header.push('\n');
-    let length = u16::try_from(header.len())
-        .map_err(|_| NpyError::Header("it is too long to be written".to_owned()))?;
+    let length =
+        u16::try_from(header.len()).map_err(|_| NpyError::Header("it is too long to be written".to_owned()))?;
     let mut file = Vec::with_capacity(prefix + header.len() + elements.len());
     file.extend_from_slice(MAGIC);
     file.extend_from_slice(&[1, 0]);
@@ -172,8 +169,7 @@ impl Header {
         ] {
             text = text.replace(python, json);
         }
-        let header: Header =
-            serde_json::from_str(&text).map_err(|error| NpyError::Header(error.to_string()))?;
+        let header: Header = serde_json::from_str(&text).map_err(|error| NpyError::Header(error.to_string()))?;
         if header.shape.len() > MAX_RANK {
             return Err(NpyError::Header("the shape has more than 64 dimensions".to_owned()));
         }

@@ -125,10 +125,7 @@ impl Numbers {
                 let Some(float) = number_type.small_float() else {
                     return Some(Numbers::Own(*number_type));
                 };
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "every value of these types is one of float32"
-                )]
+                #[expect(clippy::cast_possible_truncation, reason = "every value of these types is one of float32")]
                 let value = |bits: u64| float.to_f64(bits).map_or(f32::NAN, |value| value as f32);
                 let patterns = 1_u64 << (8 * float.size());
                 Some(Numbers::Table(float.size(), (0..patterns).map(value).collect()))
@@ -197,8 +194,7 @@ mod tests {
     fn small_floats_are_read_by_a_table() {
         let float = DataType::Number(NumberType::small(SmallFloat::from_name("bfloat16").unwrap()));
         let numbers = Numbers::of(&float).unwrap();
-        let elements: Vec<u8> =
-            [0x3f80_u16, 0xc040, 0x7fc0].iter().flat_map(|bits| bits.to_ne_bytes()).collect();
+        let elements: Vec<u8> = [0x3f80_u16, 0xc040, 0x7fc0].iter().flat_map(|bits| bits.to_ne_bytes()).collect();
         assert_eq!(numbers.bits(&elements[..2]), u64::from(1_f32.to_bits()));
         let mut seen = Vec::new();
         numbers.each_piece(&elements, |piece| seen.extend_from_slice(bytemuck::cast_slice::<u8, f32>(piece)));

@@ -78,16 +78,14 @@ impl ArrayReading {
         let own = diagnostics.len();
         let mut about_attributes = Vec::new();
         if is_v2 {
-            members.attributes =
-                attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut about_attributes));
+            members.attributes = attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut about_attributes));
             let rank = members.shape.as_ref().map_or(0, Vec::len);
             members.dimension_names =
                 members.attributes.as_ref().and_then(|found| xarray::dimension_names_of_v2(found, rank));
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
         let metadata = members.metadata();
-        let pipeline =
-            data_type.as_ref().and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
+        let pipeline = data_type.as_ref().and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
         if is_v2 {
             let about_form = diagnostics.split_off(own);
             // Of a `dtype` that v2 does not have no more is said than that.
@@ -152,15 +150,13 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
         Ok(read) => {
             diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/data_type")));
             if read.value.is_sub_byte() && read.value.is_registered() {
-                let message =
-                    format!("{} is not of whole bytes: zarr-python cannot open the array", read.value);
+                let message = format!("{} is not of whole bytes: zarr-python cannot open the array", read.value);
                 diagnostics.push(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).at_pointer("/data_type"));
             }
             Some(read.value)
         }
         Err(error) => {
-            let found =
-                Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is not a data type: {error}"));
+            let found = Diagnostic::new(code::DATA_TYPE_INVALID, format!("`data_type` is not a data type: {error}"));
             diagnostics.push(found.at_pointer(format!("/data_type{}", error.pointer)));
             None
         }
@@ -201,15 +197,12 @@ pub fn documents_that_must_be(
 ) -> Result<Documents, OperationError> {
     let found = read.map_err(|error| match error {
         DocumentError::Json { key, format: Some(format), .. } => {
-            OperationError::data(format!("`{name}/{key}` is {}", format.name))
-                .with_help(document_help(format))
+            OperationError::data(format!("`{name}/{key}` is {}", format.name)).with_help(document_help(format))
         }
         DocumentError::Json { key, error, .. } => {
             OperationError::data(format!("`{name}/{key}` is not JSON")).because(error)
         }
-        DocumentError::Store(error) => {
-            OperationError::environment(format!("`{name}` cannot be read")).because(error)
-        }
+        DocumentError::Store(error) => OperationError::environment(format!("`{name}` cannot be read")).because(error),
     })?;
     if let Some(documents) = found {
         return Ok(documents);
@@ -307,13 +300,11 @@ pub fn open_array(store: &Location, node: Option<&str>) -> Result<OpenedArray, O
 
 /// An array that was read without an error; one with errors is refused, with every error named.
 pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        reading.diagnostics.into_iter().partition(Diagnostic::is_error);
+    let (errors, warnings): (Vec<_>, Vec<_>) = reading.diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
         return Err(refusal(&format!("the metadata of `{}` are in error", reading.store), &errors));
     }
-    let (Some(metadata), Some(data_type), Some(pipeline)) =
-        (reading.metadata, reading.data_type, reading.pipeline)
+    let (Some(metadata), Some(data_type), Some(pipeline)) = (reading.metadata, reading.data_type, reading.pipeline)
     else {
         return Err(OperationError::data(format!("the chunk grid of `{}` is not known", reading.store))
             .with_help("the grids `regular` and `rectilinear` are read"));

@@ -61,15 +61,12 @@ impl Measure {
         let quality = result.quality.as_ref().ok_or("it was not measured")?;
         let (value, reason) = match own {
             Measure::Psnr
-                if quality.psnr == Some(f64::INFINITY)
-                    && result.max_abs_error.is_some_and(|error| error > 0.0) =>
+                if quality.psnr == Some(f64::INFINITY) && result.max_abs_error.is_some_and(|error| error > 0.0) =>
             {
                 (None, "the squares of the errors are too small for float64")
             }
             Measure::Psnr => (quality.psnr, "the values of the source are constant"),
-            Measure::Pearson => {
-                (quality.pearson, "the values of the source, or what becomes of them, are constant")
-            }
+            Measure::Pearson => (quality.pearson, "the values of the source, or what becomes of them, are constant"),
             Measure::RelativeErrorShare => (quality.relative_error_share, ""),
             Measure::KsP => (quality.ks_p, NO_KS_TEST),
             Measure::Dssim => (quality.dssim, quality.no_dssim.unwrap_or_default()),
@@ -78,11 +75,7 @@ impl Measure {
             Measure::Bias | Measure::MaxAbsError | Measure::RmsError => (quality.bias, ""),
         };
         let reason = if quality.points == 0 { "there are no finite values" } else { reason };
-        value.filter(|value| !value.is_nan()).ok_or(if reason.is_empty() {
-            "it exceeds float64"
-        } else {
-            reason
-        })
+        value.filter(|value| !value.is_nan()).ok_or(if reason.is_empty() { "it exceeds float64" } else { reason })
     }
 }
 
@@ -134,8 +127,7 @@ impl Requirement {
 
 impl Display for Requirement {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let sign =
-            RELATIONS.iter().find(|(relation, _)| *relation == self.relation).map_or("", |(_, sign)| sign);
+        let sign = RELATIONS.iter().find(|(relation, _)| *relation == self.relation).map_or("", |(_, sign)| sign);
         write!(formatter, "{}{sign}{}", self.measure.name(), self.number)
     }
 }
@@ -151,11 +143,10 @@ impl FromStr for Requirement {
             .into_iter()
             .find(|(_, sign)| rest.starts_with(sign))
             .ok_or_else(|| format!("`{text}`: the relations are >=, <=, >, < and =="))?;
-        let (measure, _) =
-            MEASURES.into_iter().find(|(_, known)| *known == name.trim()).ok_or_else(|| {
-                let names: Vec<&str> = MEASURES.iter().map(|(_, name)| *name).collect();
-                format!("`{}` is not a measure; there are {}", name.trim(), names.join(", "))
-            })?;
+        let (measure, _) = MEASURES.into_iter().find(|(_, known)| *known == name.trim()).ok_or_else(|| {
+            let names: Vec<&str> = MEASURES.iter().map(|(_, name)| *name).collect();
+            format!("`{}` is not a measure; there are {}", name.trim(), names.join(", "))
+        })?;
         let number = rest[sign.len()..].trim();
         let value = number.parse::<f64>().ok().filter(|value| !value.is_nan());
         let value = value.ok_or_else(|| format!("`{number}` is not a number; {form}"))?;
@@ -169,19 +160,14 @@ mod tests {
 
     #[test]
     fn requirement_is_read_as_it_is_shown() {
-        for text in
-            ["pearson>=0.99999", "bias<=-0.5", "ks_p>0.05", "max_abs_error<1", "zeros_kept==1", "psnr>=inf"]
-        {
+        for text in ["pearson>=0.99999", "bias<=-0.5", "ks_p>0.05", "max_abs_error<1", "zeros_kept==1", "psnr>=inf"] {
             assert_eq!(text.parse::<Requirement>().unwrap().to_string(), text);
         }
         assert_eq!(" dssim >= 0.995".parse::<Requirement>().unwrap().to_string(), "dssim>=0.995");
         let faults = [
             ("dssim", "`dssim` has no relation; give a measure, a relation and a number: pearson>=0.99999"),
             ("dssim=1", "`dssim=1`: the relations are >=, <=, >, < and =="),
-            (
-                "dssim>=much",
-                "`much` is not a number; give a measure, a relation and a number: pearson>=0.99999",
-            ),
+            ("dssim>=much", "`much` is not a number; give a measure, a relation and a number: pearson>=0.99999"),
             ("psnr>=nan", "`nan` is not a number; give a measure, a relation and a number: pearson>=0.99999"),
         ];
         for (text, fault) in faults {

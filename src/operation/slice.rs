@@ -104,8 +104,7 @@ impl Side {
         for pixel in self.pixels_in(chunk) {
             if self.is_mean {
                 let end = self.first_of(pixel + 1).min(elements.end);
-                (self.first_of(pixel).max(elements.start)..end)
-                    .for_each(|element| visit(element - start, pixel));
+                (self.first_of(pixel).max(elements.start)..end).for_each(|element| visit(element - start, pixel));
             } else {
                 visit(self.middle_of(pixel) - start, pixel);
             }
@@ -146,8 +145,7 @@ impl Slice {
         let at = shape.iter().map(|length| length / 2).collect();
         let mut slice = Slice { sides: [side(2), side(1)], at };
         loop {
-            let along =
-                |side: usize, array: &&StoredArray| slice.sides[side].chunks(array, true).len() as u64;
+            let along = |side: usize, array: &&StoredArray| slice.sides[side].chunks(array, true).len() as u64;
             let needed = [0, 1].map(|side| arrays.iter().map(|array| along(side, array)).max().unwrap_or(1));
             let chunks = needed[0].saturating_mul(needed[1]);
             let bytes = arrays.iter().map(|array| slice.bytes_of(array)).max().unwrap_or(0);
@@ -208,9 +206,8 @@ impl Slice {
 
     /// The box of the array that holds it.
     fn region(&self) -> Region {
-        let along = |(dimension, at): (usize, &u64)| {
-            self.side(dimension).map_or((*at, 1), |side| (side.first, side.length))
-        };
+        let along =
+            |(dimension, at): (usize, &u64)| self.side(dimension).map_or((*at, 1), |side| (side.first, side.length));
         let (start, shape) = self.at.iter().enumerate().map(along).unzip();
         Region { start, shape }
     }
@@ -219,9 +216,7 @@ impl Slice {
     fn pixels_in(&self, chunk: &Region) -> [Range<u64>; 2] {
         let holds = |(dimension, at): (usize, &u64)| {
             self.side(dimension).is_some()
-                || at
-                    .checked_sub(chunk.start[dimension])
-                    .is_some_and(|inside| inside < chunk.shape[dimension])
+                || at.checked_sub(chunk.start[dimension]).is_some_and(|inside| inside < chunk.shape[dimension])
         };
         let [rows, columns] = [0, 1].map(|side: usize| self.sides[side].pixels_in(chunk));
         if rows.is_empty() || columns.is_empty() || !self.at.iter().enumerate().all(holds) {
@@ -415,10 +410,7 @@ mod tests {
             for index in chunks {
                 let start = index * chunk_length;
                 side.each(&chunk(start, chunk_length), |element, pixel| {
-                    assert_eq!(
-                        (side.pixel_of(start + element), side.middle_of(pixel)),
-                        (pixel, start + element)
-                    );
+                    assert_eq!((side.pixel_of(start + element), side.middle_of(pixel)), (pixel, start + element));
                     seen.push(pixel);
                 });
             }

@@ -63,33 +63,29 @@ pub fn census(
     if side.is_some() || shards.least_bytes > 0 {
         bytes = 0;
         let work = |buffers: &mut ReadBuffers, index| shards.object(index, buffers);
-        let counted =
-            driver.run_ahead::<ReadBuffers, Object>(&listing.present, &[&shards], work, |index, object| {
-                bytes += object.bytes;
-                inner_chunks += object.inner_chunks;
-                if let Some(damage) = object.damage {
-                    damaged += 1;
-                    if findings.len() < MOST_FINDINGS {
-                        findings.push(shards.describe(index, damage));
-                    }
+        let counted = driver.run_ahead::<ReadBuffers, Object>(&listing.present, &[&shards], work, |index, object| {
+            bytes += object.bytes;
+            inner_chunks += object.inner_chunks;
+            if let Some(damage) = object.damage {
+                damaged += 1;
+                if findings.len() < MOST_FINDINGS {
+                    findings.push(shards.describe(index, damage));
                 }
-            });
+            }
+        });
         counted.map_err(|fault| {
             let place = position(fault.index, metadata);
-            OperationError::environment(format!("shard {place:?} of `{store}` cannot be read"))
-                .because(fault.fault)
+            OperationError::environment(format!("shard {place:?} of `{store}` cannot be read")).because(fault.fault)
         })?;
     }
     if damaged > findings.len() as u64 {
-        let message =
-            format!("{damaged} shards have an index that cannot be read; {MOST_FINDINGS} are named");
+        let message = format!("{damaged} shards have an index that cannot be read; {MOST_FINDINGS} are named");
         findings.push(Diagnostic::new(code::SHARD_INDEX, message));
     }
     let is_sharded = pipeline.sharding().is_some();
     let grid = num_elements(&metadata.chunk_grid_shape());
     let inner_shape = pipeline.innermost_chunk_shape();
-    let inner_grid: Vec<u64> =
-        metadata.shape.iter().zip(&inner_shape).map(|(s, c)| s.div_ceil((*c).max(1))).collect();
+    let inner_grid: Vec<u64> = metadata.shape.iter().zip(&inner_shape).map(|(s, c)| s.div_ceil((*c).max(1))).collect();
     let element = pipeline.input.data_type.size();
     let elements = num_elements(&metadata.shape);
     let storage = StorageResult {
@@ -113,15 +109,9 @@ pub fn not_keys(names: &[String]) -> Option<Diagnostic> {
     let first = names.first()?;
     let message = match names.len() {
         1 => "the name is not UTF-8 or no path, and so no key: it is left out".to_owned(),
-        count => format!(
-            "{count} names are not UTF-8 or no paths, and so no keys, this the first: they are left out"
-        ),
+        count => format!("{count} names are not UTF-8 or no paths, and so no keys, this the first: they are left out"),
     };
-    Some(
-        Diagnostic::new(code::KEY_NOT_UTF8, message)
-            .with_help("rename or remove them")
-            .at_key(first.as_str()),
-    )
+    Some(Diagnostic::new(code::KEY_NOT_UTF8, message).with_help("rename or remove them").at_key(first.as_str()))
 }
 
 /// The warning for chunks that are links to nothing: they count as absent, in every command (SEMANTICS D8).
@@ -131,13 +121,10 @@ pub fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
         1 => "a link that leads nowhere: readers take the object as absent".to_owned(),
         count => {
             let least = if count == Listing::MOST_STRAYS { "at least " } else { "" };
-            format!(
-                "{least}{count} links that lead nowhere, this the first: readers take the objects as absent"
-            )
+            format!("{least}{count} links that lead nowhere, this the first: readers take the objects as absent")
         }
     };
-    let found =
-        Diagnostic::new(code::LINK_LEADS_AWAY, message).with_help("put what it leads to in its place");
+    let found = Diagnostic::new(code::LINK_LEADS_AWAY, message).with_help("put what it leads to in its place");
     Some(found.at_key(first))
 }
 
@@ -167,15 +154,11 @@ impl Shards<'_> {
         let layout = self.side.map(|side| side.layout_of(index)).transpose()?.flatten();
         let Some(layout) = layout else { return Ok(of_bytes(bytes)) };
         match layout.read_index(&reader, buffers) {
-            Ok(entries) => {
-                Ok(Object { inner_chunks: entries.iter().flatten().count() as u64, ..of_bytes(bytes) })
-            }
+            Ok(entries) => Ok(Object { inner_chunks: entries.iter().flatten().count() as u64, ..of_bytes(bytes) }),
             Err(Fault::Store(error)) if !error.is_data_fault() => Err(error.into()),
             Err(fault) => {
-                let message = format!(
-                    "the index of shard {:?} cannot be read: {fault}",
-                    position(index, self.metadata)
-                );
+                let message =
+                    format!("the index of shard {:?} cannot be read: {fault}", position(index, self.metadata));
                 Ok(Object { damage: Some((code::SHARD_INDEX, message)), ..of_bytes(bytes) })
             }
         }

@@ -36,11 +36,7 @@ pub struct ValidateOutcome {
 
 /// Checks every STORE; what is wrong with one hides nothing of another. OTHER of `--against` is opened first: where it
 /// cannot be, nothing is checked.
-pub fn validate(
-    options: &ValidateOptions,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> ValidateOutcome {
+pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &Interrupt) -> ValidateOutcome {
     let policy = Policy::of(options);
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
     let mut gathered = Gathered::new(Findings::new(&policy, room));
@@ -53,8 +49,7 @@ pub fn validate(
                 checked.extend(run.store(store, &mut gathered));
             }
             // A STORE that could not be opened has been named once.
-            if let Some(other) = other.filter(|_| !checked.is_empty() && !gathered.failures.is_interrupted())
-            {
+            if let Some(other) = other.filter(|_| !checked.is_empty() && !gathered.failures.is_interrupted()) {
                 match other.compare(progress) {
                     Ok(result) => compared = Some(result),
                     Err(error) => gathered.failures.push(options.other_name().as_deref(), None, error),
@@ -124,8 +119,7 @@ impl Run<'_> {
         for node in &nodes {
             checked.nodes.push(node.place.path.clone());
             // What a null fill value stands for matters where a chunk is absent; the level `keys` tells.
-            let of_documents =
-                node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
+            let of_documents = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
             of_documents.for_each(|found| gathered.findings.push(found.clone()));
             match &node.content {
                 NodeContent::Array(reading) => {

@@ -149,8 +149,7 @@ impl ValidateResult {
         let store = self.checked.first().map(|checked| checked.store.as_str());
         let mut findings = self.findings.clone();
         for node in self.against.iter().flat_map(|against| &against.nodes).filter(|node| !node.equal) {
-            let mut difference =
-                Diagnostic::new(code::VALUES_DIFFER, node.comparison().join("; ")).at_node(&node.path);
+            let mut difference = Diagnostic::new(code::VALUES_DIFFER, node.comparison().join("; ")).at_node(&node.path);
             difference.location.store = store.map(str::to_owned);
             findings.push(difference);
         }
@@ -184,11 +183,7 @@ impl AgainstNode {
             clauses.push(format!("equal, {}", counted(self.elements, "element")));
         } else if self.differing > 0 {
             let differ = if self.differing == 1 { "differs" } else { "differ" };
-            clauses.push(format!(
-                "{} of {} {differ}",
-                count(self.differing),
-                counted(self.elements, "element")
-            ));
+            clauses.push(format!("{} of {} {differ}", count(self.differing), counted(self.elements, "element")));
         }
         if let Some(difference) = &self.max_abs_difference {
             let relative = self.max_rel_difference.as_ref();
@@ -208,9 +203,7 @@ mod tests {
 
     #[test]
     fn partitions_share_objects_out_evenly_without_overlap_or_gap() {
-        for all in [0..0, 0..1, 0..7, 5..1000]
-            .map(|range| range.filter(|index| index % 5 != 2).collect::<ChunkSet>())
-        {
+        for all in [0..0, 0..1, 0..7, 5..1000].map(|range| range.filter(|index| index % 5 != 2).collect::<ChunkSet>()) {
             for (partitions, number) in [(1, 0), (3, 0), (3, 7), (10, 4), (u64::MAX, u64::MAX)] {
                 let indices = (0..partitions.min(10)).chain(partitions.saturating_sub(10)..partitions);
                 let shares: Vec<ChunkSet> = indices

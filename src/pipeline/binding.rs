@@ -58,9 +58,7 @@ pub(super) fn bind(
         (_, None) => (BoundConfiguration::Other, None),
     };
     match (kind, before) {
-        (Some(kind), None | Some(Representation::Array(_))) => {
-            (configuration, output.or_else(|| bytes_of(kind)))
-        }
+        (Some(kind), None | Some(Representation::Array(_))) => (configuration, output.or_else(|| bytes_of(kind))),
         (None, _) | (Some(_), Some(Representation::Bytes(_))) => (BoundConfiguration::Other, None),
     }
 }
@@ -84,10 +82,8 @@ fn bind_bytes(
     for codec in parsed.as_ref().map_or(&[][..], BytesCodec::inner) {
         bind(&Known::of(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
     }
-    let by_kind =
-        |size| entry.and_then(|entry| entry.bytes).map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
-    let size =
-        size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));
+    let by_kind = |size| entry.and_then(|entry| entry.bytes).map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
+    let size = size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));
     let runs = parsed.filter(|parsed| !is_faulty && parsed.refusal().is_none());
     let configuration = runs.map_or(BoundConfiguration::Other, BoundConfiguration::BytesToBytes);
     (configuration, size.map(Representation::Bytes))
@@ -115,9 +111,7 @@ fn bind_zarrs(
         }
         (CodecKind::ArrayToArray | CodecKind::ArrayToBytes, Some(Representation::Array(array))) => {
             match zarrs.bind(array) {
-                Ok(bound) => {
-                    (bound.codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), bound.output)
-                }
+                Ok(bound) => (bound.codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), bound.output),
                 Err(reason) => {
                     let message = format!("zarrs refuses the codec {name} here: {reason}");
                     let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
@@ -154,8 +148,7 @@ fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
         diagnostics.push(found.at_pointer(codec.pointer.clone()));
     }
     if !codec.must_understand {
-        let message =
-            format!("codec {name} says \"must_understand\": false: readers that do not know it pass it over");
+        let message = format!("codec {name} says \"must_understand\": false: readers that do not know it pass it over");
         diagnostics.push(
             Diagnostic::new(code::CODEC_PASSED_OVER, message)
                 .with_help("where decoding needs the codec, remove \"must_understand\"")
@@ -174,8 +167,7 @@ fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
         format!("no registry has the codec name {shown}, which is nearly {meant:?}")
     } else {
         let message = format!("the codec {shown} is not known, nor in any registry");
-        return Diagnostic::new(code::CODEC_UNKNOWN, message)
-            .with_help("not every reader can decode the array");
+        return Diagnostic::new(code::CODEC_UNKNOWN, message).with_help("not every reader can decode the array");
     };
     let found = Diagnostic::new(code::CODEC_MISNAMED, message);
     match help {
@@ -187,8 +179,7 @@ fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
 /// Says that a codec is not looked at, since it need not be.
 pub(super) fn report_passed_over(codec: &CodecMetadata, diagnostics: &mut Vec<Diagnostic>) {
     let name = Json::from(codec.name.as_str()).excerpt();
-    let message =
-        format!("the codec {name} is not known, and passed over, since it says \"must_understand\": false");
+    let message = format!("the codec {name} is not known, and passed over, since it says \"must_understand\": false");
     let named = report_unknown_name(&codec.name, &name);
     let found = [Diagnostic::new(code::CODEC_PASSED_OVER, message)].into_iter();
     let found = found.chain(Some(named).filter(|named| named.is(code::CODEC_MISNAMED)));

@@ -95,10 +95,8 @@ impl Pipeline {
         pointer: &str,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Pipeline {
-        let (passed_over, codecs): (Vec<_>, Vec<_>) = codecs
-            .iter()
-            .map(Known::of)
-            .partition(|known| !known.codec.must_understand && known.kind().is_none());
+        let (passed_over, codecs): (Vec<_>, Vec<_>) =
+            codecs.iter().map(Known::of).partition(|known| !known.codec.must_understand && known.kind().is_none());
         for known in passed_over {
             binding::report_passed_over(known.codec, diagnostics);
         }
@@ -158,9 +156,7 @@ impl Pipeline {
     pub fn shard_index_bytes(&self) -> Option<u64> {
         let (place, sharding) = self.sharding()?;
         match sharding.index.output() {
-            Some(Representation::Bytes(BytesSize::Fixed(bytes))) if place + 1 == self.stages.len() => {
-                Some(bytes)
-            }
+            Some(Representation::Bytes(BytesSize::Fixed(bytes))) if place + 1 == self.stages.len() => Some(bytes),
             _ => None,
         }
     }
@@ -184,12 +180,7 @@ impl Pipeline {
 }
 
 /// Zero or more array->array codecs, exactly one array->bytes, zero or more bytes->bytes (Zarr v3 core, "codecs").
-fn check_order(
-    codecs: &[Known<'_>],
-    completeness: Completeness,
-    pointer: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
+fn check_order(codecs: &[Known<'_>], completeness: Completeness, pointer: &str, diagnostics: &mut Vec<Diagnostic>) {
     let kinds: Vec<_> = codecs.iter().map(Known::kind).collect();
     if kinds.contains(&None) {
         return; // What an unknown codec takes and gives is not known; it is reported by itself.
@@ -208,9 +199,7 @@ fn check_order(
                     code::CODEC_ORDER,
                     format!("codec `{}` takes {wanted}, but {found} reaches it", codec.name),
                 )
-                .with_help(
-                    "order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes",
-                )
+                .with_help("order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes")
                 .at_pointer(codec.pointer.clone()),
             );
             return;
@@ -221,7 +210,9 @@ fn check_order(
     if !is_bytes && completeness == Completeness::ToBytes && !codecs.is_empty() {
         diagnostics.push(
             Diagnostic::new(code::CODEC_ORDER, "no codec turns the array into bytes")
-                .with_help("add an array->bytes codec: {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}")
+                .with_help(
+                    "add an array->bytes codec: {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}",
+                )
                 .at_pointer(pointer),
         );
     }

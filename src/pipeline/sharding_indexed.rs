@@ -57,11 +57,9 @@ fn stage(
         None => Some(IndexLocation::End),
     };
     let pointer_to = |name: &str| members.pointer_to(name);
-    let [shape_pointer, inner_pointer, index_pointer] =
-        ["chunk_shape", "codecs", "index_codecs"].map(pointer_to);
+    let [shape_pointer, inner_pointer, index_pointer] = ["chunk_shape", "codecs", "index_codecs"].map(pointer_to);
     diagnostics.append(&mut members.diagnostics);
-    let (chunk_shape, codecs, index_codecs, index_location) =
-        (chunk_shape?, codecs?, index_codecs?, index_location?);
+    let (chunk_shape, codecs, index_codecs, index_location) = (chunk_shape?, codecs?, index_codecs?, index_location?);
     let array = array?;
     let grid_shape = grid_shape(&array.shape, &chunk_shape).map_err(|message| {
         diagnostics.push(Diagnostic::new(code::SHARDING_SHAPE, message).at_pointer(shape_pointer));
@@ -86,14 +84,10 @@ fn stage(
 fn grid_shape(shard: &[u64], inner: &[u64]) -> Result<Vec<u64>, String> {
     let (rank, expected) = (inner.len(), shard.len());
     if rank != expected {
-        return Err(format!(
-            "the inner chunk shape {inner:?} has {rank} dimensions, but the shard has {expected}"
-        ));
+        return Err(format!("the inner chunk shape {inner:?} has {rank} dimensions, but the shard has {expected}"));
     }
     if shard.iter().zip(inner).any(|(extent, inner)| extent % inner != 0) {
-        return Err(format!(
-            "the inner chunk shape {inner:?} does not divide the shape {shard:?} of the shard"
-        ));
+        return Err(format!("the inner chunk shape {inner:?} does not divide the shape {shard:?} of the shard"));
     }
     Ok(shard.iter().zip(inner).map(|(extent, inner)| extent / inner).collect())
 }
@@ -104,8 +98,7 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
         return None;
     };
     if entries.len() > MAX_RANK {
-        let message =
-            format!("the inner chunk shape has {} dimensions, of which {MAX_RANK} are read", entries.len());
+        let message = format!("the inner chunk shape has {} dimensions, of which {MAX_RANK} are read", entries.len());
         members.report(code::SHARDING_SHAPE, "chunk_shape", message);
         return None;
     }

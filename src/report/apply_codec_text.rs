@@ -9,12 +9,7 @@ use crate::operation::apply_codec_result::{ApplyCodecResult, RoundTrip};
 
 /// Writes what there is to tell; nothing for a plain run, which is a filter. The rows of a `--repeat` are part of
 /// the result unless they stand on stderr already.
-pub fn write(
-    result: &ApplyCodecResult,
-    with_stages: bool,
-    style: Style,
-    output: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(result: &ApplyCodecResult, with_stages: bool, style: Style, output: &mut dyn Write) -> io::Result<()> {
     if with_stages && result.repeat.is_some() {
         write_stages(result, style, output)?;
     }

@@ -65,8 +65,6 @@ pub(super) fn heading(level: u8, words: impl Into<String>) -> Block<'static> {
 }
 
 /// The members that have a value.
-pub(super) fn known<const N: usize>(
-    members: [(&str, Option<String>); N],
-) -> impl Iterator<Item = (&str, String)> {
+pub(super) fn known<const N: usize>(members: [(&str, Option<String>); N]) -> impl Iterator<Item = (&str, String)> {
     members.into_iter().filter_map(|(label, value)| Some((label, value?)))
 }

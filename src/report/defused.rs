@@ -96,10 +96,7 @@ mod tests {
     #[test]
     fn control_characters_become_escapes_and_all_else_stays() {
         assert_eq!(defused("a\u{e9}\u{a0}\u{2067}b\n", false), "a\u{e9}\u{a0}\\u2067b\n");
-        assert_eq!(
-            defused("\x1b[2J\r\0\x7f\u{9b}\u{202e}", false),
-            "\\u001b[2J\\u000d\\u0000\\u007f\\u009b\\u202e"
-        );
+        assert_eq!(defused("\x1b[2J\r\0\x7f\u{9b}\u{202e}", false), "\\u001b[2J\\u000d\\u0000\\u007f\\u009b\\u202e");
     }
 
     #[test]
@@ -112,10 +109,7 @@ mod tests {
     fn colours_pass_where_there_are_any() {
         assert_eq!(defused("\x1b[1;31mred\x1b[0m", true), "\x1b[1;31mred\x1b[0m");
         assert_eq!(defused("\x1b[31mred", false), "\\u001b[31mred");
-        assert_eq!(
-            defused("\x1b[2J\x1b]0;title\x07\x1b[31", true),
-            "\\u001b[2J\\u001b]0;title\\u0007\\u001b[31"
-        );
+        assert_eq!(defused("\x1b[2J\x1b]0;title\x07\x1b[31", true), "\\u001b[2J\\u001b]0;title\\u0007\\u001b[31");
     }
 
     #[test]

@@ -68,13 +68,11 @@ fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> 
 
 /// Writes the message of the argument parser, each line broken where the terminal ends.
 pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    const LABELS: [(&str, Role); 3] =
-        [("error:", Role::Error), ("tip:", Role::Good), ("Usage:", Role::Heading)];
+    const LABELS: [(&str, Role); 3] = [("error:", Role::Error), ("tip:", Role::Good), ("Usage:", Role::Heading)];
     for line in text.lines() {
         let clause = line.trim_start();
         let indent = line.len() - clause.len();
-        let label =
-            LABELS.iter().find_map(|(label, role)| Some((*label, *role, clause.strip_prefix(label)?)));
+        let label = LABELS.iter().find_map(|(label, role)| Some((*label, *role, clause.strip_prefix(label)?)));
         match label {
             Some((label, role, text)) => {
                 write_clause((role, label, indent), text.trim_start(), style, output)?;
@@ -191,18 +189,14 @@ mod tests {
         };
         assert_eq!(text(None), said);
         assert!(text(Some(40)).lines().all(|line| line.len() <= 40), "{}", text(Some(40)));
-        assert_eq!(
-            text(Some(40)).split_whitespace().collect::<Vec<_>>(),
-            said.split_whitespace().collect::<Vec<_>>()
-        );
+        assert_eq!(text(Some(40)).split_whitespace().collect::<Vec<_>>(), said.split_whitespace().collect::<Vec<_>>());
     }
 
     #[test]
     fn finding_is_one_line_where_nobody_watches_and_said_once_of_many_nodes() {
         use crate::diagnostic::code;
-        let of = |node: &str| {
-            Diagnostic::new(code::CODEC_UNREGISTERED, "x").in_store("s").at_node(node).with_help("mend")
-        };
+        let of =
+            |node: &str| Diagnostic::new(code::CODEC_UNREGISTERED, "x").in_store("s").at_node(node).with_help("mend");
         let text = |findings: &[Diagnostic], is_terminal| {
             let mut text = Vec::new();
             let look = FindingsLook { style: Style::PLAIN, is_terminal, is_verbose: false };

@@ -116,13 +116,8 @@ impl<'a> Page<'a> {
         }
         if key {
             let chunk = location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}"));
-            let parts: Vec<String> = location
-                .key
-                .as_deref()
-                .map(|key| one_line(key).into_owned())
-                .into_iter()
-                .chain(chunk)
-                .collect();
+            let parts: Vec<String> =
+                location.key.as_deref().map(|key| one_line(key).into_owned()).into_iter().chain(chunk).collect();
             if !parts.is_empty() {
                 writeln!(self.output, "  {}", self.style.paint(Role::Label, &parts.join(", ")))?;
             }
@@ -137,8 +132,7 @@ impl<'a> Page<'a> {
         let width = self.style.width().map_or(usize::MAX, |width| width - INDENT - label.len());
         for (number, line) in wrap_prose(&text, width).iter().enumerate() {
             let label = if number == 0 { label } else { &" ".repeat(label.len()) };
-            let label =
-                if label.trim().is_empty() { label.to_owned() } else { self.style.paint(Role::Good, label) };
+            let label = if label.trim().is_empty() { label.to_owned() } else { self.style.paint(Role::Good, label) };
             writeln!(self.output, "{:INDENT$}{label}{line}", "")?;
         }
         Ok(())

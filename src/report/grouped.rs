@@ -112,8 +112,7 @@ impl<'a> Group<'a> {
         let first = self.first();
         let is_same = self.findings.iter().all(|found| found.message == first.message);
         let store = first.location.store.as_deref();
-        let store =
-            store.filter(|_| self.findings.iter().all(|found| found.location.store == first.location.store));
+        let store = store.filter(|_| self.findings.iter().all(|found| found.location.store == first.location.store));
         let of_nodes = self.of_nodes();
         let shown = if all { of_nodes.len() } else { SHOWN };
         let node = |found: &&Diagnostic| {

@@ -76,13 +76,8 @@ mod tests {
 
     #[test]
     fn histogram_is_drawn_within_80_columns() {
-        let histogram = HistogramResult {
-            min: -1.5e-7,
-            max: 2.25,
-            counts: vec![0, 1, 1_000_000, 500_000],
-            below: 3,
-            above: 0,
-        };
+        let histogram =
+            HistogramResult { min: -1.5e-7, max: 2.25, counts: vec![0, 1, 1_000_000, 500_000], below: 3, above: 0 };
         let mut text = Vec::new();
         write(&histogram, 80, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();

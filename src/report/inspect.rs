@@ -135,8 +135,7 @@ fn members(result: &ArrayResult) -> Members<'_> {
         }
     };
     push("shape", of_node.shape.as_deref().map(|shape| named(shape, of_node.dimension_names.as_deref())));
-    let v2 =
-        of_node.data_type_v2.as_ref().map_or_else(String::new, |v2| format!(" (v2: {})", quantity::json(v2)));
+    let v2 = of_node.data_type_v2.as_ref().map_or_else(String::new, |v2| format!(" (v2: {})", quantity::json(v2)));
     push("data type", of_node.data_type.as_ref().map(|name| quantity::json(name) + &v2));
     push("fill value", of_node.fill_value.as_ref().map(quantity::json));
     push("chunk shape", of_node.chunk_shape.as_deref().map(quantity::shape));
@@ -152,15 +151,11 @@ fn members(result: &ArrayResult) -> Members<'_> {
         };
         push("chunks", Some(of(storage.chunks_present, storage.chunks)));
         push("shards", storage.shards.map(|shards| of(storage.shards_present, Some(shards))));
-        let logical = storage
-            .bytes_logical
-            .map_or_else(String::new, |bytes| format!(", {} decoded", quantity::bytes(bytes)));
+        let logical =
+            storage.bytes_logical.map_or_else(String::new, |bytes| format!(", {} decoded", quantity::bytes(bytes)));
         push("bytes", Some(format!("{} stored{logical}", quantity::bytes(storage.bytes_stored))));
         let unknown = storage.unknown_keys.len();
-        push(
-            "other keys",
-            storage.unknown_keys.first().map(|first| format!("{unknown}, the first `{first}`")),
-        );
+        push("other keys", storage.unknown_keys.first().map(|first| format!("{unknown}, the first `{first}`")));
     }
     members
 }
@@ -187,9 +182,7 @@ pub(super) fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
 fn extension(metadata: &Json) -> String {
     let configuration =
         metadata.get("configuration").map_or_else(String::new, |json| format!(" {}", quantity::json(json)));
-    metadata
-        .get("name")
-        .map_or_else(|| quantity::json(metadata), |name| quantity::json(name) + &configuration)
+    metadata.get("name").map_or_else(|| quantity::json(metadata), |name| quantity::json(name) + &configuration)
 }
 
 fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, table: &mut Table) {
@@ -221,9 +214,7 @@ fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, tab
                 text(&stage.fill_value),
                 stage.bytes.map_or_else(|| "varies".to_owned(), quantity::count),
             ],
-            configuration
-                .filter(|json| json.as_object().is_none_or(|object| !object.is_empty()))
-                .map(quantity::json),
+            configuration.filter(|json| json.as_object().is_none_or(|object| !object.is_empty())).map(quantity::json),
         );
         if let Some(inner) = &stage.pipeline {
             push_stages(stage.inner_decoded.as_deref(), inner, depth + 1, table);

@@ -47,11 +47,7 @@ pub(super) fn verdict(information: &InformationResult) -> String {
 }
 
 /// Writes the drawing, with a line of space around it.
-pub(super) fn write_bits(
-    information: &InformationResult,
-    style: Style,
-    output: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_bits(information: &InformationResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output)?;
     let leading = usize::try_from(information.leading_bits).unwrap_or(0);
     let names = information.dimensions.iter().map(|dimension| short_name(dimension).chars().count());

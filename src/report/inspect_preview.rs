@@ -44,9 +44,8 @@ pub(super) fn place(axes: &[PreviewAxis], at: &[PreviewIndex], is_upside_down: b
     let down = if is_upside_down { " up, " } else { " down, " };
     let axes: Vec<String> = axes.iter().map(axis).collect();
     let slice = if axes.is_empty() { "one value".to_owned() } else { axes.join(down) + " to the right" };
-    let at = at
-        .iter()
-        .map(|at| format!("{}={}", at.name.clone().unwrap_or_else(|| format!("axis {}", at.axis)), at.index));
+    let at =
+        at.iter().map(|at| format!("{}={}", at.name.clone().unwrap_or_else(|| format!("axis {}", at.axis)), at.index));
     let at: Vec<String> = at.collect();
     if at.is_empty() { slice } else { format!("{slice}, at {}", at.join(", ")) }
 }
@@ -117,8 +116,7 @@ mod tests {
     use crate::report::terminal::Colour;
 
     fn preview() -> PreviewResult {
-        let axis =
-            |axis, name: Option<&str>, length| PreviewAxis { axis, name: name.map(str::to_owned), length };
+        let axis = |axis, name: Option<&str>, length| PreviewAxis { axis, name: name.map(str::to_owned), length };
         PreviewResult {
             axes: vec![axis(1, Some("lat"), 3), axis(2, None, 2)],
             at: vec![PreviewIndex { axis: 0, name: Some("time".to_owned()), index: 4 }],

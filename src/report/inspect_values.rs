@@ -117,9 +117,7 @@ fn ways_table(ways: &WaysResult) -> Table {
 fn is_best(way: &WayResult, ways: &WaysResult) -> bool {
     let Some(own) = way.max_abs_error.zip(way.bytes_stored) else { return false };
     let others = ways.ways.iter().filter_map(|other| other.max_abs_error.zip(other.bytes_stored));
-    !others
-        .chain([(0.0, ways.bytes_stored)])
-        .any(|other| other.0 <= own.0 && other.1 <= own.1 && other != own)
+    !others.chain([(0.0, ways.bytes_stored)]).any(|other| other.0 <= own.0 && other.1 <= own.1 && other != own)
 }
 
 /// The type of the codes, or the bits that are kept.
@@ -150,8 +148,7 @@ pub(super) fn chunk(chunk: &ChunkResult) -> Vec<Block<'_>> {
         members.push(("stored", format!("{} ({} bytes){at}", bytes(stored), count(stored))));
     }
     members.push(("shape", quantity::shape(&chunk.shape)));
-    let mut blocks =
-        vec![heading(2, format!("{kind} {}", quantity::shape(&chunk.indices))), Block::Members(members)];
+    let mut blocks = vec![heading(2, format!("{kind} {}", quantity::shape(&chunk.indices))), Block::Members(members)];
     if !chunk.stages.is_empty() {
         blocks.push(Block::Table("The chunk's way back through the codecs", chunk_stages(chunk)));
     }

@@ -29,10 +29,7 @@ pub fn write(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()
     let tests = suites.iter().map(|suite| suite.cases.len()).sum::<usize>() + errors;
     let failures: usize = suites.iter().map(Suite::num_failures).sum();
     writeln!(output, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    writeln!(
-        output,
-        r#"<testsuites name="zarrcast" tests="{tests}" failures="{failures}" errors="{errors}">"#
-    )?;
+    writeln!(output, r#"<testsuites name="zarrcast" tests="{tests}" failures="{failures}" errors="{errors}">"#)?;
     for suite in &suites {
         write_suite(suite, output)?;
     }

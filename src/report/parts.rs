@@ -13,8 +13,7 @@ fn report<'a>(title: String, (role, state): (Role, &str), members: Members<'a>) 
 /// The plan of `--init`.
 pub fn init(result: &InitResult) -> Report<'_> {
     let state = if result.was_there { "the same plan is there already" } else { "planned in parts" };
-    let passes =
-        result.passes.iter().map(|pass| format!("{}, {}", pass.name, counted(pass.partitions, "part")));
+    let passes = result.passes.iter().map(|pass| format!("{}, {}", pass.name, counted(pass.partitions, "part")));
     let passes: Vec<String> = passes.collect();
     let mut members = vec![
         ("parts", count(result.partitions)),
@@ -79,8 +78,7 @@ pub fn status(result: &StatusResult) -> Report<'_> {
         (Role::Good, "all parts are done: `--finish` publishes it")
     };
     let members = result.passes.iter().map(|pass| {
-        let missing =
-            if pass.missing.is_empty() { String::new() } else { format!("; missing {}", pass.missing) };
+        let missing = if pass.missing.is_empty() { String::new() } else { format!("; missing {}", pass.missing) };
         let done = format!("{} of {} done{missing}", count(pass.done), counted(pass.partitions, "part"));
         (pass.name, done)
     });

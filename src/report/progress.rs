@@ -105,13 +105,8 @@ fn style(name: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template("{line}").unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("line", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
         let columns = terminal::columns(Output::Error).unwrap_or(WIDTH);
-        let state = State {
-            name: &name,
-            done: state.pos(),
-            all: state.len(),
-            elapsed: state.elapsed(),
-            rate: state.per_sec(),
-        };
+        let state =
+            State { name: &name, done: state.pos(), all: state.len(), elapsed: state.elapsed(), rate: state.per_sec() };
         // In the last column some terminals go on to the next line. The bar writes into a string, which takes everything.
         let _ = out.write_str(&state.line(columns.saturating_sub(1)));
     })
@@ -185,11 +180,7 @@ impl State<'_> {
         let done = quantity::bytes(self.done);
         let Some(all) = self.all.filter(|all| *all >= self.done && *all > 0) else {
             let long = format!("{} {done}{}", self.name, self.rate());
-            return if width(&long) <= columns {
-                long
-            } else {
-                cut(&format!("{} {done}", self.name), columns)
-            };
+            return if width(&long) <= columns { long } else { cut(&format!("{} {done}", self.name), columns) };
         };
         let of = format!("{done} of {}", quantity::bytes(all));
         let rate = self.rate();
@@ -255,10 +246,7 @@ mod tests {
         let line = state("transcode", 1 << 29, 60).line(81);
         assert_eq!(line, "transcode [===========>            ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6.00 s left");
         let line = state("transcode", 1 << 29, 60).line(59);
-        assert_eq!(
-            line,
-            "transcode [=>   ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6.00 s left".replace("[=>   ] ", "")
-        );
+        assert_eq!(line, "transcode [=>   ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6.00 s left".replace("[=>   ] ", ""));
     }
 
     #[test]

@@ -8,11 +8,7 @@ pub use crate::diagnostic::quantity::{bytes, count, counted};
 use crate::metadata::json::Json;
 
 /// Bytes in a second.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate of three digits, which saturates"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of three digits, which saturates")]
 pub fn rate(bytes_per_second: f64) -> String {
     format!("{}/s", bytes(bytes_per_second as u64))
 }

@@ -24,13 +24,10 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
         }
         (None, Some(_)) => {
             let step = result.step.map(figure).unwrap_or_default();
-            format!(
-                "to be quantised in steps of {step}, to the first type that has the codes a first pass finds"
-            )
+            format!("to be quantised in steps of {step}, to the first type that has the codes a first pass finds")
         }
         (None, None) => {
-            "to be quantised to the narrowest type that keeps --max-error, which a first pass finds"
-                .to_owned()
+            "to be quantised to the narrowest type that keeps --max-error, which a first pass finds".to_owned()
         }
     }
 }
@@ -53,10 +50,7 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
         ),
         (
             "range",
-            result
-                .range
-                .as_ref()
-                .map(|[low, high]| format!("{} to {}", quantity::json(low), quantity::json(high))),
+            result.range.as_ref().map(|[low, high]| format!("{} to {}", quantity::json(low), quantity::json(high))),
         ),
         ("codes", result.codes.map(|[first, last]| format!("{first} to {last}{nan_code}"))),
         ("step", result.step.map(figure)),
@@ -81,8 +75,7 @@ fn describe_quality(quality: &QualityResult) -> Members<'static> {
         return vec![("quality", "not defined: there are no finite values".to_owned())];
     }
     let constant = || "not defined: constant values".to_owned();
-    let decibels =
-        |psnr: f64| if psnr.is_infinite() { "no error".to_owned() } else { format!("{psnr:.2} dB") };
+    let decibels = |psnr: f64| if psnr.is_infinite() { "no error".to_owned() } else { format!("{psnr:.2} dB") };
     let level = quality.dssim_level.as_ref().filter(|level| !level.is_empty());
     let level = level.map_or_else(String::new, |level| format!(", the minimum of all levels, of {level:?}"));
     let no_dssim = || format!("not defined: {}", quality.no_dssim.unwrap_or("there are no levels"));

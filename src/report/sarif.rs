@@ -19,8 +19,7 @@ pub fn write(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()
     let findings = outcome.result.findings_and_differences();
     let used = used_rules(&findings);
     let rules: Vec<Value> = used.keys().filter_map(|used| code::of(used)).map(descriptor).collect();
-    let results: Vec<Value> =
-        findings.iter().map(|finding| result(finding, used.get(finding.code).copied())).collect();
+    let results: Vec<Value> = findings.iter().map(|finding| result(finding, used.get(finding.code).copied())).collect();
     let notifications: Vec<Value> = outcome
         .failures
         .iter()
@@ -105,9 +104,7 @@ fn location(location: &Location) -> Option<Value> {
     let places = [("node", &location.node), ("pointer", &location.pointer), ("chunk", &chunk)];
     let logical: Vec<Value> = places
         .into_iter()
-        .filter_map(|(kind, name)| {
-            name.as_ref().map(|name| json!({ "fullyQualifiedName": name, "kind": kind }))
-        })
+        .filter_map(|(kind, name)| name.as_ref().map(|name| json!({ "fullyQualifiedName": name, "kind": kind })))
         .collect();
     if !logical.is_empty() {
         described.insert("logicalLocations".to_owned(), Value::Array(logical));

@@ -289,9 +289,7 @@ mod tests {
                 Table::new(&["name", "codecs", ">bytes", ">ratio"]).with_spare(&["codecs", "none", "ratio"]);
             table.push(vec!["n".repeat(40), "c".repeat(20), "1,024 KiB".to_owned(), "2.00".to_owned()], None);
             table.push(vec!["group".to_owned()], None);
-            assert!(
-                written(&table, columns).iter().all(|line| columns.is_none_or(|most| width(line) <= most))
-            );
+            assert!(written(&table, columns).iter().all(|line| columns.is_none_or(|most| width(line) <= most)));
             written(&table, columns)[0].split_whitespace().map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(headings_at(None), ["name", "codecs", "bytes", "ratio"]);

@@ -16,8 +16,7 @@ const MAX_ATTRIBUTES: usize = 1000;
 impl Report<'_> {
     /// Writes it as text.
     pub fn write(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
-        let painted =
-            |state: &str| self.role.map_or_else(|| state.to_owned(), |role| style.paint(role, state));
+        let painted = |state: &str| self.role.map_or_else(|| state.to_owned(), |role| style.paint(role, state));
         if !self.ends_with_state {
             writeln!(output, "{}: {}", style.paint(Role::Heading, &self.title), painted(&self.state))?;
             return write_blocks(&self.blocks, style, output);

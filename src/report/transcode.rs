@@ -12,8 +12,7 @@ use crate::metadata::json::Json;
 use crate::operation::drawing::ComparedArray;
 use crate::operation::sample_result::{CompressionResult, EstimateResult};
 use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, TranscodeResult,
-    VerifyResult,
+    ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, TranscodeResult, VerifyResult,
 };
 
 /// Arrays that have a section of their own on a page.
@@ -21,11 +20,7 @@ const MOST_SECTIONS: usize = 100;
 
 /// The report of a run or a plan. `compared` are the pictures of quantised arrays; `is_verbose` says what `--verify`
 /// found of each array where all are as they should be.
-pub fn report<'a>(
-    result: &'a TranscodeResult,
-    compared: &'a [ComparedArray],
-    is_verbose: bool,
-) -> Report<'a> {
+pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is_verbose: bool) -> Report<'a> {
     let (role, state) = if result.dry_run {
         (Role::Warning, "plan, nothing written")
     } else if result.complete {
@@ -55,10 +50,7 @@ pub fn report<'a>(
         blocks.push(Block::Members(vec![("time", time(result))]));
     }
     if result.nodes.len() == 1 && !arrays.is_empty() {
-        blocks.push(Block::Page(vec![
-            heading(2, "sizes"),
-            Block::Table(sizes_of(result), rows(&arrays, false)),
-        ]));
+        blocks.push(Block::Page(vec![heading(2, "sizes"), Block::Table(sizes_of(result), rows(&arrays, false))]));
     }
     Report {
         title: format!("{} -> {}", result.source, result.destination),
@@ -80,12 +72,7 @@ fn sizes_of(result: &TranscodeResult) -> &'static str {
 }
 
 /// A hierarchy: a row for each array, what a quantisation did below them, and the sums.
-fn tree<'a>(
-    result: &'a TranscodeResult,
-    compared: &'a [ComparedArray],
-    is_verbose: bool,
-    blocks: &mut Vec<Block<'a>>,
-) {
+fn tree<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is_verbose: bool, blocks: &mut Vec<Block<'a>>) {
     let arrays = arrays(result);
     let table = |is_page| Block::Table(sizes_of(result), rows(&arrays, is_page));
     if !arrays.is_empty() {
@@ -263,10 +250,8 @@ fn with_long_numbers(name: &str) -> String {
 fn sums(result: &TranscodeResult) -> Members<'static> {
     let arrays = arrays(result);
     let groups = result.nodes.len() - arrays.len();
-    let mut members = vec![(
-        "nodes",
-        format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group")),
-    )];
+    let mut members =
+        vec![("nodes", format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group")))];
     if result.totals.other_keys > 0 {
         members.push(("other keys", format!("{}, copied", count(result.totals.other_keys))));
     }
@@ -342,16 +327,9 @@ fn chunk_shape(array: &ArrayDescription) -> String {
 }
 
 /// The members that SOURCE and DEST both have.
-fn describe_change(
-    source: &ArrayDescription,
-    destination: &ArrayDescription,
-    members: &mut Members<'static>,
-) {
+fn describe_change(source: &ArrayDescription, destination: &ArrayDescription, members: &mut Members<'static>) {
     members.push(("data type", changed(data_type(&source.data_type), &data_type(&destination.data_type))));
-    members.push((
-        "fill value",
-        changed(quantity::json(&source.fill_value), &quantity::json(&destination.fill_value)),
-    ));
+    members.push(("fill value", changed(quantity::json(&source.fill_value), &quantity::json(&destination.fill_value))));
     members.push(("chunk shape", changed(chunk_shape(source), &chunk_shape(destination))));
     let shards = [source, destination].map(|array| array.shard_shape.as_deref().map(quantity::shape));
     if shards.iter().any(Option::is_some) {
@@ -427,8 +405,7 @@ fn chain(codecs: &[Json]) -> String {
 
 /// True if chunks are read more than once: then what is read is not what is stored.
 fn is_read_again(node: &NodeResult) -> bool {
-    node.read_amplification.is_some_and(|amplification| amplification > 1.0)
-        && node.counts.chunks_read != Some(0)
+    node.read_amplification.is_some_and(|amplification| amplification > 1.0) && node.counts.chunks_read != Some(0)
 }
 
 /// Bytes of all arrays as SOURCE stores them, where they are known of each.

@@ -30,18 +30,17 @@ pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
         ("Infos", result.infos),
         ("Not read", result.failures.len() as u64),
     ];
-    let absent: Vec<_> =
-        result.absent.iter().map(|absent| (None, "absent:", absent_chunks(absent))).collect();
+    let absent: Vec<_> = result.absent.iter().map(|absent| (None, "absent:", absent_chunks(absent))).collect();
     let unread = result.failures.iter().map(|failure| {
         let place = node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
         (Some(Role::Error), "not read:", format!("{place}{}", failure.message))
     });
-    let unchecked = result.unchecked.iter().map(|unchecked| {
-        (None, "not looked at:", format!("{} {}", count(unchecked.count), unchecked.reason))
-    });
+    let unchecked = result
+        .unchecked
+        .iter()
+        .map(|unchecked| (None, "not looked at:", format!("{} {}", count(unchecked.count), unchecked.reason)));
     let unread: Vec<_> = unread.chain(unchecked).collect();
-    let mut blocks =
-        vec![Block::Page(overview(&result.findings)), Block::Findings(&result.findings, result.truncated)];
+    let mut blocks = vec![Block::Page(overview(&result.findings)), Block::Findings(&result.findings, result.truncated)];
     if !absent.is_empty() || !unread.is_empty() {
         blocks.push(Block::Page(vec![heading(2, "what was not looked at")]));
     }
@@ -126,10 +125,7 @@ fn by_node(found: &[Diagnostic]) -> Table {
     }
     let mut table = Table::new(&["node", ">errors", ">warnings", ">infos"]);
     for (node, counts) in nodes {
-        table.push_sizes(
-            std::iter::once(node).chain(counts.map(count)).collect(),
-            vec![Some(counts.iter().sum())],
-        );
+        table.push_sizes(std::iter::once(node).chain(counts.map(count)).collect(), vec![Some(counts.iter().sum())]);
     }
     table
 }
@@ -169,8 +165,7 @@ fn node_of(store: Option<&str>, node: Option<&str>, key: Option<&str>) -> String
 fn summary(result: &ValidateResult) -> String {
     let count = |count: u64, word: &str| (count > 0).then(|| counted(count, word));
     let join = |texts: [Option<String>; 3]| texts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let counts =
-        join([count(result.errors, "error"), count(result.warnings, "warning"), count(result.infos, "info")]);
+    let counts = join([count(result.errors, "error"), count(result.warnings, "warning"), count(result.infos, "info")]);
     let nodes: usize = result.checked.iter().map(|store| store.nodes.len()).sum();
     let objects = result.checked.iter().map(|store| store.objects).sum();
     let mut levels: Vec<&str> = result.checked.iter().map(|store| store.level).collect();
@@ -227,14 +222,11 @@ mod tests {
 
     #[test]
     fn findings_are_grouped_by_node_and_key_and_counted() {
-        let long =
-            "a message that is so long that it does not fit on one line of eighty columns, not even nearly";
+        let long = "a message that is so long that it does not fit on one line of eighty columns, not even nearly";
         let found = result(vec![
             at(Diagnostic::new(code::MEMBER_MISSING, long), "/", "zarr.json").with_help("add it"),
-            at(Diagnostic::new(code::DIMENSION_NAMES_NULL, "null"), "/", "zarr.json")
-                .at_pointer("/dimension_names"),
-            at(Diagnostic::new(code::CHUNK_CORRUPT, "a bad\u{1b}[31m chunk"), "/a", "a/c/0/1")
-                .at_chunk([0, 1]),
+            at(Diagnostic::new(code::DIMENSION_NAMES_NULL, "null"), "/", "zarr.json").at_pointer("/dimension_names"),
+            at(Diagnostic::new(code::CHUNK_CORRUPT, "a bad\u{1b}[31m chunk"), "/a", "a/c/0/1").at_chunk([0, 1]),
         ]);
         let expected = "\
 s.zarr
@@ -279,9 +271,7 @@ the verdict: 2 errors, 1 warning (2 nodes, level keys, 12 objects)
         let long = "long ".repeat(40);
         let found = result(vec![
             at(Diagnostic::new(code::MEMBER_MISSING, long.trim()), "/", "zarr.json").at_pointer("/a"),
-            at(Diagnostic::new(code::CHUNK_CORRUPT, "a\nb"), "/a", "a/c/0")
-                .at_chunk([0])
-                .with_help("mend it"),
+            at(Diagnostic::new(code::CHUNK_CORRUPT, "a\nb"), "/a", "a/c/0").at_chunk([0]).with_help("mend it"),
         ]);
         let text = text_as(&found, None, false);
         let lines: Vec<&str> = text.lines().collect();
@@ -298,7 +288,8 @@ the verdict: 2 errors, 1 warning (2 nodes, level keys, 12 objects)
             text_as(&found, None, false).lines().next().unwrap(),
             "4 nodes: warning ZC104 codec-unregistered at /p: x; in s.zarr: /a, /b, /c, 1 more (-v names all)"
         );
-        let expected = "4 nodes\n    warning ZC104 codec-unregistered at /p\n      x\n      in s.zarr: /a, /b, /c, /d\n\nthe";
+        let expected =
+            "4 nodes\n    warning ZC104 codec-unregistered at /p\n      x\n      in s.zarr: /a, /b, /c, /d\n\nthe";
         assert!(text_as(&found, Some(80), true).starts_with(expected), "{}", text_as(&found, Some(80), true));
     }
 
@@ -312,14 +303,11 @@ the verdict: 2 errors, 1 warning (2 nodes, level keys, 12 objects)
             ranges: vec![[0, 0], [3, 9]],
         }];
         let (store, key) = (Some("s".to_owned()), Some("a/c/0".to_owned()));
-        found.failures =
-            vec![Failure { store, node: Some("/a".to_owned()), key, message: "no permission".into() }];
+        found.failures = vec![Failure { store, node: Some("/a".to_owned()), key, message: "no permission".into() }];
         found.unchecked = vec![Unchecked { reason: "chunks".into(), count: 1200 }];
         let text = text_as(&found, None, true);
         assert!(
-            text.starts_with(
-                "absent: s/a: chunks 0,0; 1,0 to 3,0 (in C order)\nnot read: s/a/c/0: no permission\n"
-            ),
+            text.starts_with("absent: s/a: chunks 0,0; 1,0 to 3,0 (in C order)\nnot read: s/a/c/0: no permission\n"),
             "{text}"
         );
         assert!(text.contains("not looked at: 1,200 chunks\n"), "{text}");

@@ -31,8 +31,7 @@ impl Node {
     #[must_use]
     pub fn with_documents(&self, documents: BTreeMap<String, Vec<u8>>, scope: ConsolidatedScope) -> Node {
         let whole = |key: &str| Some(self.prefix.join(key).ok()?.as_str().to_owned());
-        let documents =
-            documents.into_iter().filter_map(|(key, bytes)| Some((whole(&key)?, bytes))).collect();
+        let documents = documents.into_iter().filter_map(|(key, bytes)| Some((whole(&key)?, bytes))).collect();
         let (inner, below) = (self.store.clone(), self.prefix.clone());
         let store = Arc::new(ConsolidatedView { inner, below, documents, scope });
         Node { store, prefix: self.prefix.clone() }
@@ -111,11 +110,8 @@ impl Store for ConsolidatedView {
     }
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
-        let unknown: Vec<_> = soon
-            .iter()
-            .filter(|(key, _)| self.document(key).is_none() && !self.is_beside(key))
-            .cloned()
-            .collect();
+        let unknown: Vec<_> =
+            soon.iter().filter(|(key, _)| self.document(key).is_none() && !self.is_beside(key)).cloned().collect();
         self.inner.prefetch(&unknown);
     }
 }

@@ -30,24 +30,19 @@ const HDF5: FileFormat = format("an HDF5 file (as NetCDF-4 files are)", NETCDF);
 const NETCDF_CLASSIC: FileFormat = format("a NetCDF classic file", NETCDF);
 const TIFF: FileFormat =
     format("a TIFF file", "convert it first, such as by `gdal_translate -of Zarr` or bioformats2raw");
-const PAGE: FileFormat = stand_in(
-    "an HTML page, as servers answer for what is not there",
-    "download the file again from the right address",
-);
+const PAGE: FileFormat =
+    stand_in("an HTML page, as servers answer for what is not there", "download the file again from the right address");
 const ZIP: FileFormat =
     format("a zip file of another name", "give it a name that ends in `.zip`, or name it as `FILE|zip:`");
 
-const GRIB: FileFormat = format(
-    "a GRIB file",
-    "convert it first, such as by xarray with cfgrib: xarray.open_dataset(FILE).to_zarr(STORE)",
-);
+const GRIB: FileFormat =
+    format("a GRIB file", "convert it first, such as by xarray with cfgrib: xarray.open_dataset(FILE).to_zarr(STORE)");
 const NUMPY: FileFormat = format(
     "a .npy file",
     "`zarrcast apply-codec` takes .npy files; a store is made of one by zarr.save_array(STORE, numpy.load(FILE))",
 );
 const LFS: FileFormat = stand_in("a Git LFS pointer, not the file itself", "get the files: `git lfs pull`");
-const ANNEX: FileFormat =
-    stand_in("a git-annex pointer, not the file itself", "get the files: `git annex get`");
+const ANNEX: FileFormat = stand_in("a git-annex pointer, not the file itself", "get the files: `git annex get`");
 const XML: FileFormat =
     stand_in("an XML document, as object stores answer errors", "look into it, and download the file again");
 const OTHER: &str = "name the folder of a Zarr array or group";
@@ -75,11 +70,7 @@ static SIGNATURES: [Row; 30] = [
     (0, b"PK\x05\x06", ZIP),
     (0, b"PAR1", format("a Parquet file", OTHER)),
     (0, b"\x1f\x8b", format("a gzip file", "unpack it first: `tar -xzf FILE`, or `gunzip FILE`")),
-    (
-        0,
-        b"\x28\xb5\x2f\xfd",
-        format("a zstd file", "unpack it first: `tar --zstd -xf FILE`, or `unzstd FILE`"),
-    ),
+    (0, b"\x28\xb5\x2f\xfd", format("a zstd file", "unpack it first: `tar --zstd -xf FILE`, or `unzstd FILE`")),
     (0, b"\xfd7zXZ\0", format("an xz file", "unpack it first: `tar -xJf FILE`, or `unxz FILE`")),
     (0, b"BZh", format("a bzip2 file", "unpack it first: `tar -xjf FILE`, or `bunzip2 FILE`")),
     (257, b"ustar", format("a tar archive", "unpack it first: `tar -xf FILE`")),
@@ -94,9 +85,8 @@ static SIGNATURES: [Row; 30] = [
 impl FileFormat {
     /// The format of a file that begins with these bytes; `None` where it is none that is known.
     pub fn of(first_bytes: &[u8]) -> Option<&'static FileFormat> {
-        let begins = |at: usize, signature: &[u8]| {
-            first_bytes.get(at..).is_some_and(|bytes| bytes.starts_with(signature))
-        };
+        let begins =
+            |at: usize, signature: &[u8]| first_bytes.get(at..).is_some_and(|bytes| bytes.starts_with(signature));
         SIGNATURES.iter().find(|(at, signature, _)| begins(*at, signature)).map(|(_, _, format)| format)
     }
 

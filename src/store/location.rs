@@ -234,8 +234,7 @@ impl Location {
     /// The first zip file that a path leads into, and the way on in it. The one that an adapter opens is not meant.
     fn zip_on_the_way<'p>(&self, path: &'p Path) -> Option<(&'p Path, String)> {
         let opened_by_adapter = usize::from(!self.inside.is_empty());
-        let zips =
-            path.ancestors().skip(opened_by_adapter).filter(|path| name_is(path, is_zip) && !path.is_dir());
+        let zips = path.ancestors().skip(opened_by_adapter).filter(|path| name_is(path, is_zip) && !path.is_dir());
         inside(path, zips.last()?)
     }
 }
@@ -266,8 +265,7 @@ fn is_reference_file(name: &str) -> bool {
 }
 
 fn has_extension(name: &str, extension: &str) -> bool {
-    name.rsplit_once('.')
-        .is_some_and(|(stem, found)| !stem.is_empty() && found.eq_ignore_ascii_case(extension))
+    name.rsplit_once('.').is_some_and(|(stem, found)| !stem.is_empty() && found.eq_ignore_ascii_case(extension))
 }
 
 /// The node at a path in the zip file that stands at a node's own place.
@@ -349,9 +347,8 @@ mod tests {
 
     #[test]
     fn location_without_a_scheme_is_a_path_as_it_is() {
-        for text in [
-            "a.zarr", "./s3://b", "/a/b%20c", "1a://b", "a_b://c", "://b", "C:\\a", "a::b", "a|b", "s3:b", "",
-        ] {
+        for text in ["a.zarr", "./s3://b", "/a/b%20c", "1a://b", "a_b://c", "://b", "C:\\a", "a::b", "a|b", "s3:b", ""]
+        {
             assert_eq!(path(text).as_deref(), Ok(text));
         }
     }

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 /// control groups and on its addresses (`ulimit -v`) leave. `None` where the system does not tell.
 pub fn available_memory() -> Option<u64> {
     let text = |path: &Path| std::fs::read_to_string(path).ok();
-    let machine = text(Path::new("/proc/meminfo"))
-        .and_then(|text| bytes_of(&text, "MemAvailable:"))
-        .or_else(free_memory);
+    let machine =
+        text(Path::new("/proc/meminfo")).and_then(|text| bytes_of(&text, "MemAvailable:")).or_else(free_memory);
     let groups = text(Path::new("/proc/self/cgroup")).map(|text| group_folders(&text)).unwrap_or_default();
     let limits = groups.iter().filter_map(|folder| group_available(|file| text(&folder.join(file))));
     let addresses = text(Path::new("/proc/self/limits"))
@@ -151,8 +150,7 @@ mod tests {
     #[test]
     fn limit_on_addresses_leaves_what_is_not_used() {
         let status = "Name:\tx\nVmSize:\t  100 kB\n";
-        let line =
-            |soft: &str| format!("Max cpu time  1 1 seconds\nMax address space {soft} unlimited bytes\n");
+        let line = |soft: &str| format!("Max cpu time  1 1 seconds\nMax address space {soft} unlimited bytes\n");
         assert_eq!(addresses_available(&line("204800"), status), Some(102_400));
         assert_eq!(addresses_available(&line("1"), status), Some(0));
         assert_eq!(addresses_available(&line("unlimited"), status), None);

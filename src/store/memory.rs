@@ -9,8 +9,8 @@ use super::node::object_name;
 use super::object::{ReadObject, WriteObject, part};
 use super::sorted_keys::{SortedKeys, remove_from};
 use super::{
-    Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Result, Store, StoreError, Tree, Visit,
-    check_absent, held, write_at_start,
+    Depth, Entry, Key, Log, ObjectReader, ObjectWriter, Put, Result, Store, StoreError, Tree, Visit, check_absent,
+    held, write_at_start,
 };
 
 /// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.

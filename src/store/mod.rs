@@ -135,12 +135,7 @@ pub trait Store: Debug + Send + Sync {
 
     /// Copies an object of another store, byte for byte; its size in bytes, `None` where it is absent. One of more than
     /// `most` bytes is an error.
-    fn copy_from(
-        &self,
-        source: &dyn Store,
-        (from, to): (&Key<'_>, &Key<'_>),
-        most: u64,
-    ) -> Result<Option<u64>> {
+    fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         copy_in_pieces(self, source, (from, to), most)
     }
 

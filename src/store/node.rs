@@ -163,9 +163,7 @@ impl Node {
     pub fn link_from(&self, other: &Node) -> Result<Option<String>> {
         // There are none in a file.
         match (self.local_path(), other.local_path().filter(|path| path.is_dir())) {
-            (Some(own), Some(other)) => {
-                Ok(local::link_into(&other, &own)?.map(|link| link.display().to_string()))
-            }
+            (Some(own), Some(other)) => Ok(local::link_into(&other, &own)?.map(|link| link.display().to_string())),
             _ => Ok(None),
         }
     }
@@ -388,11 +386,7 @@ impl Node {
     /// Gives all that a folder of the node holds (`""`: the node itself) to `visit` as it is read: its key, or the name
     /// as well as it can be shown, what it is, and its size where the listing tells that. No link is followed; a folder that
     /// is not there holds nothing.
-    pub fn each_entry(
-        &self,
-        folder: &str,
-        mut visit: impl FnMut(&str, EntryKind, Option<u64>),
-    ) -> Result<()> {
+    pub fn each_entry(&self, folder: &str, mut visit: impl FnMut(&str, EntryKind, Option<u64>)) -> Result<()> {
         self.each_listed(folder, Depth::Folder, |key, kind, bytes| {
             visit(key, kind, bytes);
             ControlFlow::Continue(())

@@ -78,10 +78,7 @@ fn parts_of_objects_are_read() {
         let mut reader = node.open("a", 1000).unwrap().unwrap();
         reader.read_at(1, 2, &mut bytes).unwrap();
         assert_eq!((reader.length(), bytes.as_slice()), (6, b"bc".as_slice()));
-        assert!(matches!(
-            reader.read_at(5, 2, &mut bytes),
-            Err(StoreError::TooShort { found: 6, end: 7, .. })
-        ));
+        assert!(matches!(reader.read_at(5, 2, &mut bytes), Err(StoreError::TooShort { found: 6, end: 7, .. })));
         let mut piece = [0; 4];
         let lengths: Vec<usize> =
             [0, 4, 6].iter().map(|offset| reader.read_piece(*offset, &mut piece).unwrap()).collect();

@@ -155,9 +155,7 @@ impl<'a> Script<'a> {
 
     /// A text with the values of its variables.
     fn filled(&self, text: &str) -> String {
-        self.variables
-            .iter()
-            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+        self.variables.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
     }
 
     /// Does a line; `is_judged` of a command whose status the next line tells.
@@ -363,13 +361,11 @@ impl<'a> Script<'a> {
         }
         let folder = self.test.path(word);
         let document = ["zarr.json", ".zarray"].into_iter().find(|name| folder.join(name).is_file());
-        let path =
-            document.filter(|_| first.starts_with('/')).map_or(folder.clone(), |name| folder.join(name));
+        let path = document.filter(|_| first.starts_with('/')).map_or(folder.clone(), |name| folder.join(name));
         let found = fs::read(&path).map_err(|error| format!("{word}: {error}"))?;
         let text = || String::from_utf8_lossy(&found).into_owned();
         if first.starts_with('/') {
-            let json: Value =
-                serde_json::from_slice(&found).map_err(|error| format!("{error}: {}", text()))?;
+            let json: Value = serde_json::from_slice(&found).map_err(|error| format!("{error}: {}", text()))?;
             return compare(&at_pointer(&json, first)?, second);
         }
         match first {

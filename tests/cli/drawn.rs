@@ -52,8 +52,7 @@ fn write_source(test: &CliTest, draw: &mut Draw) -> Source {
     let (lengths, chunks) = (text(&source.shape), text(&source.chunk));
     let fill = if data_type == "bool" { draw.one_of(&["true", "false"]) } else { draw.one_of(&["0", "3"]) };
     if source.is_version_2 {
-        let dtype =
-            [("float32", "<f4"), ("float64", ">f8"), ("uint8", "|u1"), ("int16", ">i2"), ("uint64", "<u8")];
+        let dtype = [("float32", "<f4"), ("float64", ">f8"), ("uint8", "|u1"), ("int16", ">i2"), ("uint64", "<u8")];
         let dtype = dtype.iter().find(|(name, _)| *name == data_type).map_or("|b1", |(_, dtype)| dtype);
         let order = draw.one_of(&["C", "F"]);
         let document = format!(
@@ -165,8 +164,7 @@ fn drawn_sources_and_options_end_well_or_leave_nothing_that_opens() {
         let (words, tolerance) = options(&mut draw, &source);
         let arguments = ["transcode", "-q", "a", "b"].into_iter().chain(words.iter().map(String::as_str));
         let run = test.run(arguments);
-        let said =
-            format!("case {case}: {words:?} of {} {:?}: {}", source.data_type, source.shape, run.error);
+        let said = format!("case {case}: {words:?} of {} {:?}: {}", source.data_type, source.shape, run.error);
         assert!(matches!(run.status, 0..=3) && !run.error.contains("panicked"), "{said}");
         assert_eq!(test.all_files("a"), before, "{said}");
         if run.status != 0 {

@@ -19,8 +19,7 @@ fn write_field(test: &CliTest, name: &str, fill_value: &Value, gaps: bool) {
         (280.0 + 15.0 * (y / 9.0).sin() * (x / 11.0).cos() + 0.02 * z * (noise - noise.floor())) as f32
     };
     test.array(name, json!({"shape": [96, 70, 90], "chunk_shape": [8, 16, 32], "fill_value": fill_value, "dimension_names": ["z", "y", "x"]}));
-    for (level, row, column) in (0..12).flat_map(|z| (0..5).flat_map(move |y| (0..3).map(move |x| (z, y, x))))
-    {
+    for (level, row, column) in (0..12).flat_map(|z| (0..5).flat_map(move |y| (0..3).map(move |x| (z, y, x)))) {
         if gaps && row == 2 {
             continue;
         }
@@ -118,8 +117,7 @@ fn estimate_reads_a_hundredth_of_a_large_array_and_the_same_each_time() {
     // 2,100 chunks of 4 KiB.
     test.array("a", json!({"shape": [2100, 32, 32], "chunk_shape": [1, 32, 32], "fill_value": "NaN"}));
     for chunk in 0..2100_u32 {
-        let value =
-            |place: u32| ((f64::from(chunk) / 300.0).sin() + f64::from(place * place % 97) / 97.0) as f32;
+        let value = |place: u32| ((f64::from(chunk) / 300.0).sin() + f64::from(place * place % 97) / 97.0) as f32;
         test.write(
             &format!("a/c/{chunk}/0/0"),
             (0..1024).flat_map(|place| value(place).to_le_bytes()).collect::<Vec<u8>>(),
@@ -164,15 +162,13 @@ fn compressor_is_the_best_of_a_few_on_a_sample() {
             }
             assert!(matches!(names.as_slice(), ["zstd" | "blosc"]), "{words}: {names:?}");
             let written =
-                of_run(&test, &["--overwrite", values, "--compress", words, "a", "c"])["bytes_written"]
-                    .clone();
+                of_run(&test, &["--overwrite", values, "--compress", words, "a", "c"])["bytes_written"].clone();
             // All chunks are in the sample.
             assert_eq!(one["bytes_stored"], written, "{goal}: {words}");
             all.push((written.as_u64().unwrap(), words));
         }
         let known = tried.iter().filter_map(|one| one["bytes_stored"].as_u64()).min().unwrap();
-        let best =
-            tried.iter().find(|one| one["bytes_stored"].as_u64().unwrap() as f64 <= known as f64 * 1.01);
+        let best = tried.iter().find(|one| one["bytes_stored"].as_u64().unwrap() as f64 <= known as f64 * 1.01);
         assert_eq!(compression["chosen"], best.unwrap()["compress"]);
         let least = all.iter().map(|(written, _)| *written).min().unwrap();
         assert!(node["bytes_written"].as_u64().unwrap() as f64 <= least as f64 * 1.01, "{node}");
@@ -185,8 +181,7 @@ fn compressor_of_parts_is_that_of_one_run() {
     write_field(&test, "a", &json!("NaN"), false);
     let options = ["--keep-bits", "auto", "--compress", "auto", "-s", "16,32,64"];
     let whole = of_run(&test, &[options.as_slice(), &["a", "whole"]].concat());
-    test.run(["transcode", "--init", "--partitions", "3"].iter().chain(&options).chain(&["a", "parts"]))
-        .succeeds();
+    test.run(["transcode", "--init", "--partitions", "3"].iter().chain(&options).chain(&["a", "parts"])).succeeds();
     for part in ["0", "1", "2"] {
         test.run(["transcode", "a", "parts", "--partition", part]).succeeds();
     }
@@ -201,16 +196,9 @@ fn compressor_that_is_not_chosen_yet_is_said_to_be_open() {
     write_field(&test, "a", &json!("NaN"), false);
     let node = of_run(&test, &["--dry-run", "--compress", "auto", "a", "b"]);
     assert_eq!(node["compression"], json!({"goal": "auto", "chosen": null, "tried": [], "sample": null}));
-    assert_eq!(
-        (&node["bytes_written"], node["destination"]["codecs"].as_array().unwrap().len()),
-        (&Value::Null, 1)
-    );
+    assert_eq!((&node["bytes_written"], node["destination"]["codecs"].as_array().unwrap().len()), (&Value::Null, 1));
     let text = test.run(["transcode", "--dry-run", "--compress", "auto", "a", "b"]).succeeds();
-    assert!(
-        text.text().contains("chosen by `auto` when a run begins, or with --estimate"),
-        "{}",
-        text.text()
-    );
+    assert!(text.text().contains("chosen by `auto` when a run begins, or with --estimate"), "{}", text.text());
     let node = of_run(&test, &["--dry-run", "--estimate", "--compress", "auto:small", "a", "b"]);
     let chosen = node["compression"]["chosen"].clone();
     let tried = node["compression"]["tried"].as_array().unwrap();
@@ -254,8 +242,7 @@ fn estimate_goes_through_codecs_in_front_of_shards_and_says_what_it_left_out_beh
     };
     let plan = |chain: &str| {
         let arguments = ["-c", "8,16,16", "-s", "16,32,32", "--codecs", chain, "a", "b"];
-        let run =
-            test.run([&["transcode", "--dry-run", "--estimate", "--overwrite"], &arguments[..]].concat());
+        let run = test.run([&["transcode", "--dry-run", "--estimate", "--overwrite"], &arguments[..]].concat());
         assert_eq!(run.status, 0, "{}", run.error);
         let (found, written) = estimated_and_written(&test, &arguments);
         let is_exact = !run.text().lines().any(|line| line.contains("estimated") && line.contains('~'));
@@ -263,8 +250,7 @@ fn estimate_goes_through_codecs_in_front_of_shards_and_says_what_it_left_out_beh
     };
     let (estimated, is_exact, written) = plan(&chain(""));
     assert_eq!((estimated, is_exact), (written, true));
-    let (_, is_exact, _) =
-        plan(&chain(r#", {"name": "zstd", "configuration": {"level": 3, "checksum": false}}"#));
+    let (_, is_exact, _) = plan(&chain(r#", {"name": "zstd", "configuration": {"level": 3, "checksum": false}}"#));
     assert!(!is_exact);
 }
 
@@ -283,8 +269,7 @@ fn what_auto_tries_is_the_same_whatever_memory_there_is() {
     let test = CliTest::new();
     write_field(&test, "a", &json!("NaN"), false);
     let tried = |memory: &str| {
-        let arguments =
-            ["--dry-run", "--estimate", "--compress", "auto", "--threads", "1", "--max-memory", memory];
+        let arguments = ["--dry-run", "--estimate", "--compress", "auto", "--threads", "1", "--max-memory", memory];
         let arguments: Vec<&str> = arguments.iter().chain(&["a", "b"]).copied().collect();
         of_run(&test, &arguments)["compression"].clone()
     };

@@ -152,8 +152,7 @@ fn names_with_line_ends_are_escaped_by_apply_codec() {
     let right = format!("{store}/{NAME}");
     let damaged = format!("{store}/damaged{NAME}");
     let file = format!("out{NAME}");
-    for like in [&right, &damaged, &format!("{store}/codec{NAME}"), &format!("{store}/absent{NAME}"), &store]
-    {
+    for like in [&right, &damaged, &format!("{store}/codec{NAME}"), &format!("{store}/absent{NAME}"), &store] {
         run(&test, &["apply-codec", "--like", like, "--chunk", "0,0", "--stages", "--round-trip", &file]);
         run(&test, &["apply-codec", "--like", like, "--chunk", "9,9", &file]);
         run(&test, &["apply-codec", "--like", like, "--json", "--chunk", "0,0", &file]);

@@ -60,11 +60,7 @@ fn latitudes_from_south_to_north_are_drawn_from_the_bottom_to_the_top() {
     array("t", "[2,2]", r#"["lat","lon"]"#, "{}", &[0.0, 0.0, 8.0, 8.0]);
     let drawn = || {
         let text = test.run(["inspect", "--preview", "g/t"]).succeeds().text().to_owned();
-        text.lines()
-            .skip_while(|line| !line.starts_with("preview"))
-            .take(3)
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+        text.lines().skip_while(|line| !line.starts_with("preview")).take(3).map(str::to_owned).collect::<Vec<_>>()
     };
     let down = "preview: lat (2) down, lon (2) to the right";
     assert_eq!(drawn(), [down, "..", "@@"], "no coordinate");

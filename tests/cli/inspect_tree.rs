@@ -15,15 +15,9 @@ fn tree_has_names_sizes_totals_and_fits_the_terminal() {
     }
     let document = test.run(["inspect", "--json", "g"]).succeeds().json();
     assert_eq!(document["totals"], json!({"arrays": 2, "bytes_logical": 64, "bytes_stored": 32}));
-    assert_eq!(
-        [&document["nodes"][0]["bytes_stored"], &document["consolidated"]],
-        [&json!(16), &json!(false)]
-    );
+    assert_eq!([&document["nodes"][0]["bytes_stored"], &document["consolidated"]], [&json!(16), &json!(false)]);
     let text = test.run(["inspect", "g"]).succeeds().text().to_owned();
-    assert!(
-        text.contains(&format!("  {long}  time=4,8  uint8  4,4     bytes      32 B    16 B   2.00\n")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("  {long}  time=4,8  uint8  4,4     bytes      32 B    16 B   2.00\n")), "{text}");
     assert!(text.lines().last().unwrap().trim_start().starts_with("total "), "{text}");
     assert!(text.ends_with(" 64 B    32 B   2.00\n"), "{text}");
     for columns in [60, 80, 200] {
@@ -44,15 +38,12 @@ fn tree_keeps_dimension_names_and_sizes_on_a_narrow_terminal() {
         {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}},
     ]);
     let names = ["time", "latitude", "longitude"];
-    let members = json!({"shape": [365, 721, 1440], "chunk_shape": [1, 721, 1440], "codecs": codecs, "dimension_names": names});
+    let members =
+        json!({"shape": [365, 721, 1440], "chunk_shape": [1, 721, 1440], "codecs": codecs, "dimension_names": names});
     test.array("g/mean_sea_level_pressure", members);
     let shown = |columns| {
         let run = test.run_in_terminal(columns, OnTerminal::Both, &["inspect", "--color", "never", "g"]);
-        run.lines
-            .iter()
-            .map(|line| line.trim_end().to_owned())
-            .filter(|line| !line.is_empty())
-            .collect::<Vec<_>>()
+        run.lines.iter().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>()
     };
     let narrow = shown(80);
     assert!(narrow.iter().all(|line| line.chars().count() <= 80), "{narrow:#?}");

@@ -86,11 +86,7 @@ fn stats_of_every_fixture_are_those_of_its_elements() {
         assert_eq!(stats["positive_infinity"], count(|value| *value == f64::INFINITY), "{name}");
         assert_eq!(stats["negative_infinity"], count(|value| *value == f64::NEG_INFINITY), "{name}");
         if finite.is_empty() {
-            assert_eq!(
-                [&stats["min"], &stats["mean"], &stats["standard_deviation"]],
-                [&Value::Null; 3],
-                "{name}"
-            );
+            assert_eq!([&stats["min"], &stats["mean"], &stats["standard_deviation"]], [&Value::Null; 3], "{name}");
             continue;
         }
         let (min, max) = finite.iter().fold((f64::MAX, f64::MIN), |(min, max), x| (min.min(*x), max.max(*x)));

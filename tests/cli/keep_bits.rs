@@ -1,9 +1,6 @@
 //! Bits that matter: `inspect --information` and `transcode --keep-bits`.
 
-#![expect(
-    clippy::cast_possible_truncation,
-    reason = "values are made as float64, and are what float32 makes of them"
-)]
+#![expect(clippy::cast_possible_truncation, reason = "values are made as float64, and are what float32 makes of them")]
 
 use serde_json::{Value, json};
 
@@ -39,9 +36,8 @@ fn write_wave(test: &CliTest, name: &str, fill_value: &Value, attributes: &Value
     for chunk_row in 0..3 {
         for chunk_column in 0..3 {
             let elements = (0..16).flat_map(|row| (0..25).map(move |column| (row, column)));
-            let bytes = elements.flat_map(|(row, column)| {
-                value(chunk_row * 16 + row, chunk_column * 25 + column).to_le_bytes()
-            });
+            let bytes = elements
+                .flat_map(|(row, column)| value(chunk_row * 16 + row, chunk_column * 25 + column).to_le_bytes());
             test.write(&format!("{name}/c/{chunk_row}/{chunk_column}"), bytes.collect::<Vec<u8>>());
         }
     }
@@ -66,12 +62,8 @@ fn information_is_the_same_whatever_the_chunks() {
     assert_eq!((&right["name"], &right["pairs"]), (&json!("x"), &json!(40 * 59)));
     assert_eq!(down["information"].as_array().unwrap().len(), 32);
     assert!(down["total"].as_f64().unwrap() > 1.5, "{down}");
-    let forms: [&[&str]; 4] = [
-        &["-c", "0,0"],
-        &["-c", "1,7"],
-        &["-c", "5,4", "-s", "20,12"],
-        &["--zarr-format", "2", "-c", "40,1"],
-    ];
+    let forms: [&[&str]; 4] =
+        [&["-c", "0,0"], &["-c", "1,7"], &["-c", "5,4", "-s", "20,12"], &["--zarr-format", "2", "-c", "40,1"]];
     for (number, form) in forms.into_iter().enumerate() {
         let store = format!("b{number}");
         test.run(["transcode"].iter().chain(form).chain(&["a", &store])).done();
@@ -139,10 +131,8 @@ fn information_of_a_quantised_array_is_that_of_its_codes() {
 
 /// Elements of a stored array that is decoded into one chunk.
 fn elements(test: &CliTest, store: &str) -> Vec<f32> {
-    test.zarrcast(format!(
-        "transcode --overwrite --zarr-format 3 --separator / --codecs none -c 0,0 '{store}' whole"
-    ))
-    .done();
+    test.zarrcast(format!("transcode --overwrite --zarr-format 3 --separator / --codecs none -c 0,0 '{store}' whole"))
+        .done();
     // Keys of v2 stay.
     let key = if test.exists("whole/c") { "whole/c/0/0" } else { "whole/0/0" };
     test.read(key).as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
@@ -159,23 +149,16 @@ fn kept_bits_are_rounded_to_nearest_and_reported() {
         (&report["as"], &report["keep_bits"], &report["data_type"]),
         (&json!("bitround"), &json!(7), &json!("float32"))
     );
-    assert_eq!(
-        (&report["range"], &report["codes"], &report["bound"]),
-        (&Value::Null, &Value::Null, &Value::Null)
-    );
+    assert_eq!((&report["range"], &report["codes"], &report["bound"]), (&Value::Null, &Value::Null, &Value::Null));
     assert_eq!(node["verify"]["equal"], json!(true));
     assert_eq!((&report["count"], &report["nan"]), (&json!(2400), &json!(0)), "padding is none of them");
     assert_eq!(run.json()["warnings"], json!([]));
     let rounded: Vec<f32> = values.iter().map(|value| (value / 2.0).round_ties_even() * 2.0).collect();
     assert_eq!(elements(&test, "b"), rounded, "from 256 to 512, 7 bits are steps of 2");
-    let errors =
-        values.iter().zip(&rounded).map(|(value, rounded)| (f64::from(*value) - f64::from(*rounded)).abs());
+    let errors = values.iter().zip(&rounded).map(|(value, rounded)| (f64::from(*value) - f64::from(*rounded)).abs());
     assert_eq!(report["max_abs_error"].as_f64(), errors.reduce(f64::max));
     let document = test.read_json("b/zarr.json");
-    assert_eq!(
-        document["codecs"][0],
-        json!({"name": "numcodecs.bitround", "configuration": {"keepbits": 7}})
-    );
+    assert_eq!(document["codecs"][0], json!({"name": "numcodecs.bitround", "configuration": {"keepbits": 7}}));
     let attributes = json!({"units": "K", "quantization": "quantization_info", "quantization_nsb": 7});
     assert_eq!(document["attributes"], attributes);
     assert_eq!(document["data_type"], json!("float32"));
@@ -189,10 +172,7 @@ fn bits_that_keep_the_information_are_found_by_a_first_pass() {
     for (asked, place) in [("auto", 0), ("auto:0.999", 1)] {
         let run = test.run(["transcode", "--keep-bits", asked, "--json", "--overwrite", "a", "b"]).done();
         let report = run.json()["nodes"][0]["quantization"].clone();
-        assert_eq!(
-            (&report["keep_bits"], &report["information"]),
-            (&kept[place]["bits"], &kept[place]["share"])
-        );
+        assert_eq!((&report["keep_bits"], &report["information"]), (&kept[place]["bits"], &kept[place]["share"]));
     }
     let plan = test.run(["transcode", "--keep-bits", "auto", "--json", "--dry-run", "a", "c"]).done().json();
     assert_eq!(plan["nodes"][0]["quantization"]["keep_bits"], Value::Null, "no chunk was read");
@@ -211,9 +191,7 @@ fn values_that_mark_the_missing_and_the_fill_value_are_not_rounded() {
     assert_eq!((found[61], found[39 * 60 + 59]), (values[61], 999.9));
     // From 256 to 512, 3 bits are steps of 32.
     values[61] = 0.0;
-    assert!(
-        found.iter().enumerate().all(|(index, value)| index == 61 || *value == 999.9 || value % 32.0 == 0.0)
-    );
+    assert!(found.iter().enumerate().all(|(index, value)| index == 61 || *value == 999.9 || value % 32.0 == 0.0));
 }
 
 #[test]

@@ -12,10 +12,7 @@ const BESIDE: u64 = 53 << 10;
 
 /// A float32 array of planes of `side` by `side` elements, each a chunk of one value.
 fn planes(test: &CliTest, name: &str, count: usize, side: usize) {
-    test.array(
-        name,
-        json!({"shape": [count, side, side], "chunk_shape": [1, side, side], "fill_value": -1.0}),
-    );
+    test.array(name, json!({"shape": [count, side, side], "chunk_shape": [1, side, side], "fill_value": -1.0}));
     for number in 0..count {
         let value = f32::from(u16::try_from(number).unwrap());
         test.write(&format!("{name}/c/{number}/0/0"), value.to_le_bytes().repeat(side * side));
@@ -117,11 +114,7 @@ fn peak_stays_within_the_budget_in_every_route_with_64_threads() {
         arguments.extend([source, destination.as_str()]);
         let (result, kibibytes) = measured(&test, &arguments);
         let node = &result["nodes"][0];
-        assert_eq!(
-            (&node["route"], &node["passes"]),
-            (&Value::from(*route), &Value::from(*passes)),
-            "{arguments:?}"
-        );
+        assert_eq!((&node["route"], &node["passes"]), (&Value::from(*route), &Value::from(*passes)), "{arguments:?}");
         assert!(node["memory_bytes"].as_u64().unwrap() <= mebibytes << 20, "{arguments:?}: {node}");
         assert!(kibibytes > 1000, "the peak was not seen");
         assert!(kibibytes <= (mebibytes << 10) + BESIDE, "{arguments:?}: a peak of {kibibytes} KiB");
@@ -199,8 +192,8 @@ fn least_budget_that_is_named_will_do_in_every_route() {
                 arguments.extend([(*source).to_owned(), destination.to_owned()]);
                 test.run(arguments)
             };
-            let refused = run(1, "none")
-                .fails(3, &["`--max-memory` 1 B is too small: one thread needs ", "--max-memory "]);
+            let refused =
+                run(1, "none").fails(3, &["`--max-memory` 1 B is too small: one thread needs ", "--max-memory "]);
             let named = refused.error.split("--max-memory ").last().unwrap().split('`').next().unwrap();
             let least: u64 = named.parse().unwrap();
             run(least - 1, "none").fails(3, &[named]);
@@ -259,8 +252,7 @@ fn compressor_of_a_plan_takes_no_memory_before_it_runs() {
             "fill_value":0,"codecs":[{{"name":"bytes"}}]}}"#
         ),
     );
-    let (_, kibibytes) =
-        measured(&test, &["transcode", "--json", "--dry-run", "--compress", "zstd:22", "a", "b"]);
+    let (_, kibibytes) = measured(&test, &["transcode", "--json", "--dry-run", "--compress", "zstd:22", "a", "b"]);
     assert!(kibibytes <= BESIDE, "a peak of {kibibytes} KiB");
 }
 

@@ -80,12 +80,8 @@ fn chunks_of_numcodecs_decode_to_what_it_reads_and_come_back() {
 fn arrays_of_numcodecs_are_validated_down_to_their_values() {
     for case in cases() {
         let result = case.store().run(["validate", "--json", "--level", "data", "a"]).succeeds().json();
-        let codes: Vec<&str> = result["findings"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|finding| finding["code"].as_str().unwrap())
-            .collect();
+        let codes: Vec<&str> =
+            result["findings"].as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap()).collect();
         // That no registry has their names, and that most have no checksum, is all there is to say.
         let codes: Vec<&str> = codes.into_iter().filter(|code| *code != "ZX105").collect();
         assert!(codes.iter().all(|code| *code == "ZC104"), "{}: {codes:?}", case.name);

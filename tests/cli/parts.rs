@@ -8,10 +8,7 @@ use super::two_passes::write_planes;
 /// A float32 array of 6 x 6 chunks of 8 x 8 elements, of which one in seven is absent and some hold the fill value alone.
 fn field(test: &CliTest, name: &str) {
     let attributes = json!({"units": "K"});
-    test.array(
-        name,
-        json!({"shape": [47, 45], "chunk_shape": [8, 8], "fill_value": -1.0, "attributes": attributes}),
-    );
+    test.array(name, json!({"shape": [47, 45], "chunk_shape": [8, 8], "fill_value": -1.0, "attributes": attributes}));
     for chunk in 0..36_u16 {
         if chunk % 7 == 3 {
             continue;
@@ -100,28 +97,15 @@ fn try_job(test: &CliTest, number: usize, options: &[&str]) -> Vec<String> {
         }
         for index in (0..*partitions).rev() {
             let status = command(test, &destination, "--status");
-            assert_eq!(
-                (status.status, &status.json()["complete"]),
-                (1, &Value::from(false)),
-                "{}",
-                status.error
-            );
+            assert_eq!((status.status, &status.json()["complete"]), (1, &Value::from(false)), "{}", status.error);
             let done = part(test, &destination, index).succeeds().json();
             assert_eq!(
                 (&done["was_done"], &done["pass"]),
                 (&Value::from(false), &Value::from(name.as_str())),
                 "{options:?}"
             );
-            let again = test.run([
-                "transcode",
-                "--json",
-                "a",
-                &destination,
-                "--partition",
-                &index.to_string(),
-                "--pass",
-                name,
-            ]);
+            let again =
+                test.run(["transcode", "--json", "a", &destination, "--partition", &index.to_string(), "--pass", name]);
             assert_eq!(again.succeeds().json()["was_done"], true);
         }
     }

@@ -51,8 +51,7 @@ fn errors_warnings_and_hints_are_no_wider_than_a_terminal_and_whole_elsewhere() 
             assert!(widest <= columns.into(), "{arguments:?}: {}", shown.written);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             // Nothing is left out; a warning's place and help have lines of their own.
-            let of_terminal =
-                words(&shown.lines.join("\n").replace(test.path("").to_str().unwrap(), "[FOLDER]/"));
+            let of_terminal = words(&shown.lines.join("\n").replace(test.path("").to_str().unwrap(), "[FOLDER]/"));
             let of_pipe = words(&piped.replace(';', ""));
             assert_eq!(of_terminal.join(" ").replace(';', ""), of_pipe.join(" "), "{arguments:?}");
         }
@@ -80,18 +79,13 @@ fn progress_of_an_array_is_one_line_that_is_erased() {
     for columns in [80, 60, 20] {
         let wide = usize::from(columns);
         let run = |arguments: &[&str]| test.run_in_terminal(columns, OnTerminal::Error, arguments);
-        let options =
-            ["--compress", "zstd:15", "--quantize", "uint8", "--verify", "--overwrite", "--threads", "1"];
+        let options = ["--compress", "zstd:15", "--quantize", "uint8", "--verify", "--overwrite", "--threads", "1"];
         is_one_erased_line(
             &run(&[&["transcode", name, "b"], &options[..]].concat()),
             wide,
             &["first pass", "transcode", "verify"],
         );
-        is_one_erased_line(
-            &run(&["inspect", "--stats", "--histogram", "5", name]),
-            wide,
-            &["values", "histogram"],
-        );
+        is_one_erased_line(&run(&["inspect", "--stats", "--histogram", "5", name]), wide, &["values", "histogram"]);
         is_one_erased_line(&run(&["validate", "--level", "data", name]), wide, &["a-s"]);
         is_one_erased_line(&run(&["validate", name, "--against", name]), wide, &["compare"]);
     }
@@ -125,8 +119,7 @@ fn progress_of_a_hierarchy_is_one_line_for_all_of_it() {
 fn interrupt_leaves_the_message_alone() {
     let test = CliTest::new();
     write_noise(&test, "a", 150);
-    let run =
-        test.start_in_terminal(80, OnTerminal::Error, &["transcode", "--compress", "zstd:19", "a", "b"]);
+    let run = test.start_in_terminal(80, OnTerminal::Error, &["transcode", "--compress", "zstd:19", "a", "b"]);
     while !test.exists("b/c/0") {
         std::thread::yield_now();
     }
@@ -152,9 +145,5 @@ fn resumed_run_counts_its_own_bytes() {
     let resumed = [&["transcode", "--resume"], &options[1..]].concat();
     let shown = test.run_in_terminal(80, OnTerminal::Error, &resumed);
     is_one_erased_line(&shown, 80, &["transcode"]);
-    assert!(
-        !shown.written.contains(" of 9.38 MiB"),
-        "the bytes of the first run are counted: {:?}",
-        shown.written
-    );
+    assert!(!shown.written.contains(" of 9.38 MiB"), "the bytes of the first run are counted: {:?}", shown.written);
 }

@@ -39,7 +39,8 @@ fn write(test: &CliTest, name: &str, levels: &[Vec<f64>]) {
 
 /// A level of 800 rows in chunks of 50, of which one in four is absent.
 fn write_tall(test: &CliTest, name: &str) {
-    let members = json!({"shape": [800, COLUMNS], "chunk_shape": [50, COLUMNS], "data_type": "float64", "fill_value": "NaN"});
+    let members =
+        json!({"shape": [800, COLUMNS], "chunk_shape": [50, COLUMNS], "data_type": "float64", "fill_value": "NaN"});
     test.array(name, members);
     for index in (0..16).filter(|index| index % 4 != 1) {
         let rows = level(index).into_iter().chain(level(index + 3)).take(50 * COLUMNS);
@@ -70,8 +71,7 @@ fn measures_are_those_of_the_definitions_however_the_work_is_cut() {
     assert_eq!(plain["points"], json!(values.len()));
     assert!(near(&plain["bias"], errors.iter().sum::<f64>() / count), "{plain}");
     let rms = (errors.iter().map(|error| error * error).sum::<f64>() / count).sqrt();
-    let range =
-        values.iter().copied().fold(f64::MIN, f64::max) - values.iter().copied().fold(f64::MAX, f64::min);
+    let range = values.iter().copied().fold(f64::MIN, f64::max) - values.iter().copied().fold(f64::MAX, f64::min);
     assert!(near(&plain["psnr"], 20.0 * (range / rms).log10()), "{plain}");
     // ldcpy 0.20, of the last level; that of the first is 0.97365.
     assert!(near(&plain["dssim"], 0.972_428_765_374_306), "{plain}");
@@ -95,11 +95,8 @@ fn measures_are_those_of_the_definitions_however_the_work_is_cut() {
         }
     }
     let text = test.run(["transcode"].iter().chain(&step)).succeeds();
-    for line in [
-        "  PSNR  ",
-        "DSSIM           0.9724287654, the minimum of all levels, of [3]\n",
-        "KS test         p ",
-    ] {
+    for line in ["  PSNR  ", "DSSIM           0.9724287654, the minimum of all levels, of [3]\n", "KS test         p "]
+    {
         assert!(text.text().contains(line), "{}", text.text());
     }
 }
@@ -113,8 +110,7 @@ fn level_that_memory_has_no_room_for_is_measured_in_parts() {
     assert_eq!(whole["points"], json!(600 * COLUMNS));
     for memory in ["1600000", "2200000"] {
         for threads in ["1", "3"] {
-            let parts =
-                quality(&test, &[&step[..], &["--max-memory", memory, "--threads", threads]].concat());
+            let parts = quality(&test, &[&step[..], &["--max-memory", memory, "--threads", threads]].concat());
             for (name, value) in whole.as_object().unwrap() {
                 let is_same = value.as_f64().map_or(&parts[name] == value, |value| near(&parts[name], value));
                 assert!(is_same, "{memory}: {name} is {}, not {value}", parts[name]);
@@ -156,8 +152,7 @@ fn quality_of_a_part_is_that_of_the_part() {
 fn contract_that_is_not_kept_leaves_no_destination() {
     let test = CliTest::new();
     write(&test, "a", &[level(1)]);
-    let broken =
-        ["transcode", "--step", "0.125", "--require", "dssim>=0.99,zeros_kept==1,rms_error<0.01", "a"];
+    let broken = ["transcode", "--step", "0.125", "--require", "dssim>=0.99,zeros_kept==1,rms_error<0.01", "a"];
     for destination in ["b", "b.zip"] {
         test.run(broken.iter().chain(&[destination])).fails(
             1,
@@ -169,17 +164,8 @@ fn contract_that_is_not_kept_leaves_no_destination() {
         );
         assert_eq!(test.names(), ["a"]);
     }
-    let kept = [
-        "transcode",
-        "--step",
-        "0.125",
-        "--require",
-        "dssim>=0.97,pearson>0.99",
-        "--require",
-        "bias<=0.01",
-        "a",
-        "b",
-    ];
+    let kept =
+        ["transcode", "--step", "0.125", "--require", "dssim>=0.97,pearson>0.99", "--require", "bias<=0.01", "a", "b"];
     let run = test.run(kept.iter().chain(&["--json"])).succeeds();
     assert!(run.json()["nodes"][0]["quantization"]["quality"]["pearson"].as_f64().unwrap() > 0.99);
     // What is to be replaced stays.
@@ -258,13 +244,9 @@ fn measures_of_very_small_and_very_great_numbers_are_those_of_others() {
             assert!(near(found, expected.as_f64().unwrap()), "{name} {measure}: {found} {expected}");
         }
         for measure in ["/rms_error", "/max_abs_error", "/quality/bias"] {
-            let [found, plain] =
-                [&found, &plain].map(|json| json.pointer(measure).unwrap().as_f64().unwrap());
+            let [found, plain] = [&found, &plain].map(|json| json.pointer(measure).unwrap().as_f64().unwrap());
             let (value, expected) = (found / factor, plain);
-            assert!(
-                (value - expected).abs() <= expected.abs() * 1e-6,
-                "{name} {measure}: {value} {expected}"
-            );
+            assert!((value - expected).abs() <= expected.abs() * 1e-6, "{name} {measure}: {value} {expected}");
         }
         let contract = ["transcode", "--keep-bits", "5", "--require", "psnr>=100", name, "c"];
         test.run(contract).fails(1, &["psnr>=100: psnr is "]);

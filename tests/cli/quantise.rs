@@ -18,17 +18,13 @@ fn quantise(test: &CliTest, arguments: &[&str]) -> Value {
 
 /// A temperature field: 4,000 values between 244 and 302, no two alike.
 fn write_temperatures(test: &CliTest, name: &str, data_type: &str) -> Vec<f64> {
-    let values: Vec<f64> = (0..4000)
-        .map(|step| 273.0 + 28.9 * (f64::from(step) * 0.37).sin() + f64::from(step) * 1e-6)
-        .collect();
+    let values: Vec<f64> =
+        (0..4000).map(|step| 273.0 + 28.9 * (f64::from(step) * 0.37).sin() + f64::from(step) * 1e-6).collect();
     let (bytes, values): (Vec<Vec<u8>>, Vec<f64>) = match data_type {
-        "float32" => {
-            values.iter().map(|value| *value as f32).map(|v| (v.to_le_bytes().to_vec(), f64::from(v))).unzip()
-        }
+        "float32" => values.iter().map(|value| *value as f32).map(|v| (v.to_le_bytes().to_vec(), f64::from(v))).unzip(),
         _ => values.iter().map(|value| (value.to_le_bytes().to_vec(), *value)).unzip(),
     };
-    let members =
-        json!({"shape": [4000], "chunk_shape": [1000], "data_type": data_type, "fill_value": "NaN"});
+    let members = json!({"shape": [4000], "chunk_shape": [1000], "data_type": data_type, "fill_value": "NaN"});
     test.array(name, members);
     for (index, chunk) in bytes.chunks(1000).enumerate() {
         test.write(&format!("{name}/c/{index}"), chunk.concat());
@@ -68,13 +64,10 @@ fn max_error_takes_the_widest_step_that_keeps_it() {
             // A unit in the last place of float32 is 3.1e-5 here, and decoding rounds by half of it.
             let rounding = if data_type == "float32" { 1.6e-5 } else { 1e-12 };
             let step = number(&found["step"]);
-            assert!(
-                step <= 2.0 * error && step >= 2.0 * (error - rounding) * (1.0 - 1e-6),
-                "{step}, {error}"
-            );
+            assert!(step <= 2.0 * error && step >= 2.0 * (error - rounding) * (1.0 - 1e-6), "{step}, {error}");
             let codes = [&found["codes"][0], &found["codes"][1]].map(|code| code.as_i64().unwrap());
-            let width = values.iter().copied().fold(f64::MIN, f64::max)
-                - values.iter().copied().fold(f64::MAX, f64::min);
+            let width =
+                values.iter().copied().fold(f64::MIN, f64::max) - values.iter().copied().fold(f64::MAX, f64::min);
             assert_eq!(codes[0], 1, "the least value gets the first code");
             assert!((number(&json!(codes[1] - 1)) - width / step).abs() <= 1.0, "{codes:?} are those in use");
             let plain = format!("{destination} plain");
@@ -97,18 +90,7 @@ fn max_error_holds_for_every_rounding_and_form() {
                 let name = format!("{rounding} {form} {code_type}");
                 let result = quantise(
                     &test,
-                    &[
-                        "--max-error",
-                        "0.05",
-                        "--rounding",
-                        rounding,
-                        "--as",
-                        form,
-                        "--quantize",
-                        code_type,
-                        "a",
-                        &name,
-                    ],
+                    &["--max-error", "0.05", "--rounding", rounding, "--as", form, "--quantize", code_type, "a", &name],
                 );
                 let found = quantization(&result);
                 let whole = if rounding.starts_with("nearest") { 0.1 } else { 0.05 };
@@ -166,17 +148,14 @@ fn write_values(test: &CliTest, name: &str, values: &[f32]) {
 #[test]
 fn step_gives_decimals_back_as_they_were_and_a_second_time_changes_nothing() {
     let test = CliTest::new();
-    for (step, per_unit, begin) in
-        [("0.1", 10.0, 2401), ("0.01", 100.0, 24000), ("0.05", 20.0, -400), ("0.5", 2.0, 0)]
+    for (step, per_unit, begin) in [("0.1", 10.0, 2401), ("0.01", 100.0, 24000), ("0.05", 20.0, -400), ("0.5", 2.0, 0)]
     {
-        let values: Vec<f32> =
-            (0..1500).map(|index| ((f64::from(begin + index)) / per_unit) as f32).collect();
+        let values: Vec<f32> = (0..1500).map(|index| ((f64::from(begin + index)) / per_unit) as f32).collect();
         for (options, name) in [(&[][..], "own"), (&["--quantize", "uint16"][..], "uint16")] {
             let [a, b, c, d] = ["a", "b", "c", "d"].map(|letter| format!("{letter} {step} {name}"));
             write_values(&test, &a, &values);
-            let again = |from: &str, to: &str| {
-                quantise(&test, &[&["--step", step, "--verify"], options, &[from, to]].concat())
-            };
+            let again =
+                |from: &str, to: &str| quantise(&test, &[&["--step", step, "--verify"], options, &[from, to]].concat());
             let result = again(&a, &b);
             quantise(&test, &["--unpack", &b, &c]);
             let found = quantization(&result);

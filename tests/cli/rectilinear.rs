@@ -20,12 +20,8 @@ fn done(run: Run) -> Run {
 /// An array of 60 rows in chunks of one or two, of which a part is absent.
 fn rows(test: &CliTest, name: &str, columns: i16) {
     let chunk_shapes = json!([[[1, 20], [2, 20]], [[columns, 1]]]);
-    let grid =
-        json!({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": chunk_shapes}});
-    test.array(
-        name,
-        json!({"shape": [60, columns], "data_type": "int16", "fill_value": -1, "chunk_grid": grid}),
-    );
+    let grid = json!({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": chunk_shapes}});
+    test.array(name, json!({"shape": [60, columns], "data_type": "int16", "fill_value": -1, "chunk_grid": grid}));
     for chunk in (0..40_i16).filter(|chunk| chunk % 7 != 3) {
         let rows = if chunk < 20 { 0..1 } else { 0..2 };
         let values = rows.flat_map(|row| (0..columns).map(move |value| value.wrapping_mul(chunk + row)));
@@ -37,8 +33,7 @@ fn rows(test: &CliTest, name: &str, columns: i16) {
 fn rechunking_in_two_passes_reads_each_chunk_once() {
     let test = CliTest::new();
     rows(&test, "a", 30_000);
-    let options =
-        ["--chunk-shape", "60,200", "--max-memory", "800000", "--threads", "1", "--verify", "--json"];
+    let options = ["--chunk-shape", "60,200", "--max-memory", "800000", "--threads", "1", "--verify", "--json"];
     let result = done(test.run([&["transcode"], &options[..], &["a", "b"]].concat())).json();
     let node = &result["nodes"][0];
     assert!(node["bytes_temporary"].as_u64().unwrap() > 0, "{node}");
@@ -49,9 +44,7 @@ fn rechunking_in_two_passes_reads_each_chunk_once() {
 
 #[test]
 fn run_that_a_corrupt_chunk_ended_goes_on() {
-    for (options, is_rechunked) in
-        [(&["--compress", "zstd:1"][..], false), (&["--chunk-shape", "7,100"], true)]
-    {
+    for (options, is_rechunked) in [(&["--compress", "zstd:1"][..], false), (&["--chunk-shape", "7,100"], true)] {
         let test = CliTest::new();
         rows(&test, "a", 480);
         let whole = test.read("a/c/36/0");

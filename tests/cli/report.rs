@@ -56,8 +56,7 @@ fn figures_of_a_quantisation_are_those_of_the_run() {
     for form in ["codecs", "cf", "plain"] {
         let test = CliTest::new();
         write_plane(&test, "a");
-        let arguments =
-            ["transcode", "--quantize", "uint8", "--as", form, "--json", "--report", "r.html", "a", "b"];
+        let arguments = ["transcode", "--quantize", "uint8", "--as", form, "--json", "--report", "r.html", "a", "b"];
         let run = test.run(arguments);
         assert_eq!(run.status, 0, "{}", run.error);
         let result = &run.json()["nodes"][0]["quantization"];
@@ -65,11 +64,7 @@ fn figures_of_a_quantisation_are_those_of_the_run() {
         let figure = |name: &str| format!("{}", result[name].as_f64().unwrap());
         for name in ["max_abs_error", "rms_error"] {
             let exact = figure(name);
-            assert!(
-                page.text.contains(&exact[..exact.len().min(6)]),
-                "{name} {exact} is not in:\n{}",
-                page.text
-            );
+            assert!(page.text.contains(&exact[..exact.len().min(6)]), "{name} {exact} is not in:\n{}", page.text);
         }
         assert!(page.text.contains("complete") && page.text.contains("NaN is 0"), "{}", page.text);
         for part in ["Before", "After", "Difference", "Errors", "48 elements"] {
@@ -85,8 +80,7 @@ fn figures_of_a_quantisation_are_those_of_the_run() {
 #[test]
 fn hostile_names_and_texts_are_only_text() {
     let test = CliTest::new();
-    let hostile =
-        "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(1)>\u{202e}\u{1b}[31m&amp;\"'";
+    let hostile = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(1)>\u{202e}\u{1b}[31m&amp;\"'";
     let document = json!({"shape": [4], "chunk_shape": [4], "fill_value": 0.0, "dimension_names": [hostile], "attributes": {hostile: hostile}});
     let group = json!({"zarr_format": 3, "node_type": "group", "attributes": {"a": hostile}});
     test.write("g/zarr.json", group.to_string());
@@ -107,18 +101,7 @@ fn hostile_names_and_texts_are_only_text() {
     run(&["inspect", "--report", "r.html", "g"]);
     run(&["inspect", "--report", "r.html", "g", &array]);
     run(&["transcode", "--max-error", "0.1", "--overwrite", "--report", "r.html", &array, "d"]);
-    run(&[
-        "transcode",
-        "--quantize",
-        "uint8",
-        "--include",
-        "**",
-        "--overwrite",
-        "--report",
-        "r.html",
-        "g",
-        "d",
-    ]);
+    run(&["transcode", "--quantize", "uint8", "--include", "**", "--overwrite", "--report", "r.html", "g", "d"]);
     test.write(&format!("g/{name}/c/7"), "x");
     run(&["validate", "--report", "r.html", "g"]);
     run(&["validate", "--against", "d", "--report", "r.html", "g"]);
@@ -170,8 +153,7 @@ fn page_of_several_stores_has_a_section_each() {
     assert_eq!(run.status, 3);
     let page = page(&test, "r.html");
     assert_eq!(page.source.matches("<section>").count(), 3);
-    let place =
-        |text: &str| page.text.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{}", page.text));
+    let place = |text: &str| page.text.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{}", page.text));
     assert!(place("lat=6") < place("not read:") && place("not read:") < place("group"));
 }
 
@@ -183,11 +165,7 @@ fn page_of_any_array_is_drawn() {
         let path = entry.unwrap().path();
         let run = test.run(["inspect".as_ref(), "--report".as_ref(), "r.html".as_ref(), path.as_os_str()]);
         let plain = test.run(["inspect".as_ref(), path.as_os_str()]);
-        assert_eq!(
-            (run.status, run.output, run.error),
-            (plain.status, plain.output, plain.error),
-            "{path:?}"
-        );
+        assert_eq!((run.status, run.output, run.error), (plain.status, plain.output, plain.error), "{path:?}");
         drawn += usize::from(page(&test, "r.html").source.contains("<svg "));
     }
     assert!(drawn > 50, "{drawn}");
@@ -200,10 +178,7 @@ fn page_of_a_huge_array_is_small_and_reads_little() {
         {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": 3, "checksum": false}},
     ]);
     let shape = [1000, 400_000, 800_000];
-    test.array(
-        "a",
-        json!({"shape": shape, "chunk_shape": [1, 512, 512], "fill_value": 1.5, "codecs": codecs}),
-    );
+    test.array("a", json!({"shape": shape, "chunk_shape": [1, 512, 512], "fill_value": 1.5, "codecs": codecs}));
     test.run(["inspect", "--report", "r.html", "a"]).succeeds();
     let bytes = test.read("r.html");
     assert!(bytes.len() < 2 << 20, "{}", bytes.len());
@@ -242,10 +217,7 @@ fn page_of_a_plan_speaks_of_a_plan_and_has_no_bar_of_an_unknown_size() {
     test.run([&plan[..], &["--report", "r.html", "a", "b"]].concat()).succeeds();
     let page = page(&test, "r.html");
     assert!(page.text.contains("The plan") && !page.text.contains("What was done"), "{}", page.text);
-    assert_eq!(
-        (page.source.matches("stripe\"").count(), page.source.matches("stripe after").count()),
-        (1, 0)
-    );
+    assert_eq!((page.source.matches("stripe\"").count(), page.source.matches("stripe after").count()), (1, 0));
 }
 
 #[test]
@@ -257,8 +229,7 @@ fn page_of_a_job_over_a_tree_has_one_table_in_the_order_of_the_numbers() {
     }
     test.run(["transcode", "--compress", "zstd:3", "--verify", "--report", "r.html", "g", "h"]).succeeds();
     let page = page(&test, "r.html");
-    let place =
-        |text: &str| page.text.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{}", page.text));
+    let place = |text: &str| page.text.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{}", page.text));
     assert!(place("level 2") < place("level 10"), "{}", page.text);
     assert_eq!(page.source.matches("level 10").count(), 1, "{}", page.text);
     assert!(page.text.contains("bytes \u{2192} bytes, zstd"), "{}", page.text);
@@ -277,9 +248,5 @@ fn rounded_floats_are_no_codes_and_one_value_is_no_histogram() {
     test.write("s/zarr.json", scalar).write("s/c", float32(&[2.5]));
     test.run(["inspect", "--report", "r.html", "s"]).succeeds();
     let scalar = page(&test, "r.html");
-    assert!(
-        scalar.text.contains("The one value is 2.5") && !scalar.source.contains("<svg "),
-        "{}",
-        scalar.text
-    );
+    assert!(scalar.text.contains("The one value is 2.5") && !scalar.source.contains("<svg "), "{}", scalar.text);
 }

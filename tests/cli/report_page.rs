@@ -32,10 +32,7 @@ impl Page {
             }
             let is_closed = tag.ends_with('/');
             let name = tag.split([' ', '/', '\n']).next().unwrap().to_owned();
-            assert!(
-                !["script", "link", "iframe", "object", "base", "form"].contains(&name.as_str()),
-                "<{tag}>"
-            );
+            assert!(!["script", "link", "iframe", "object", "base", "form"].contains(&name.as_str()), "<{tag}>");
             for (attribute, value) in attributes(&tag[name.len()..]) {
                 assert!(!attribute.starts_with("on"), "<{tag}>");
                 match attribute.as_str() {

@@ -39,11 +39,7 @@ fn links_planted_in_an_unfinished_destination_lead_nowhere() {
         mend(&test);
         test.write("outside/mine", "mine");
         test.write("outside/0", "mine");
-        let _ = if link == "b/c" {
-            fs::remove_dir_all(test.path(link))
-        } else {
-            fs::remove_file(test.path(link))
-        };
+        let _ = if link == "b/c" { fs::remove_dir_all(test.path(link)) } else { fs::remove_file(test.path(link)) };
         symlink(test.path(target), test.path(link)).unwrap();
         let run = test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]);
         // A link in the place of a chunk that is not done goes, and the chunk is written; no other is passed.

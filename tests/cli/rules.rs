@@ -50,8 +50,8 @@ fn fixtures() -> Vec<Fixture> {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let (code, _) = name.split_once('_').unwrap_or_else(|| panic!("{name} is no CODE_slug"));
         let code = code::find(code).unwrap_or_else(|| panic!("{name} is of no code"));
-        let document = serde_json::from_slice(&fs::read(path).unwrap())
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let document =
+            serde_json::from_slice(&fs::read(path).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
         Fixture { name, code, document }
     };
     names.into_iter().map(read).collect()
@@ -180,9 +180,8 @@ fn fixture_gives_its_code_and_nothing_worse() {
 
 /// The text of all tests in some folders.
 fn tests_of(folders: &[&str]) -> String {
-    let files = folders
-        .iter()
-        .flat_map(|folder| fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap());
+    let files =
+        folders.iter().flat_map(|folder| fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap());
     let files = files.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     files.map(|path| fs::read_to_string(path).unwrap() + "\n== \n").collect()
 }
@@ -198,18 +197,16 @@ fn every_code_is_given_by_a_fixture_or_by_a_named_test() {
     let tests = tests_of(&["tests/cli", "tests/cli/cases", "src/operation/transcode/tests"]);
     for (code, test) in OF_OTHERS {
         assert!(!given.contains(code.code), "{} is given by a fixture: list it no more", code.code);
-        let body = [("\n== ", "\n", "\n== "), ("#[test]\nfn ", "() {\n", "\n}\n")].iter().find_map(
-            |(before, behind, end)| {
+        let body =
+            [("\n== ", "\n", "\n== "), ("#[test]\nfn ", "() {\n", "\n}\n")].iter().find_map(|(before, behind, end)| {
                 let (_, rest) = tests.split_once(&format!("{before}{test}{behind}"))?;
                 rest.split(end).next()
-            },
-        );
+            });
         let body = body.unwrap_or_else(|| panic!("{}: there is no test {test}", code.code));
         assert!(body.contains(&format!("{}\"", code.code)), "{test} does not look for {}", code.code);
         given.insert(code.code.to_owned());
     }
-    let missing: Vec<_> =
-        code::ALL.iter().map(|code| code.code).filter(|code| !given.contains(*code)).collect();
+    let missing: Vec<_> = code::ALL.iter().map(|code| code.code).filter(|code| !given.contains(*code)).collect();
     assert_eq!(missing, Vec::<&str>::new());
     assert!(code::RETIRED.iter().all(|code| !given.contains(code.code)));
 }

@@ -23,9 +23,8 @@ fn int16(bytes: &[u8]) -> Vec<i16> {
 
 /// The elements of an array, decoded into one chunk.
 fn elements(test: &CliTest, store: &str) -> Vec<i16> {
-    let run = test.zarrcast(format!(
-        "transcode --overwrite --write-empty-chunks --codecs none -c 0,0,0 '{store}' whole"
-    ));
+    let run =
+        test.zarrcast(format!("transcode --overwrite --write-empty-chunks --codecs none -c 0,0,0 '{store}' whole"));
     assert_eq!(run.status, 0, "{}", run.error);
     // Its key is that of v2 where SOURCE is of v2.
     let key = ["whole/c/0/0/0", "whole/0/0/0"].into_iter().find(|key| test.exists(key));
@@ -46,9 +45,8 @@ fn stores() -> (CliTest, Vec<&'static str>, Vec<i16>) {
     let [time, y, x] = SHAPE;
     // The array in one chunk, then without a corner of chunks: the fill value, which is left out where chunks are small.
     let absent = |place: usize| place / (y * x) >= 8 && place / x % y >= 6;
-    let values: Vec<i16> = (0..time * y * x)
-        .map(|place| if absent(place) { -7 } else { i16::try_from(place).unwrap() })
-        .collect();
+    let values: Vec<i16> =
+        (0..time * y * x).map(|place| if absent(place) { -7 } else { i16::try_from(place).unwrap() }).collect();
     test.array("one", document(&regular(SHAPE)));
     test.write("one/c/0/0/0", values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>());
     let forms: [(&str, &[&str]); 5] = [
@@ -191,8 +189,7 @@ fn what_is_cut_off_is_nowhere_in_dest() {
         assert_eq!(found.len(), 4 * 3 * 7, "{name}");
         for (place, value) in found.into_iter().enumerate() {
             let is_inside = value != -7;
-            let (t, x) =
-                (usize::try_from(value.max(0)).unwrap() / 63, usize::try_from(value.max(0)).unwrap() % 7);
+            let (t, x) = (usize::try_from(value.max(0)).unwrap() / 63, usize::try_from(value.max(0)).unwrap() % 7);
             assert!(!is_inside || (t < 5 && x < 6), "{name}: {value} at {place}");
         }
     }
@@ -216,18 +213,8 @@ fn picture_of_a_part_compares_the_same_elements() {
         (0_u8..8).map(|chunk| Some([0.0, 1.0, 2.0, 3.0].map(|step| f32::from(chunk) * 4.0 + step))).collect();
     test.write_float32("a", "\"NaN\"", &chunks);
     for select in ["0=8:24", "0=9:25"] {
-        let options = [
-            "transcode",
-            "--overwrite",
-            "--max-error",
-            "0.1",
-            "--select",
-            select,
-            "--report",
-            "r.html",
-            "a",
-            "b",
-        ];
+        let options =
+            ["transcode", "--overwrite", "--max-error", "0.1", "--select", select, "--report", "r.html", "a", "b"];
         test.run(options).succeeds();
         let page = String::from_utf8(test.read("r.html")).unwrap();
         assert!(page.contains("selected") && !page.contains("no finite value"), "{page}");
@@ -252,8 +239,7 @@ fn part_is_written_in_parts_and_resumed_like_any_array() {
     let whole = [[3, 10], [0, 9], [2, 6]];
     let select = "time=3:10,x=2:6";
     test.run(["transcode", "--select", select, "-c", "2,3,4", "packed", "once"]).succeeds();
-    test.zarrcast(format!("transcode --select '{select}' -c 2,3,4 packed parts --init --partitions 3"))
-        .succeeds();
+    test.zarrcast(format!("transcode --select '{select}' -c 2,3,4 packed parts --init --partitions 3")).succeeds();
     for part in ["2", "0", "1"] {
         test.run(["transcode", "packed", "parts", "--partition", part]).succeeds();
     }

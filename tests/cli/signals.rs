@@ -68,10 +68,7 @@ fn transcode_interrupted_leaves_no_zip_and_the_old_one_as_it_was() {
         let words = ["transcode", "--compress", "zstd:19", "a", "b.zip", "--overwrite"];
         let error = interrupt(&test, &words, (signal, status), ".b.zip.zarrcast/data");
         assert!(error.contains("nothing unfinished is left"), "{error}");
-        assert_eq!(
-            (test.names(), test.read("b.zip")),
-            (["a", "b.zip", "old"].map(str::to_owned).to_vec(), old)
-        );
+        assert_eq!((test.names(), test.read("b.zip")), (["a", "b.zip", "old"].map(str::to_owned).to_vec(), old));
     }
 }
 
@@ -135,10 +132,8 @@ fn write_work(test: &CliTest) {
 #[test]
 fn apply_codec_interrupted_while_it_reads_exits_at_once() {
     let test = CliTest::new();
-    let mut child = spawn(
-        &test,
-        &["apply-codec", "--codecs", "[]", "--data-type", "uint8", "--shape", "9999999", "-", "b"],
-    );
+    let mut child =
+        spawn(&test, &["apply-codec", "--codecs", "[]", "--data-type", "uint8", "--shape", "9999999", "-", "b"]);
     // More than a pipe holds: when it is written, the program reads, and has its handlers.
     let mut input = child.stdin.take().unwrap();
     input.write_all(&vec![0; 1 << 20]).unwrap();
@@ -153,13 +148,11 @@ fn apply_codec_interrupted_while_it_reads_exits_at_once() {
 fn hang_up_that_is_ignored_stays_ignored() {
     let test = CliTest::new();
     let program = env!("CARGO_BIN_EXE_zarrcast");
-    let command = format!(
-        "trap '' HUP; exec {program} apply-codec --codecs '[]' --data-type uint8 --shape 9999999 - b"
-    );
+    let command =
+        format!("trap '' HUP; exec {program} apply-codec --codecs '[]' --data-type uint8 --shape 9999999 - b");
     let mut child = Command::new("sh");
     child.args(["-c", &command]).current_dir(test.path(""));
-    let mut child =
-        child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     // More than a pipe holds: when it is written, the program reads, and has its handlers.
     input.write_all(&vec![0; 1 << 20]).unwrap();

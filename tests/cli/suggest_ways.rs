@@ -97,10 +97,7 @@ fn holds(test: &CliTest, result: &Value) {
         if is_whole {
             assert_eq!(estimated, written, "{name}");
             let error = report["nodes"][0]["quantization"]["max_abs_error"].as_f64();
-            assert!(
-                error.is_none_or(|error| Some(error) == way["max_abs_error"].as_f64()),
-                "{name}: {error:?}"
-            );
+            assert!(error.is_none_or(|error| Some(error) == way["max_abs_error"].as_f64()), "{name}: {error:?}");
         }
         if let Some(bound) = name.strip_prefix("max-error ") {
             let bound: f64 = bound.parse().unwrap();
@@ -126,15 +123,8 @@ fn estimates_of_a_whole_small_array_are_what_the_commands_write() {
         let unit = 10_f64.powi((deviation * share).log10().floor() as i32 - 1);
         format!("max-error {}", ((deviation * share / unit).floor() * unit * 1e9).round() / 1e9)
     });
-    let expected = [
-        "uint8",
-        "uint16",
-        &bounds[0],
-        &bounds[1],
-        &bounds[2],
-        "keep-bits auto:0.99",
-        "keep-bits auto:0.999",
-    ];
+    let expected =
+        ["uint8", "uint16", &bounds[0], &bounds[1], &bounds[2], "keep-bits auto:0.99", "keep-bits auto:0.999"];
     assert_eq!(names, expected);
     assert_eq!(result["ways"]["compress"], Value::Null);
     let stored: usize =
@@ -166,12 +156,8 @@ fn a_hundredth_of_a_large_array_is_read_and_tells_the_whole() {
     assert_eq!(ways(&few).len(), 2);
     holds(&test, &few);
     // What is in no sample is not looked at: infinities would be told of.
-    let drawn: Vec<u64> = sample["positions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|position| position[0].as_u64().unwrap())
-        .collect();
+    let drawn: Vec<u64> =
+        sample["positions"].as_array().unwrap().iter().map(|position| position[0].as_u64().unwrap()).collect();
     for chunk in (0..2100).filter(|chunk| !drawn.contains(chunk)) {
         test.write(&format!("a/c/{chunk}/0"), float32(&[f32::INFINITY; 1024]));
     }
@@ -183,10 +169,7 @@ fn sample_has_the_chunks_that_are_asked_for() {
     let test = CliTest::new();
     write(&test, "a", 40, wave, &["--compress", "zstd:3"]);
     let result = inspect(&test, &["a", "--sample", "5"]);
-    assert_eq!(
-        (&result["ways"]["sample"]["chunks"], &result["ways"]["sample"]["of"]),
-        (&json!(5), &json!(40))
-    );
+    assert_eq!((&result["ways"]["sample"]["chunks"], &result["ways"]["sample"]["of"]), (&json!(5), &json!(40)));
     assert_eq!(result["ways"]["values"]["count"], 5 * 1024);
 }
 
@@ -250,10 +233,7 @@ fn declared_missing_values_are_left_out_and_their_option_is_in_the_commands() {
     let values = &result["ways"]["values"];
     assert_eq!((&values["missing"], &values["min"], &values["max"]), (&json!(2), &json!(1.0), &json!(3.5)));
     let commands: Vec<&str> = ways(&result).iter().filter_map(|(_, way)| way["command"].as_str()).collect();
-    assert_eq!(
-        commands[0],
-        "zarrcast transcode --quantize uint8 --missing auto --compress zstd:3 'my b' DEST"
-    );
+    assert_eq!(commands[0], "zarrcast transcode --quantize uint8 --missing auto --compress zstd:3 'my b' DEST");
     assert_eq!(commands[5], "zarrcast transcode --keep-bits auto:0.99 --compress zstd:3 'my b' DEST");
     holds(&test, &result);
 }
@@ -270,27 +250,18 @@ fn group_has_a_table_for_each_array_of_floats_that_is_no_coordinate() {
     done(test.run(quantised));
     test.write_float32("g/x", "0", &[Some([0.0, 1.0, 2.0, 3.0])]);
     let document = String::from_utf8(test.read("g/x/zarr.json")).unwrap();
-    test.write(
-        "g/x/zarr.json",
-        document.replace(r#""attributes""#, r#""dimension_names":["x"],"attributes""#),
-    );
+    test.write("g/x/zarr.json", document.replace(r#""attributes""#, r#""dimension_names":["x"],"attributes""#));
     let result = inspect(&test, &["g"]);
     let nodes = result["nodes"].as_array().unwrap();
-    let tried: Vec<&str> = nodes
-        .iter()
-        .filter(|node| !node["ways"].is_null())
-        .map(|node| node["path"].as_str().unwrap())
-        .collect();
+    let tried: Vec<&str> =
+        nodes.iter().filter(|node| !node["ways"].is_null()).map(|node| node["path"].as_str().unwrap()).collect();
     assert_eq!(tried, ["/deep/wave", "/rain"]);
     let alone = timeless(inspect(&test, &["g/deep/wave"]));
     assert_eq!(timeless(nodes[1].clone())["ways"], alone["ways"]);
     holds(&test, &nodes[1]);
     let text = done(test.run(["inspect", "--suggest", "g"])).text().to_owned();
     assert!(text.contains("\ndeep/wave: options, ") && text.contains("\nrain: options, "), "{text}");
-    assert!(
-        text.contains("zarrcast transcode --quantize uint8 --compress zstd:3 g/deep/wave DEST"),
-        "{text}"
-    );
+    assert!(text.contains("zarrcast transcode --quantize uint8 --compress zstd:3 g/deep/wave DEST"), "{text}");
     test.run(["inspect", "--suggest", "uint8", "g"]).fails(1, &["is a group", "--suggest` of the group"]);
     test.run(["inspect", "--suggest", "g/x"]).succeeds();
     test.group("h");
@@ -302,8 +273,7 @@ fn table_fits_80_columns_and_commands_are_whole() {
     let test = CliTest::new();
     write(&test, "a", 12, rain, &["--compress", "zstd:3"]);
     let text = done(test.run(["inspect", "--suggest", "a"])).text().to_owned();
-    let lines: Vec<&str> =
-        text.lines().skip_while(|line| !line.starts_with("options, tried on a sample")).collect();
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("options, tried on a sample")).collect();
     assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
     let commands = lines.iter().filter(|line| line.starts_with("    zarrcast transcode ")).count();
     assert_eq!(commands, 7);

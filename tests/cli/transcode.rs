@@ -9,16 +9,8 @@ fn result_is_the_same_for_any_number_of_threads() {
     let source = fixture("sea_surface_temperature");
     let [one, four] = ["1", "4"].map(|threads| {
         let test = CliTest::new();
-        let options = [
-            "transcode",
-            "--json",
-            "--max-error",
-            "0.05",
-            "--threads",
-            threads,
-            source.to_str().unwrap(),
-            "b",
-        ];
+        let options =
+            ["transcode", "--json", "--max-error", "0.05", "--threads", threads, source.to_str().unwrap(), "b"];
         let mut result = test.run(options).json();
         result["seconds"].take();
         result["nodes"][0]["memory_bytes"].take();
@@ -64,7 +56,6 @@ fn plan_tells_the_keys_files_and_folders_that_will_be() {
     for part in ["at most 2 files in 3 folders", "1 unit\n"] {
         assert!(text.text().contains(part), "{part}: {}", text.text());
     }
-    let plan =
-        test.run(["transcode", "--dry-run", "--json", "a/x", "b.zip"]).succeeds().json()["plan"].clone();
+    let plan = test.run(["transcode", "--dry-run", "--json", "a/x", "b.zip"]).succeeds().json()["plan"].clone();
     assert_eq!([&plan["keys"], &plan["files"], &plan["folders"]], [13, 1, 0]);
 }

@@ -36,8 +36,7 @@ pub(super) fn write_planes(test: &CliTest, name: &str, is_sharded: bool) {
     for (number, shard) in planes.chunks(6).enumerate() {
         let (mut bytes, mut index) = (Vec::new(), Vec::new());
         for plane in shard {
-            let entry =
-                plane.as_ref().map_or([u64::MAX; 2], |plane| [bytes.len() as u64, plane.len() as u64]);
+            let entry = plane.as_ref().map_or([u64::MAX; 2], |plane| [bytes.len() as u64, plane.len() as u64]);
             index.extend(entry.iter().flat_map(|word| word.to_le_bytes()));
             bytes.extend(plane.iter().flatten());
         }
@@ -87,11 +86,7 @@ fn same_in_one_pass_and_two(test: &CliTest, budget: &str, options: &[&str]) -> V
     let threads = node(&transcode(test, "threads", &[options, &["--threads", "7"], &small].concat()));
     assert_eq!(threads["route"], "rechunk");
     assert!(test.all_files("threads") == one, "the result depends on threads");
-    node(
-        &test.run(
-            ["transcode", "--json", "--dry-run", "a", "none", "--max-memory", budget].iter().chain(options),
-        ),
-    )
+    node(&test.run(["transcode", "--json", "--dry-run", "a", "none", "--max-memory", budget].iter().chain(options)))
 }
 
 #[test]
@@ -102,8 +97,7 @@ fn transposing_within_a_small_budget_reads_each_chunk_once() {
     // All of the array, and an index for each shard.
     let temporary = plan["bytes_temporary"].as_u64().unwrap();
     assert!((57_600..70_000).contains(&temporary), "{temporary}");
-    let run =
-        test.run(["transcode", "--dry-run", "-c", "60,1,1", "--max-memory", SMALL, "a", "b"]).succeeds();
+    let run = test.run(["transcode", "--dry-run", "-c", "60,1,1", "--max-memory", SMALL, "a", "b"]).succeeds();
     assert!(run.text().contains("in two passes"), "{}", run.text());
     assert!(run.text().lines().all(|line| line.chars().count() <= 80), "{}", run.text());
 }
@@ -171,10 +165,7 @@ fn run_in_two_passes_goes_on_after_a_fault_in_either_with_another_budget() {
 fn intermediate_data_of_a_sparse_array_are_those_of_its_chunks() {
     let test = CliTest::new();
     // 8 TB, of which one chunk is stored.
-    test.array(
-        "a",
-        json!({"shape": [1000, 2_000_000, 2000], "chunk_shape": [1, 200, 200], "data_type": "int16"}),
-    );
+    test.array("a", json!({"shape": [1000, 2_000_000, 2000], "chunk_shape": [1, 200, 200], "data_type": "int16"}));
     test.write("a/c/500/7000/5", vec![1; 80_000]);
     let plan = node(&transcode(&test, "b", &["--dry-run", "-c", "1000,200,2", "--max-memory", "3MB"]));
     assert_eq!(plan["passes"], 2);

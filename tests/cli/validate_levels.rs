@@ -19,17 +19,16 @@ fn codes(result: &Value) -> Vec<&str> {
 /// Writes an array of two chunks of four int16.
 fn array(test: &CliTest, name: &str, fill_value: &Value) {
     let codecs = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 1}}]);
-    let members = json!({"shape": [8], "chunk_shape": [4], "data_type": "int16", "fill_value": fill_value, "codecs": codecs});
+    let members =
+        json!({"shape": [8], "chunk_shape": [4], "data_type": "int16", "fill_value": fill_value, "codecs": codecs});
     test.array(name, members);
 }
 
 #[test]
 fn fixture_of_every_writer_is_valid_down_to_its_data() {
     let folder = fixture("");
-    let mut stores: Vec<String> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
-        .collect();
+    let mut stores: Vec<String> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path().to_str().unwrap().to_owned()).collect();
     stores.sort();
     let mut arguments = vec!["validate".to_owned(), "--json".into(), "--level".into(), "data".into()];
     arguments.extend(stores.iter().cloned());
@@ -39,9 +38,7 @@ fn fixture_of_every_writer_is_valid_down_to_its_data() {
     assert_eq!(result["errors"], 0);
     // Names that no registry has, what a registry's example permits, a cast that can lose bits, and names that zarrs writes alone.
     let expected = BTreeSet::from(["ZC104", "ZC235", "ZD101", "ZD204", "ZM111"]);
-    for finding in
-        result["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == "warning")
-    {
+    for finding in result["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == "warning") {
         assert!(expected.contains(finding["code"].as_str().unwrap()), "{finding}");
     }
 }
@@ -68,9 +65,7 @@ fn finding_set(result: &Value) -> BTreeSet<String> {
 fn shares_of_a_store_find_together_what_one_run_finds() {
     let test = CliTest::new();
     test.group("s").write("s/notes", "x");
-    for (name, fill_value) in
-        [("a", json!(0)), ("b", json!("x")), ("c", json!(0)), ("d", json!(0)), ("e", json!(0))]
-    {
+    for (name, fill_value) in [("a", json!(0)), ("b", json!("x")), ("c", json!(0)), ("d", json!(0)), ("e", json!(0))] {
         array(&test, &format!("s/{name}"), &fill_value);
         test.write(&format!("s/{name}/c/0"), "no gzip");
     }

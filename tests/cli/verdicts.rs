@@ -59,9 +59,6 @@ fn findings_on_a_terminal_stand_under_their_node_within_its_width() {
     let shown = test.run_in_terminal(60, OnTerminal::Both, &["validate", "--color", "never", "s"]);
     assert_eq!(shown.status, Some(1));
     let text = shown.lines.join("\n");
-    assert!(
-        text.contains("s /a\n  a/zarr.json\n    error ZD201 fill-value-invalid at /fill_value\n"),
-        "{text}"
-    );
+    assert!(text.contains("s /a\n  a/zarr.json\n    error ZD201 fill-value-invalid at /fill_value\n"), "{text}");
     assert!(shown.width <= 60 && text.contains("\n      help: "), "{text}");
 }

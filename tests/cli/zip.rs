@@ -38,11 +38,7 @@ fn with_array() -> CliTest {
 fn with_group() -> CliTest {
     let test = CliTest::new();
     test.group("g.zarr");
-    test.write_float32("g.zarr/x", "0", &[Some([1.0; 4])]).write_float32(
-        "g.zarr/sub/y",
-        "0",
-        &[Some([2.0; 4])],
-    );
+    test.write_float32("g.zarr/x", "0", &[Some([1.0; 4])]).write_float32("g.zarr/sub/y", "0", &[Some([2.0; 4])]);
     test.group("g.zarr/sub");
     test
 }

@@ -27,9 +27,7 @@ fn zip_holds_what_a_folder_would() {
     for name in ["zarr-python_3.1.6_sharded_index_start", "zarr-python_3.1.6_sharded_index_end"] {
         let source = fixture(name);
         let source = source.to_str().unwrap();
-        for options in
-            [&[][..], &["--compress", "zstd:3", "--verify"], &["--shard-shape", "none", "--verify"]]
-        {
+        for options in [&[][..], &["--compress", "zstd:3", "--verify"], &["--shard-shape", "none", "--verify"]] {
             for threads in ["1", "4"] {
                 let run = |destination| {
                     let words = ["transcode", source, destination, "--threads", threads];

@@ -8,9 +8,7 @@ fn chunk(name: &'static str, data_type: &str, codecs: &str, bytes: impl Into<Vec
     let fill = if data_type.contains("string") { "\"\"" } else { "0" };
     let fill = if data_type.contains("bool") { "false" } else { fill };
     case(name, move |store| {
-        store
-            .array(&[("data_type", &data_type), ("codecs", &codecs), ("fill_value", fill)])
-            .write("c/0", &bytes);
+        store.array(&[("data_type", &data_type), ("codecs", &codecs), ("fill_value", fill)]).write("c/0", &bytes);
     })
 }
 

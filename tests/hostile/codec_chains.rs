@@ -52,10 +52,7 @@ fn lists() -> Vec<Case> {
         chain("name of a mebibyte", format!("[{},{LITTLE}]", codec(&"n".repeat(1 << 20), "{}"))),
         chain("name with dots and slashes", format!("[{LITTLE},{}]", codec("../../../etc/passwd", "{}"))),
         chain("configuration is a number", r#"[{"name":"bytes","configuration":7}]"#),
-        chain(
-            "that need not be understood",
-            format!(r#"[{{"name":"mine","must_understand":false}},{LITTLE}]"#),
-        ),
+        chain("that need not be understood", format!(r#"[{{"name":"mine","must_understand":false}},{LITTLE}]"#)),
         chain("vlen-utf8 of floats", r#"[{"name":"vlen-utf8"}]"#),
         chain(
             "every name without configuration",
@@ -67,20 +64,14 @@ fn lists() -> Vec<Case> {
 fn casts() -> Vec<Case> {
     let map = |count: usize| {
         let entries: Vec<String> = (0..count).map(|entry| format!("[{entry}.5,{}]", entry % 256)).collect();
-        format!(
-            r#"{{"data_type":"uint8","scalar_map":{{"encode":[{0}],"decode":[[0,0]]}}}}"#,
-            entries.join(",")
-        )
+        format!(r#"{{"data_type":"uint8","scalar_map":{{"encode":[{0}],"decode":[[0,0]]}}}}"#, entries.join(","))
     };
     vec![
         front("scalar map of 100000 entries", "cast_value", &map(100_000)).harmless(),
         front(
             "scalar map of a million repetitions",
             "cast_value",
-            &format!(
-                r#"{{"data_type":"uint8","scalar_map":{{"encode":[[1,1]{}]}}}}"#,
-                ",[1,1]".repeat(500_000)
-            ),
+            &format!(r#"{{"data_type":"uint8","scalar_map":{{"encode":[[1,1]{}]}}}}"#, ",[1,1]".repeat(500_000)),
         ),
         front(
             "scalar map of nothing",
@@ -111,9 +102,8 @@ fn others() -> Vec<Case> {
     let after = |name: &'static str, codec_name: &str, configuration: &str| {
         chain(name, format!("[{LITTLE},{}]", codec(codec_name, configuration)))
     };
-    let filter = |name: &'static str, id: &str, configuration: &str| {
-        front(name, &format!("numcodecs.{id}"), configuration)
-    };
+    let filter =
+        |name: &'static str, id: &str, configuration: &str| front(name, &format!("numcodecs.{id}"), configuration);
     vec![
         front("transpose of 2^64 dimensions", "transpose", r#"{"order":[18446744073709551616]}"#),
         front("transpose twice the same", "transpose", r#"{"order":[0,0]}"#),
@@ -165,11 +155,7 @@ fn others() -> Vec<Case> {
         ),
         after("shuffle of 0 bytes an element", "numcodecs.shuffle", r#"{"elementsize":0}"#),
         after("shuffle of -1 bytes an element", "numcodecs.shuffle", r#"{"elementsize":-1}"#),
-        after(
-            "shuffle of 2^63 bytes an element",
-            "numcodecs.shuffle",
-            r#"{"elementsize":9223372036854775808}"#,
-        ),
+        after("shuffle of 2^63 bytes an element", "numcodecs.shuffle", r#"{"elementsize":9223372036854775808}"#),
         after("lzma filters of garbage", "numcodecs.lzma", r#"{"format":3,"filters":[{"id":4294967296}]}"#),
         after(
             "lzma with a dictionary of 1.5 GiB",
@@ -178,11 +164,7 @@ fn others() -> Vec<Case> {
         ),
         after("lz4 with an acceleration of 2^40", "numcodecs.lz4", r#"{"acceleration":1099511627776}"#),
         filter("fixedscaleoffset by 0", "fixedscaleoffset", r#"{"offset":0,"scale":0,"astype":"|u1"}"#),
-        filter(
-            "fixedscaleoffset by 1e400",
-            "fixedscaleoffset",
-            r#"{"offset":1e400,"scale":1e400,"astype":"<f4"}"#,
-        ),
+        filter("fixedscaleoffset by 1e400", "fixedscaleoffset", r#"{"offset":1e400,"scale":1e400,"astype":"<f4"}"#),
         filter(
             "fixedscaleoffset from 10^40",
             "fixedscaleoffset",

@@ -143,26 +143,22 @@ fn no_json() -> Vec<Case> {
         bytes("1e999999999", "1e999999999"),
         of_array("two documents", |text| text.repeat(2)),
         of_array("every member twice", |text| format!("{},{}", text.trim_end_matches('}'), &text[1..])),
-        of_array("members twice with other values", |text| {
-            text.replacen('{', "{\"shape\":[4],\"shape\":[1],", 1)
-        }),
+        of_array("members twice with other values", |text| text.replacen('{', "{\"shape\":[4],\"shape\":[1],", 1)),
         of_array("all null", |_| {
             let names = ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"];
             let nulls: Vec<String> = names.iter().map(|name| format!("\"{name}\":null")).collect();
             format!("{{\"zarr_format\":3,\"node_type\":\"array\",{}}}", nulls.join(","))
         }),
-        of_array("a format of 1e999999999", |text| {
-            text.replace("\"zarr_format\":3", "\"zarr_format\":1e999999999")
-        }),
+        of_array("a format of 1e999999999", |text| text.replace("\"zarr_format\":3", "\"zarr_format\":1e999999999")),
         of_array("a chunk of 1e999999999", |text| text.replace("[4]", "[1e999999999]")),
         of_array("a level of 1e999999999", |text| {
-            text.replace("[{\"name\":\"bytes\"}]", r#"[{"name":"bytes"},{"name":"zstd","configuration":{"level":1e999999999,"checksum":false}}]"#)
+            text.replace(
+                "[{\"name\":\"bytes\"}]",
+                r#"[{"name":"bytes"},{"name":"zstd","configuration":{"level":1e999999999,"checksum":false}}]"#,
+            )
         }),
         of_array("members of every wrong type", |text| {
-            text.replace("[8]", "{}")
-                .replace("\"uint8\"", "[]")
-                .replace("\"/\"", "7")
-                .replace("\"bytes\"", "{}")
+            text.replace("[8]", "{}").replace("\"uint8\"", "[]").replace("\"/\"", "7").replace("\"bytes\"", "{}")
         }),
         of_array("unknown node type", |text| text.replace("\"array\"", "\"table\"")),
     ]

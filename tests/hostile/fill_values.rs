@@ -6,8 +6,7 @@ use crate::case::{Case, LITTLE, case};
 fn fill(data_type: &'static str, name: &'static str, text: impl Into<String>) -> Case {
     let text = text.into();
     case(format!("{data_type}: {name}"), move |store| {
-        let data_type =
-            if data_type.starts_with('{') { data_type.to_owned() } else { format!("\"{data_type}\"") };
+        let data_type = if data_type.starts_with('{') { data_type.to_owned() } else { format!("\"{data_type}\"") };
         store.array(&[("data_type", &data_type), ("fill_value", &text), ("codecs", &format!("[{LITTLE}]"))]);
     })
 }
@@ -48,8 +47,7 @@ fn numbers() -> Vec<Case> {
         fill("float32", "hexadecimal with a sign", "\"0x+fc00000\""),
         fill("float64", "1e999999999", "1e999999999"),
         fill("float64", "-1e999999999", "-1e999999999"),
-        fill("float64", "a million digits between two values", format!("1.{}1", "0".repeat(1_000_000)))
-            .harmless(),
+        fill("float64", "a million digits between two values", format!("1.{}1", "0".repeat(1_000_000))).harmless(),
         fill("float64", "exponent of a million digits", format!("1e{}", "9".repeat(1_000_000))),
         fill("float64", "true", "true"),
         fill(
@@ -91,16 +89,8 @@ fn others() -> Vec<Case> {
             "2^63-1 bytes",
             "\"\"",
         ),
-        fill(
-            r#"{"name":"raw_bytes","configuration":{"length_bytes":1099511627776}}"#,
-            "2^40 bytes",
-            "\"AA==\"",
-        ),
-        fill(
-            r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":0}}"#,
-            "a scale of 0",
-            "\"NaT\"",
-        ),
+        fill(r#"{"name":"raw_bytes","configuration":{"length_bytes":1099511627776}}"#, "2^40 bytes", "\"AA==\""),
+        fill(r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":0}}"#, "a scale of 0", "\"NaT\""),
         fill(r#"{"name":"struct","configuration":{"fields":[]}}"#, "no field", "{}"),
         fill(r#"{"name":"struct","configuration":{"fields":null}}"#, "fields of null", "null"),
         fill(r#"{"name":"uint8","configuration":{"a":1}}"#, "a configuration", "0"),

@@ -32,10 +32,8 @@ pub(crate) fn cases() -> Vec<Case> {
 
 fn lies() -> Vec<Case> {
     let million: Vec<String> = (0..200_000).map(|node| format!("\"n{node}\":{GROUP}")).collect();
-    let of_itself = format!(
-        "\"\":{{\"zarr_format\":3,\"node_type\":\"group\",\"consolidated_metadata\":{}}}",
-        inline("")
-    );
+    let of_itself =
+        format!("\"\":{{\"zarr_format\":3,\"node_type\":\"group\",\"consolidated_metadata\":{}}}", inline(""));
     vec![
         consolidated("stale shape", inline(&format!("\"a\":{}", array("[99]")))),
         consolidated("node that is not there", inline(&format!("\"b\":{}", array("[8]")))),

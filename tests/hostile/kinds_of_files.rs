@@ -159,10 +159,7 @@ fn crowds() -> Vec<Case> {
         .harmless(),
         case("1000 groups within each other", |store| {
             for depth in 0..1000 {
-                store.write(
-                    &format!("{}zarr.json", "g/".repeat(depth)),
-                    r#"{"zarr_format":3,"node_type":"group"}"#,
-                );
+                store.write(&format!("{}zarr.json", "g/".repeat(depth)), r#"{"zarr_format":3,"node_type":"group"}"#);
             }
         })
         .harmless(),

@@ -70,13 +70,9 @@ pub(crate) fn refuse_by_default(case: &Case) {
         let place = format!("{}: {}: {error}", case.name, arguments.join(" "));
         assert_eq!((ended.status, ended.signal), (Some(3), 0), "{place}");
         assert!(ended.kibibytes < RESIDENT_KIBIBYTES, "{place}");
-        assert!(
-            error.contains("the default of `--max-memory`, ") && error.contains("give `--max-memory "),
-            "{place}"
-        );
+        assert!(error.contains("the default of `--max-memory`, ") && error.contains("give `--max-memory "), "{place}");
         let left = fs::read_dir(folder.path()).unwrap();
-        let left =
-            left.filter(|entry| entry.as_ref().unwrap().file_name().to_str().unwrap().starts_with("result"));
+        let left = left.filter(|entry| entry.as_ref().unwrap().file_name().to_str().unwrap().starts_with("result"));
         assert_eq!(left.count(), 0, "{place}");
     }
 }
@@ -113,17 +109,11 @@ fn refused_memory_ends_no_command_by_a_signal() {
     fs::write(at("store.zarr/c/0/0"), 1.5_f32.to_le_bytes().repeat(2048 * 1024)).unwrap();
     fs::write(at("wordy.zarr/zarr.json"), document(&format!(r#""a":"{}""#, "a".repeat(40 << 20)))).unwrap();
     let mut refused = 0;
-    for (mebibytes, command) in
-        (150..=600).step_by(50).flat_map(|limit| HUNGRY.map(|command| (limit, command)))
-    {
+    for (mebibytes, command) in (150..=600).step_by(50).flat_map(|limit| HUNGRY.map(|command| (limit, command))) {
         let ended = run(folder.path(), command, mebibytes << 20);
         let error = beginning(&at("streams/error"));
-        let place = format!(
-            "{mebibytes} MiB: {}: {:?}, signal {}: {error}",
-            command.join(" "),
-            ended.status,
-            ended.signal
-        );
+        let place =
+            format!("{mebibytes} MiB: {}: {:?}, signal {}: {error}", command.join(" "), ended.status, ended.signal);
         assert!(matches!(ended.status, Some(0 | 3)), "{place}");
         if ended.status == Some(3) {
             refused += 1;
@@ -177,8 +167,8 @@ fn survive_case(class: &str, case: &Case) -> Vec<String> {
         let limited: Vec<&str> = arguments.iter().copied().chain(["--max-memory", "128MiB"]).collect();
         let ended = run(folder.path(), &limited, ADDRESS_BYTES);
         // That a chunk is absent is said of any store.
-        said_something |= command[0] != "apply-codec"
-            && (ended.status != Some(0) || size(&folder.path().join("streams/error")) > 0);
+        said_something |=
+            command[0] != "apply-codec" && (ended.status != Some(0) || size(&folder.path().join("streams/error")) > 0);
         let place = format!("{class}: {}: {}", case.name, arguments.join(" "));
         if std::env::var_os("HOSTILE_VERBOSE").is_some() {
             let error = fs::read(folder.path().join("streams/error")).unwrap();
@@ -272,8 +262,7 @@ fn look(folder: &Path, arguments: &[&str], ended: &Ended) -> Vec<String> {
         faults.push(format!("{} MiB of memory", ended.kibibytes >> 10));
     }
     let error = folder.join("streams/error");
-    for word in ["panicked", "internal error", "the program has a bug", "stack overflow", "memory allocation"]
-    {
+    for word in ["panicked", "internal error", "the program has a bug", "stack overflow", "memory allocation"] {
         if holds(&error, word.as_bytes()) {
             faults.push(format!("{word:?} on stderr: {}", beginning(&error)));
         }

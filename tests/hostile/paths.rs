@@ -47,23 +47,16 @@ pub(crate) fn cases() -> Vec<Case> {
 
 fn key_encodings() -> Vec<Case> {
     let suffix = |name, suffix: &str| {
-        let text = format!(
-            r#"{{"name":"zarrs.default_suffix","configuration":{{"separator":"/","suffix":"{suffix}"}}}}"#
-        );
+        let text =
+            format!(r#"{{"name":"zarrs.default_suffix","configuration":{{"separator":"/","suffix":"{suffix}"}}}}"#);
         encoding(name, Box::leak(text.into_boxed_str()))
     };
     let named = |name, text| encoding(name, text);
     vec![
         suffix("suffix that leads out", "/../../../outside/sentinel"),
         suffix("suffix of a mebibyte", &"a".repeat(1 << 20)),
-        named(
-            "suffix for the default encoding",
-            r#"{"name":"default","configuration":{"suffix":"/../../outside"}}"#,
-        ),
-        named(
-            "separator that leads out",
-            r#"{"name":"v2","configuration":{"separator":"/../../outside/sentinel"}}"#,
-        ),
+        named("suffix for the default encoding", r#"{"name":"default","configuration":{"suffix":"/../../outside"}}"#),
+        named("separator that leads out", r#"{"name":"v2","configuration":{"separator":"/../../outside/sentinel"}}"#),
         named("separator of nothing", r#"{"name":"v2","configuration":{"separator":""}}"#),
         named("separator is a backslash", r#"{"name":"default","configuration":{"separator":"\\"}}"#),
         named("separator is null", r#"{"name":"default","configuration":{"separator":null}}"#),

@@ -50,8 +50,7 @@ fn rectilinear() -> Vec<Case> {
         })
     };
     vec![
-        grid("run of 2^40 chunks of 1 behind the stored one", "[1099511627780]", "[[4,[1,1099511627776]]]")
-            .harmless(),
+        grid("run of 2^40 chunks of 1 behind the stored one", "[1099511627780]", "[[4,[1,1099511627776]]]").harmless(),
         grid(
             "run of 2^64-1 chunks of 2^64-1 behind the array",
             "[9]",
@@ -95,11 +94,7 @@ fn overflows() -> Vec<Case> {
         float64("float64 chunk of 2^63 bytes", "[1152921504606846976]"),
         float64("float64 chunk of 2^43 bytes", "[1099511627776]"),
         case("raw bits of a mebibyte in a chunk of 2^40", |store| {
-            store.array(&[
-                ("data_type", "\"r8388608\""),
-                ("chunk_shape", "[1099511627776]"),
-                ("fill_value", "[0]"),
-            ]);
+            store.array(&[("data_type", "\"r8388608\""), ("chunk_shape", "[1099511627776]"), ("fill_value", "[0]")]);
         }),
     ]
 }
@@ -134,10 +129,7 @@ fn grids() -> Vec<Case> {
         .at("0,0")
         .harmless(),
         case("zeros behind 2^128", |store| {
-            store.array(&[
-                ("shape", "[18446744073709551615,18446744073709551615,0]"),
-                ("chunk_shape", "[1,1,1]"),
-            ]);
+            store.array(&[("shape", "[18446744073709551615,18446744073709551615,0]"), ("chunk_shape", "[1,1,1]")]);
         })
         .at("0,0,0")
         .harmless(),

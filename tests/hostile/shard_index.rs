@@ -108,8 +108,7 @@ fn damages() -> Vec<Case> {
 fn other_index_codecs() -> Vec<Case> {
     let with = |name: &'static str, index_codecs: String| {
         case(name, move |store| {
-            let configuration =
-                format!(r#"{{"chunk_shape":[2],"codecs":{BYTES},"index_codecs":{index_codecs}}}"#);
+            let configuration = format!(r#"{{"chunk_shape":[2],"codecs":{BYTES},"index_codecs":{index_codecs}}}"#);
             let codecs = format!("[{}]", codec("sharding_indexed", &configuration));
             store.array(&[("codecs", &codecs)]).write("c/0", right());
         })

@@ -44,22 +44,12 @@ fn sizes() -> Vec<Case> {
             "[1099511627776]",
             one_absent(),
         ),
-        shard(
-            "shard of 2^30 elements, its only inner chunk absent",
-            "[1073741824]",
-            "[1073741824]",
-            one_absent(),
-        ),
-        shard(
-            "shard of 2^40 elements, its only inner chunk of 4 bytes",
-            "[1099511627776]",
-            "[1099511627776]",
-            {
-                let mut shard = vec![1, 2, 3, 4];
-                shard.extend(index(&[(0, 4)]));
-                shard
-            },
-        ),
+        shard("shard of 2^30 elements, its only inner chunk absent", "[1073741824]", "[1073741824]", one_absent()),
+        shard("shard of 2^40 elements, its only inner chunk of 4 bytes", "[1099511627776]", "[1099511627776]", {
+            let mut shard = vec![1, 2, 3, 4];
+            shard.extend(index(&[(0, 4)]));
+            shard
+        }),
         shard(
             "shard of 2^62 elements, inner chunks of 2^61",
             "[4611686018427387904]",
@@ -111,8 +101,7 @@ fn inner_chunks() -> Vec<Case> {
         inner("inner chunk of 0", "[8]", "[0]"),
         inner("inner chunk of -1", "[8]", "[-1]"),
         inner("inner chunk of 2^64", "[8]", "[18446744073709551616]"),
-        inner("inner chunk of 2^126 elements", "[8,8]", "[9223372036854775808,9223372036854775808]")
-            .at("0,0"),
+        inner("inner chunk of 2^126 elements", "[8,8]", "[9223372036854775808,9223372036854775808]").at("0,0"),
         inner("inner chunk of less dimensions", "[8,8]", "[4]").at("0,0"),
         inner("inner chunk of more dimensions", "[8]", "[4,1,1]"),
         inner("inner chunk of no dimension", "[8]", "[]"),
@@ -128,9 +117,7 @@ fn inner_chunks() -> Vec<Case> {
 fn nesting() -> Vec<Case> {
     let stored = |name: &'static str, codecs: String, shape: &'static str| {
         case(name, move |store| {
-            store
-                .array(&[("shape", shape), ("chunk_shape", shape), ("codecs", &codecs)])
-                .write("c/0", [0xff; 60]);
+            store.array(&[("shape", shape), ("chunk_shape", shape), ("codecs", &codecs)]).write("c/0", [0xff; 60]);
         })
     };
     let variable = codec(
@@ -167,10 +154,6 @@ fn nesting() -> Vec<Case> {
         stored("index that is a shard", format!("[{sharded_index}]"), "[8]"),
         stored("index transposed", format!("[{transposed_index}]"), "[8]").harmless(),
         stored("index cast to floats", format!("[{cast_index}]"), "[8]"),
-        stored(
-            "two shards in one chain",
-            format!("[{},{}]", sharding("[4]", BYTES), sharding("[4]", BYTES)),
-            "[8]",
-        ),
+        stored("two shards in one chain", format!("[{},{}]", sharding("[4]", BYTES), sharding("[4]", BYTES)), "[8]"),
     ]
 }

@@ -37,29 +37,17 @@ pub(crate) fn cases() -> Vec<Case> {
             &[("codecs", r#"[{"name":"TEXT","configuration":{"TEXT":"TEXT"}},{"name":"bytes"}]"#)],
         ),
         array("codec behind bytes", &[("codecs", r#"[{"name":"bytes"},{"name":"TEXT"}]"#)]),
-        array(
-            "member of a codec",
-            &[("codecs", r#"[{"name":"bytes","configuration":{"TEXT":1},"TEXT":2}]"#)],
-        ),
-        array(
-            "value in a configuration",
-            &[("codecs", r#"[{"name":"bytes","configuration":{"endian":"TEXT"}}]"#)],
-        ),
+        array("member of a codec", &[("codecs", r#"[{"name":"bytes","configuration":{"TEXT":1},"TEXT":2}]"#)]),
+        array("value in a configuration", &[("codecs", r#"[{"name":"bytes","configuration":{"endian":"TEXT"}}]"#)]),
         array("key encoding", &[("chunk_key_encoding", r#"{"name":"TEXT"}"#)]),
-        array(
-            "separator",
-            &[("chunk_key_encoding", r#"{"name":"v2","configuration":{"separator":"TEXT"}}"#)],
-        ),
+        array("separator", &[("chunk_key_encoding", r#"{"name":"v2","configuration":{"separator":"TEXT"}}"#)]),
         array("chunk grid", &[("chunk_grid", r#"{"name":"TEXT","configuration":{"TEXT":1}}"#)]),
         array("node type", &[("node_type", r#""TEXT""#)]),
         array("format", &[("zarr_format", r#""TEXT""#)]),
         array("unknown member", &[("TEXT", r#""TEXT""#)]),
         array("storage transformer", &[("storage_transformers", r#"[{"name":"TEXT"}]"#)]),
-        array(
-            "huge attribute names",
-            &[("attributes", r#"{"TEXTTEXTTEXTTEXTTEXTTEXTTEXTTEXT":"TEXTTEXTTEXTTEXT"}"#)],
-        )
-        .harmless(),
+        array("huge attribute names", &[("attributes", r#"{"TEXTTEXTTEXTTEXTTEXTTEXTTEXTTEXT":"TEXTTEXTTEXTTEXT"}"#)])
+            .harmless(),
         case("dimension name of a mebibyte", |store| {
             let names = format!("[\"{}\"]", TEXT.repeat(1 << 14));
             store.array(&[("dimension_names", &names)]).write("c/0", [1, 2, 3, 4]);

@@ -79,8 +79,7 @@ fn dtypes() -> Vec<Case> {
 }
 
 fn members() -> Vec<Case> {
-    let filters =
-        |count: usize| format!("[{}]", vec![r#"{"id":"shuffle","elementsize":1}"#; count].join(","));
+    let filters = |count: usize| format!("[{}]", vec![r#"{"id":"shuffle","elementsize":1}"#; count].join(","));
     vec![
         array(
             "all null",
@@ -101,25 +100,16 @@ fn members() -> Vec<Case> {
             "product of 2^126 elements",
             &[("shape", "[9223372036854775808,9223372036854775808]"), ("chunks", "[4,4]")],
         ),
-        array(
-            "chunk of 2^62 elements of 8 bytes",
-            &[("chunks", "[4611686018427387904]"), ("dtype", "\"<f8\"")],
-        ),
+        array("chunk of 2^62 elements of 8 bytes", &[("chunks", "[4611686018427387904]"), ("dtype", "\"<f8\"")]),
         array("chunk of 0", &[("chunks", "[0]")]),
         array("chunks as a truth", &[("chunks", "true")]),
         array(
             "rank 100000",
-            &[
-                ("shape", &format!("[1{}]", ",1".repeat(99_999))),
-                ("chunks", &format!("[1{}]", ",1".repeat(99_999))),
-            ],
+            &[("shape", &format!("[1{}]", ",1".repeat(99_999))), ("chunks", &format!("[1{}]", ",1".repeat(99_999)))],
         ),
         array("100000 filters", &[("filters", &filters(100_000))]),
         array("200 filters", &[("filters", &filters(200))]).harmless(),
-        array(
-            "filters within each other",
-            &[("filters", &format!("{}{}", "[".repeat(100), "]".repeat(100)))],
-        ),
+        array("filters within each other", &[("filters", &format!("{}{}", "[".repeat(100), "]".repeat(100)))]),
         array("filter of its own", &[("filters", r#"[{"id":"../../mine"}]"#)]),
         array("filter without a name", &[("filters", "[{}]")]),
         array("compressor that is a list", &[("compressor", "[]")]),
@@ -130,10 +120,7 @@ fn members() -> Vec<Case> {
         array(
             "fixedscaleoffset by 0",
             &[
-                (
-                    "filters",
-                    r#"[{"id":"fixedscaleoffset","scale":0,"offset":0,"dtype":"<f8","astype":"|u1"}]"#,
-                ),
+                ("filters", r#"[{"id":"fixedscaleoffset","scale":0,"offset":0,"dtype":"<f8","astype":"|u1"}]"#),
                 ("dtype", "\"<f8\""),
             ],
         ),
@@ -164,10 +151,7 @@ fn consolidated() -> Vec<Case> {
         with("consolidated documents of their own", "{\"a/.mine\":7,\".zgroup\":null,\"\":{}}"),
         with(
             "consolidated lie",
-            &format!(
-                "{{\".zgroup\":{{\"zarr_format\":2}},\"a/.zarray\":{}}}",
-                document(&[("shape", "[99]")])
-            ),
+            &format!("{{\".zgroup\":{{\"zarr_format\":2}},\"a/.zarray\":{}}}", document(&[("shape", "[99]")])),
         ),
         with("consolidated list", "[]"),
         case("attributes that are a list", |store| {
@@ -179,10 +163,7 @@ fn consolidated() -> Vec<Case> {
         })
         .harmless(),
         case("group that is an array", |store| {
-            store
-                .write(".zarray", document(&[]))
-                .write(".zgroup", "{\"zarr_format\":2}")
-                .write("0", [1, 2, 3, 4]);
+            store.write(".zarray", document(&[])).write(".zgroup", "{\"zarr_format\":2}").write("0", [1, 2, 3, 4]);
         }),
     ]
 }

@@ -66,11 +66,8 @@ fn members() -> Vec<Case> {
         with("member at the greatest offset", || {
             vec![Member { header: Some(u64::MAX - 1), is_zip64: true, ..chunk() }]
         }),
-        with("member of another header", || {
-            vec![Member { header_name: Some(b"zarr.json".to_vec()), ..chunk() }]
-        }),
-        with("extra fields beyond the end", || vec![Member { extra: vec![0xff; 60_000], ..chunk() }])
-            .harmless(),
+        with("member of another header", || vec![Member { header_name: Some(b"zarr.json".to_vec()), ..chunk() }]),
+        with("extra fields beyond the end", || vec![Member { extra: vec![0xff; 60_000], ..chunk() }]).harmless(),
     ]
 }
 
@@ -117,9 +114,7 @@ fn bombs() -> Vec<Case> {
     let zeros = || vec![0_u8; 16 << 20];
     vec![
         with("deflate bomb that tells its size", move || vec![Member::deflated("c/0", zeros())]),
-        with("deflate bomb that does not", move || {
-            vec![Member { bytes: 4, ..Member::deflated("c/0", zeros()) }]
-        }),
+        with("deflate bomb that does not", move || vec![Member { bytes: 4, ..Member::deflated("c/0", zeros()) }]),
         with("zstd bomb that does not tell its size", move || {
             vec![Member { bytes: 4, ..Member::by_zstd("c/0", zeros()) }]
         }),
@@ -176,8 +171,7 @@ fn holes() -> Vec<Case> {
         case(name, move |store| {
             let header = Some(1 << 20);
             let stored_bytes = (1 << 40) - (1 << 21);
-            let member =
-                Member { method, header, is_zip64: true, stored_bytes, bytes: stored_bytes, ..chunk() };
+            let member = Member { method, header, is_zip64: true, stored_bytes, bytes: stored_bytes, ..chunk() };
             sparse(store, member);
         })
         .in_file(FILE)

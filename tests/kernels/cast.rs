@@ -10,11 +10,7 @@ use crate::strategies::{bits_of, landmarks_of};
 use crate::subject::{CORE, CastCase, NARROW, all_kinds, instruction_sets, pack, stored, unpack};
 
 /// Runs a property, and panics with its smallest counterexample.
-pub(crate) fn run<S: Strategy>(
-    cases: u32,
-    strategy: &S,
-    property: impl Fn(S::Value) -> Result<(), TestCaseError>,
-) {
+pub(crate) fn run<S: Strategy>(cases: u32, strategy: &S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     TestRunner::new(config).run(strategy, property).unwrap_or_else(|failure| panic!("{failure}"));
 }
@@ -82,8 +78,7 @@ fn cast_with_special_keys_equals_the_reference() {
         let sign = 1_u64 << (source.width() - 1);
         let infinity = (sign - 1) & !mask(mantissa_bits);
         let canonical = infinity | 1 << (mantissa_bits - 1);
-        let keys =
-            [0, sign, canonical, canonical | sign, canonical | 5, infinity | 1, infinity, infinity | sign];
+        let keys = [0, sign, canonical, canonical | sign, canonical | 5, infinity | 1, infinity, infinity | sign];
         let elements: Vec<u64> = keys.into_iter().chain([canonical | 6, 1, sign | 1]).collect();
         for target in all_kinds() {
             for first in keys {
@@ -104,9 +99,7 @@ fn cast_with_one_entry_for_nan_equals_the_reference() {
         for target in all_kinds() {
             let values = landmarks_of(target);
             for value in values.iter().copied().step_by(values.len() / 20 + 1).chain(values.last().copied()) {
-                for case in
-                    CastCase::new(source, target).scalar_map(&[(canonical, value)]).variants().step_by(4)
-                {
+                for case in CastCase::new(source, target).scalar_map(&[(canonical, value)]).variants().step_by(4) {
                     case.check(&elements);
                 }
             }
@@ -121,10 +114,7 @@ fn cast_with_long_scalar_map_equals_the_reference() {
             let entries = prop::collection::vec((bits_of(source), bits_of(target)), 6..30);
             run(6, &(entries, prop::collection::vec(bits_of(source), 1..30)), |(entries, mut elements)| {
                 elements.extend(entries.iter().map(|(key, _)| *key));
-                CastCase::new(source, target)
-                    .scalar_map(&entries)
-                    .variants()
-                    .for_each(|case| case.check(&elements));
+                CastCase::new(source, target).scalar_map(&entries).variants().for_each(|case| case.check(&elements));
                 Ok(())
             });
         }
@@ -175,13 +165,8 @@ fn cast_of_slices_of_any_length_and_alignment_equals_the_reference() {
         let landmarks = landmarks_of(source);
         for target in CORE {
             let case = CastCase::new(source, target);
-            let good: Vec<u64> = landmarks
-                .iter()
-                .copied()
-                .filter(|bits| case.expected(*bits).is_ok())
-                .cycle()
-                .take(200)
-                .collect();
+            let good: Vec<u64> =
+                landmarks.iter().copied().filter(|bits| case.expected(*bits).is_ok()).cycle().take(200).collect();
             let expected: Vec<u64> = good.iter().map(|bits| case.expected(*bits).unwrap()).collect();
             let source_bytes = pack(&good, source);
             let (source_size, target_size) = (source_bytes.len() / 200, case_size(target));
@@ -195,14 +180,8 @@ fn cast_of_slices_of_any_length_and_alignment_equals_the_reference() {
                     let mut target_bytes = vec![0xa5; 3 + end + 64];
                     kernel.convert(&unaligned[lead..], &mut target_bytes[3..3 + end]).unwrap();
                     let converted = unpack(&target_bytes[3..3 + end], target);
-                    assert_eq!(
-                        converted,
-                        expected[..length],
-                        "{case:?} on {instruction_set:?}, {length} elements"
-                    );
-                    assert!(
-                        target_bytes[..3].iter().chain(&target_bytes[3 + end..]).all(|byte| *byte == 0xa5)
-                    );
+                    assert_eq!(converted, expected[..length], "{case:?} on {instruction_set:?}, {length} elements");
+                    assert!(target_bytes[..3].iter().chain(&target_bytes[3 + end..]).all(|byte| *byte == 0xa5));
                 }
             }
         }
@@ -237,9 +216,7 @@ fn cast_names_the_first_fault_of_a_long_slice() {
 #[test]
 fn cast_refuses_stored_values_outside_a_narrow_type() {
     use zarrcast::kernel::{ElementFault, FaultKind};
-    for (source, bits) in
-        [(Kind::uint(10), 1024), (Kind::uint(4), 16), (Kind::int(4), 8), (Kind::int(12), 0xf7ff)]
-    {
+    for (source, bits) in [(Kind::uint(10), 1024), (Kind::uint(4), 16), (Kind::int(4), 8), (Kind::int(12), 0xf7ff)] {
         for target in [Kind::uint(8), Kind::int(16), Kind::F32, Kind::F64, source] {
             let case = CastCase::new(source, target).out_of_range(crate::reference::OutOfRange::Error);
             for instruction_set in instruction_sets() {

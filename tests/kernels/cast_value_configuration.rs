@@ -107,8 +107,7 @@ fn cast_value_clamp_gives_the_bounds_of_an_integer() {
 #[test]
 fn cast_value_clamp_gives_infinity_in_a_float() {
     for rounding in Rounding::ALL {
-        let clamp =
-            |source, target| CastCase::new(source, target).rounding(rounding).out_of_range(OutOfRange::Clamp);
+        let clamp = |source, target| CastCase::new(source, target).rounding(rounding).out_of_range(OutOfRange::Clamp);
         assert_eq!(convert_f64(&clamp(Kind::F64, Kind::F32), 1e39), Ok(0x7f80_0000));
         assert_eq!(convert_f64(&clamp(Kind::F64, Kind::F32), -1e39), Ok(0xff80_0000));
         assert_eq!(convert_f64(&clamp(Kind::F64, Kind::F16), 65_536.0), Ok(0x7c00));
@@ -199,10 +198,7 @@ fn cast_value_integer_keys_are_exact() {
 #[test]
 fn cast_value_numpy_example_behaves_as_numpy() {
     let map = [(f64::NAN.to_bits(), 0), (f64::INFINITY.to_bits(), 0), (f64::NEG_INFINITY.to_bits(), 0)];
-    let case = from_f64(Kind::uint(8))
-        .rounding(Rounding::TowardsZero)
-        .out_of_range(OutOfRange::Wrap)
-        .scalar_map(&map);
+    let case = from_f64(Kind::uint(8)).rounding(Rounding::TowardsZero).out_of_range(OutOfRange::Wrap).scalar_map(&map);
     let values = [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1.9, -1.9, 256.0, 300.5, -300.5];
     let expected = [0, 0, 0, 0, 1, 255, 0, 44, 212];
     for (value, expected) in values.into_iter().zip(expected) {

@@ -12,12 +12,7 @@ use crate::subject::{CORE, CastCase, NARROW, instruction_sets, pack};
 // "The scalar map MUST be evaluated before any other representability checks."
 #[test]
 fn cast_value_scalar_map_comes_before_representability() {
-    let map = [
-        (f64::NAN.to_bits(), 1),
-        (f64::INFINITY.to_bits(), 2),
-        (1e300_f64.to_bits(), 3),
-        (7_f64.to_bits(), 4),
-    ];
+    let map = [(f64::NAN.to_bits(), 1), (f64::INFINITY.to_bits(), 2), (1e300_f64.to_bits(), 3), (7_f64.to_bits(), 4)];
     let case = from_f64(Kind::uint(8)).scalar_map(&map);
     assert_eq!(convert_f64(&case, f64::NAN), Ok(1), "NaN has no uint8");
     assert_eq!(convert_f64(&case, f64::INFINITY), Ok(2), "an infinity has no uint8");
@@ -53,11 +48,7 @@ fn cast_value_nan_keeps_sign_and_leading_payload_and_becomes_quiet() {
     assert_eq!(convert(&case(Kind::F32, Kind::F16), 0x7f80_2000), Ok(0x7e01));
     assert_eq!(convert(&case(Kind::F16, Kind::F64), 0xfc01), Ok(0xfff8_0400_0000_0000));
     assert_eq!(convert(&case(Kind::F16, Kind::F32), 0x7c01), Ok(0x7fc0_2000));
-    assert_eq!(
-        convert(&case(Kind::F32, Kind::F32), 0x7f80_0001),
-        Ok(0x7f80_0001),
-        "the same type keeps the bits"
-    );
+    assert_eq!(convert(&case(Kind::F32, Kind::F32), 0x7f80_0001), Ok(0x7f80_0001), "the same type keeps the bits");
     assert_eq!(convert(&case(Kind::F64, Kind::F64), 0xfff0_0000_0000_0001), Ok(0xfff0_0000_0000_0001));
     assert_eq!(convert(&case(Kind::F16, Kind::F16), 0xfc01), Ok(0xfc01));
 }
@@ -71,8 +62,7 @@ fn cast_value_one_scalar_without_a_rule_fails_the_slice() {
         for position in 0..200 {
             let mut elements = [3_f64.to_bits(); 200];
             elements[position] = 256_f64.to_bits();
-            let fault =
-                case.kernel(instruction_set).convert(&pack(&elements, Kind::F64), &mut [0; 200]).unwrap_err();
+            let fault = case.kernel(instruction_set).convert(&pack(&elements, Kind::F64), &mut [0; 200]).unwrap_err();
             assert_eq!((fault.kind, fault.index), (FaultKind::OutOfRange, position));
         }
     }
@@ -84,9 +74,7 @@ fn cast_value_one_scalar_without_a_rule_fails_the_slice() {
 fn cast_value_nan_to_float_is_nan_unless_mapped() {
     for source in FLOATS {
         for target in FLOATS {
-            for nan in
-                [special(f64::NAN, source), special(-f64::NAN, source), special(f64::INFINITY, source) | 1]
-            {
+            for nan in [special(f64::NAN, source), special(-f64::NAN, source), special(f64::INFINITY, source) | 1] {
                 for case in CastCase::new(source, target).variants() {
                     let converted = convert(&case, nan).unwrap();
                     assert!(is_nan(converted, target), "{case:?}: {nan:#x} became {converted:#x}");

@@ -84,9 +84,7 @@ fn clamp_of_infinity_to_integer_is_an_error() {
 /// cast-value-rs 0.4.2 saturated: 2147483648.0 became 2147483647.
 #[test]
 fn float_at_the_bound_of_an_integer_is_compared_exactly() {
-    for (power, target) in
-        [(31, Kind::int(32)), (32, Kind::uint(32)), (63, Kind::int(64)), (64, Kind::uint(64))]
-    {
+    for (power, target) in [(31, Kind::int(32)), (32, Kind::uint(32)), (63, Kind::int(64)), (64, Kind::uint(64))] {
         let bound = 2_f64.powi(power);
         let case = from_f64(target);
         assert_eq!(convert_f64(&case, bound), OUT_OF_RANGE, "2^{power}");
@@ -136,11 +134,7 @@ fn nearest_away_does_not_add_a_half() {
 fn float64_to_float16_is_rounded_once() {
     assert_eq!(convert_f64(&from_f64(Kind::F16), 1.000_488_281_250_000_4), Ok(0x3c01), "1.0009765625, not 1");
     assert_eq!(convert_f64(&from_f64(Kind::F16), 65_519.999_97), Ok(0x7bff), "65504, no overflow");
-    assert_eq!(
-        convert_f64(&from_f64(Kind::F16), 2_f64.powi(-25).next_up()),
-        Ok(1),
-        "above half the least float16"
-    );
+    assert_eq!(convert_f64(&from_f64(Kind::F16), 2_f64.powi(-25).next_up()), Ok(1), "above half the least float16");
     assert_eq!(convert_f64(&from_f64(Kind::F16), 2_f64.powi(-25)), Ok(0));
     let away = from_f64(Kind::F16).rounding(Rounding::NearestAway);
     assert_eq!(convert_f64(&away, 1.000_488_281_249_999_8), Ok(0x3c00), "just below the tie");

@@ -25,11 +25,7 @@ fn rounded(bits: u32, rounding: Rounding) -> Result<i64, FaultKind> {
 }
 
 /// What becomes of it in one of the targets.
-fn expected(
-    rounded: Result<i64, FaultKind>,
-    target: Kind,
-    out_of_range: OutOfRange,
-) -> Result<u64, FaultKind> {
+fn expected(rounded: Result<i64, FaultKind>, target: Kind, out_of_range: OutOfRange) -> Result<u64, FaultKind> {
     let value = rounded?;
     let (least, greatest) = if target == Kind::uint(8) { (0, 255) } else { (-32_768, 32_767) };
     let bits = |value: i64| value.cast_unsigned() & reference::number::mask(target.width());
@@ -55,8 +51,7 @@ fn check(patterns: &[u32], stride_of_faults: usize, instruction_set: Instruction
             for out_of_range in OutOfRange::ALL {
                 let case = CastCase::new(Kind::F32, target).rounding(rounding).out_of_range(out_of_range);
                 let kernel = case.kernel(instruction_set);
-                let expected: Vec<_> =
-                    rounded.iter().map(|value| expected(*value, target, out_of_range)).collect();
+                let expected: Vec<_> = rounded.iter().map(|value| expected(*value, target, out_of_range)).collect();
                 let is_fault = |(_, result): &(&u32, &Result<u64, FaultKind>)| result.is_err();
                 let good: Vec<u32> = patterns
                     .iter()
@@ -68,9 +63,7 @@ fn check(patterns: &[u32], stride_of_faults: usize, instruction_set: Instruction
                 if let Err(fault) = kernel.convert(&values_of(&good), &mut converted) {
                     panic!("{case:?} on {instruction_set:?}: {fault:?} at {:#x}", good[fault.index]);
                 }
-                for ((bits, expected), actual) in
-                    good.iter().zip(&expected).zip(converted.chunks_exact(target_size))
-                {
+                for ((bits, expected), actual) in good.iter().zip(&expected).zip(converted.chunks_exact(target_size)) {
                     let actual = match *actual {
                         [byte] => u64::from(byte),
                         _ => u64::from(u16::from_ne_bytes([actual[0], actual[1]])),
@@ -109,11 +102,7 @@ fn float32_sample_derives_from_one_rounding_what_the_reference_says() {
                 for out_of_range in OutOfRange::ALL {
                     let case = CastCase::new(Kind::F32, target).rounding(rounding).out_of_range(out_of_range);
                     let derived = expected(rounded(bits, rounding), target, out_of_range);
-                    assert_eq!(
-                        derived.map(|value| stored(value, target)),
-                        case.expected(u64::from(bits)),
-                        "{bits:#x}"
-                    );
+                    assert_eq!(derived.map(|value| stored(value, target)), case.expected(u64::from(bits)), "{bits:#x}");
                 }
             }
         }
@@ -152,11 +141,9 @@ fn check_run(patterns: &[u32], instruction_set: InstructionSet) {
                 let good = |(bits, value): (&u32, &i32)| if strict && is_fault(*value) { 0 } else { *bits };
                 let source: Vec<u32> = patterns.iter().zip(&run.saturated).map(good).collect();
                 let expected: Vec<u16> = match out_of_range {
-                    OutOfRange::Error => run
-                        .saturated
-                        .iter()
-                        .map(|value| if is_fault(*value) { 0 } else { *value as u16 })
-                        .collect(),
+                    OutOfRange::Error => {
+                        run.saturated.iter().map(|value| if is_fault(*value) { 0 } else { *value as u16 }).collect()
+                    }
                     OutOfRange::Clamp => {
                         run.saturated.iter().map(|value| (*value).clamp(least, greatest) as u16).collect()
                     }
@@ -176,14 +163,12 @@ fn check_run(patterns: &[u32], instruction_set: InstructionSet) {
                     let at = converted.iter().zip(&expected).position(|(one, other)| one != other).unwrap();
                     panic!("{case:?} on {instruction_set:?} of {:#x}", source[at / target_size]);
                 }
-                let faults =
-                    patterns.iter().zip(&run.saturated).filter(|(_, value)| strict && is_fault(**value));
+                let faults = patterns.iter().zip(&run.saturated).filter(|(_, value)| strict && is_fault(**value));
                 for (index, (bits, _)) in faults.enumerate().step_by(1021) {
                     let index = index % 64;
                     let mut source = [0; 64];
                     source[index] = *bits;
-                    let actual =
-                        kernel.convert(bytemuck::cast_slice(&source), &mut [0; 128][..64 * target_size]);
+                    let actual = kernel.convert(bytemuck::cast_slice(&source), &mut [0; 128][..64 * target_size]);
                     let fault = ElementFault { kind: FaultKind::OutOfRange, index };
                     assert_eq!(actual, Err(fault), "{case:?} on {instruction_set:?} of {bits:#x}");
                 }

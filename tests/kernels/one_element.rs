@@ -20,8 +20,7 @@ pub(crate) fn convert(case: &CastCase, bits: u64) -> Outcome {
         let size = pack(&[0], case.target).len();
         let source = pack(&[bits; 67], case.source);
         let result = case.kernel(instruction_set).convert(&source, &mut converted[..67 * size]);
-        let result =
-            result.map(|()| unpack(&converted[..67 * size], case.target)).map_err(|fault| fault.kind);
+        let result = result.map(|()| unpack(&converted[..67 * size], case.target)).map_err(|fault| fault.kind);
         assert_eq!(result, one.map(|value| vec![value; 67]), "{case:?} on {instruction_set:?} of {bits:#x}");
     }
     one
@@ -59,17 +58,9 @@ pub(crate) fn both(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u6
         let source = pack(&[bits; 67], kind);
         let mut target = vec![0; source.len()];
         let result = kernel.encode(&source, &mut target).map(|()| unpack(&target, kind));
-        assert_eq!(
-            result.map_err(|fault| fault.kind),
-            encoded.map(|value| vec![value; 67]),
-            "{instruction_set:?}"
-        );
+        assert_eq!(result.map_err(|fault| fault.kind), encoded.map(|value| vec![value; 67]), "{instruction_set:?}");
         let result = kernel.decode(&source, &mut target).map(|()| unpack(&target, kind));
-        assert_eq!(
-            result.map_err(|fault| fault.kind),
-            decoded.map(|value| vec![value; 67]),
-            "{instruction_set:?}"
-        );
+        assert_eq!(result.map_err(|fault| fault.kind), decoded.map(|value| vec![value; 67]), "{instruction_set:?}");
     }
     (encoded, decoded)
 }

@@ -33,10 +33,7 @@ fn out_of_range(out_of_range: OutOfRange) -> Option<other::OutOfRangeMode> {
 }
 
 fn entries<S: Element, T: Element>(case: &CastCase) -> Vec<other::MapEntry<S, T>> {
-    let entry = |(key, value): &(u64, u64)| other::MapEntry {
-        src: S::from_bits64(*key),
-        tgt: T::from_bits64(*value),
-    };
+    let entry = |(key, value): &(u64, u64)| other::MapEntry { src: S::from_bits64(*key), tgt: T::from_bits64(*value) };
     case.scalar_map.iter().map(entry).collect()
 }
 

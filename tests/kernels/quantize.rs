@@ -64,9 +64,7 @@ fn quantize_equals_scale_offset_then_cast_value_of_the_reference() {
                 Ok(())
             };
             let mut runner = TestRunner::new(config.clone());
-            runner
-                .run(&(case(source, target), elements), property)
-                .unwrap_or_else(|failure| panic!("{failure}"));
+            runner.run(&(case(source, target), elements), property).unwrap_or_else(|failure| panic!("{failure}"));
         }
     }
 }
@@ -82,17 +80,8 @@ fn quantize_of_more_than_a_tile_equals_the_reference() {
                     .collect();
                 let (offset, scale) = (Some(float(-3.3, source)), Some(float(1.17, source)));
                 let (out_of_range, nan_code) = (OutOfRange::Clamp, Some(0));
-                QuantizeCase {
-                    source,
-                    target,
-                    offset,
-                    scale,
-                    rounding,
-                    out_of_range,
-                    nan_code,
-                    missing: Vec::new(),
-                }
-                .check(&elements);
+                QuantizeCase { source, target, offset, scale, rounding, out_of_range, nan_code, missing: Vec::new() }
+                    .check(&elements);
             }
         }
     }
@@ -145,8 +134,7 @@ fn quantize_clamp_moves_numbers_off_an_inner_nan_code() {
     case.out_of_range = OutOfRange::Error;
     for instruction_set in instruction_sets() {
         let mut figures = QuantizeFigures::default();
-        let fault =
-            case.kernel(instruction_set).convert(&pack(&elements, Kind::F32), &mut [0; 6], &mut figures);
+        let fault = case.kernel(instruction_set).convert(&pack(&elements, Kind::F32), &mut [0; 6], &mut figures);
         assert_eq!(fault, Err(ElementFault { kind: FaultKind::ReservedCode, index: 1 }));
     }
 }

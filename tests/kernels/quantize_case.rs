@@ -4,9 +4,7 @@ use zarrcast::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use zarrcast::kernel::{ElementFault, FaultKind, InstructionSet};
 
 use crate::reference::number::{Number, number};
-use crate::reference::{
-    self, Float, Kind, OutOfRange, Rounding, cast, scale_offset_decode, scale_offset_encode,
-};
+use crate::reference::{self, Float, Kind, OutOfRange, Rounding, cast, scale_offset_decode, scale_offset_encode};
 use crate::subject::{
     fault_kind, instruction_sets, kernel_out_of_range, kernel_rounding, number_type, pack, stored, unpack,
 };
@@ -30,12 +28,9 @@ impl QuantizeCase {
     /// The codes of the target that its float type holds, less a NaN code at an end.
     pub(crate) fn codes(&self) -> (i64, i64) {
         let Kind::Int { signed, bits } = self.target else { unreachable!("codes are integers") };
-        let Kind::Float(Float { mantissa_bits, .. }) = self.source else {
-            unreachable!("floats are quantised")
-        };
+        let Kind::Float(Float { mantissa_bits, .. }) = self.source else { unreachable!("floats are quantised") };
         let exact = 1_i64 << (mantissa_bits + 1);
-        let (least, greatest) =
-            if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+        let (least, greatest) = if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
         let (mut least, mut greatest) = (exact.wrapping_neg().max(least), exact.min(greatest));
         least += i64::from(self.nan_code == Some(least));
         greatest -= i64::from(self.nan_code == Some(greatest));
@@ -69,8 +64,7 @@ impl QuantizeCase {
         }
         let scaled = scale_offset_encode(bits, self.source, self.offset, self.scale).map_err(fault_kind)?;
         let int64 = Kind::int(64);
-        let rounded =
-            cast(scaled, self.source, int64, self.rounding, OutOfRange::Clamp, &[]).map_err(fault_kind)?;
+        let rounded = cast(scaled, self.source, int64, self.rounding, OutOfRange::Clamp, &[]).map_err(fault_kind)?;
         let rounded = rounded.cast_signed();
         let (least, greatest) = self.codes();
         if Some(rounded) == self.nan_code && self.out_of_range != OutOfRange::Clamp {
@@ -82,8 +76,7 @@ impl QuantizeCase {
             OutOfRange::Clamp => rounded.clamp(least, greatest),
             OutOfRange::Wrap => {
                 let wrap = OutOfRange::Wrap;
-                let code =
-                    cast(scaled, self.source, self.target, self.rounding, wrap, &[]).map_err(fault_kind)?;
+                let code = cast(scaled, self.source, self.target, self.rounding, wrap, &[]).map_err(fault_kind)?;
                 cast(code, self.target, int64, self.rounding, wrap, &[]).map_err(fault_kind)?.cast_signed()
             }
         };
@@ -91,12 +84,8 @@ impl QuantizeCase {
             return Err(FaultKind::ReservedCode);
         }
         let decoded = cast(code.cast_unsigned(), int64, self.source, self.rounding, OutOfRange::Error, &[]);
-        let decoded = scale_offset_decode(
-            decoded.map_err(|_| FaultKind::Overflow)?,
-            self.source,
-            self.offset,
-            self.scale,
-        );
+        let decoded =
+            scale_offset_decode(decoded.map_err(|_| FaultKind::Overflow)?, self.source, self.offset, self.scale);
         let error = (self.value(decoded.map_err(fault_kind)?) - self.value(bits)).abs();
         if error.is_finite() { Ok((code, Some(error), code != rounded)) } else { Err(FaultKind::Overflow) }
     }
@@ -118,11 +107,8 @@ impl QuantizeCase {
                 kernel.convert(&pack(elements, self.source), &mut target, &mut figures)?;
                 Ok::<_, ElementFault>((unpack(&target, self.target), figures))
             };
-            let good: Vec<(u64, Coded)> = elements
-                .iter()
-                .zip(&expected)
-                .filter_map(|(bits, coded)| Some((*bits, coded.ok()?)))
-                .collect();
+            let good: Vec<(u64, Coded)> =
+                elements.iter().zip(&expected).filter_map(|(bits, coded)| Some((*bits, coded.ok()?))).collect();
             let bits_of_good: Vec<u64> = good.iter().map(|(bits, _)| *bits).collect();
             let (codes, figures) = run(&bits_of_good)
                 .unwrap_or_else(|fault| panic!("{context}: {fault:?} at {:#x}", bits_of_good[fault.index]));
@@ -131,21 +117,13 @@ impl QuantizeCase {
                 assert_eq!(*code, expected, "{context} of {bits:#x} ({})", self.value(*bits));
             }
             check_figures(&figures, &good, &context);
-            let first_fault =
-                expected.iter().enumerate().find_map(|(index, coded)| Some((index, coded.err()?)));
+            let first_fault = expected.iter().enumerate().find_map(|(index, coded)| Some((index, coded.err()?)));
             if let Some((index, kind)) = first_fault {
                 assert_eq!(run(elements).unwrap_err(), ElementFault { kind, index }, "{context}");
             }
-            for (bits, kind) in
-                elements.iter().zip(&expected).filter_map(|(bits, coded)| Some((bits, coded.err()?)))
-            {
+            for (bits, kind) in elements.iter().zip(&expected).filter_map(|(bits, coded)| Some((bits, coded.err()?))) {
                 let fault = run(&[*bits; 67]).unwrap_err();
-                assert_eq!(
-                    fault,
-                    ElementFault { kind, index: 0 },
-                    "{context} of {bits:#x} ({})",
-                    self.value(*bits)
-                );
+                assert_eq!(fault, ElementFault { kind, index: 0 }, "{context} of {bits:#x} ({})", self.value(*bits));
             }
         }
     }
@@ -162,11 +140,7 @@ fn check_figures(figures: &QuantizeFigures, good: &[(u64, Coded)], context: &str
     };
     let num_nan = good.iter().filter(|(_, coded)| coded.1.is_none()).count() as u64;
     let num_moved = good.iter().filter(|(_, coded)| coded.2).count() as u64;
-    assert_eq!(
-        (figures.count, figures.nan, figures.clamped),
-        (good.len() as u64, num_nan, num_moved),
-        "{context}"
-    );
+    assert_eq!((figures.count, figures.nan, figures.clamped), (good.len() as u64, num_nan, num_moved), "{context}");
     assert_eq!(figures.max_abs_error, greatest(false), "{context}: greatest error");
     assert_eq!(figures.max_abs_error_clamped, greatest(true), "{context}: greatest error of those clamped");
     let in_range = good.iter().filter(|(_, coded)| !coded.2).filter_map(|(_, coded)| coded.1);

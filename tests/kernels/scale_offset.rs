@@ -70,8 +70,7 @@ impl ScaleOffsetCase {
             if !nans.is_empty() {
                 let source = crate::subject::pack(&nans, self.kind);
                 let mut target = vec![0; source.len()];
-                convert(&source, &mut target)
-                    .unwrap_or_else(|fault| panic!("{context}: {fault:?} of {nans:x?}"));
+                convert(&source, &mut target).unwrap_or_else(|fault| panic!("{context}: {fault:?} of {nans:x?}"));
                 let converted = crate::subject::unpack(&target, self.kind);
                 let is_nan = |bits: &u64| number(*bits, self.kind) == Number::Nan;
                 assert!(converted.iter().all(is_nan), "{context}: {nans:x?} became {converted:x?}");
@@ -93,9 +92,7 @@ impl ScaleOffsetCase {
 /// Offsets and scales as metadata has them: absent, small, any.
 pub(crate) fn parameters(kind: Kind) -> BoxedStrategy<(Option<u64>, Option<u64>)> {
     let small = move || match kind {
-        Kind::Int { .. } => {
-            (-3_i64..=7).prop_map(move |value| value.cast_unsigned() & mask(kind.width())).boxed()
-        }
+        Kind::Int { .. } => (-3_i64..=7).prop_map(move |value| value.cast_unsigned() & mask(kind.width())).boxed(),
         Kind::Float(_) => {
             let bits = move |value: f64| {
                 let nearest = crate::reference::Rounding::NearestEven;
@@ -147,12 +144,9 @@ fn scale_offset_of_every_bound_and_its_neighbours_equals_the_reference() {
         let landmarks = landmarks_of(kind);
         let parameters: Vec<u64> = landmarks.iter().copied().step_by(landmarks.len() / 14 + 1).collect();
         for offset in parameters.iter().copied().map(Some).chain([None]) {
-            for scale in
-                parameters.iter().copied().filter(|bits| !is_zero(*bits, kind)).map(Some).chain([None])
-            {
+            for scale in parameters.iter().copied().filter(|bits| !is_zero(*bits, kind)).map(Some).chain([None]) {
                 for direction in DIRECTIONS {
-                    let elements: Vec<u64> =
-                        landmarks.iter().copied().step_by(landmarks.len() / 200 + 1).collect();
+                    let elements: Vec<u64> = landmarks.iter().copied().step_by(landmarks.len() / 200 + 1).collect();
                     ScaleOffsetCase { kind, offset, scale, direction }.check(&elements);
                 }
             }
@@ -162,9 +156,7 @@ fn scale_offset_of_every_bound_and_its_neighbours_equals_the_reference() {
 
 #[test]
 fn scale_offset_of_every_element_of_small_types_equals_the_reference() {
-    for kind in
-        [Kind::int(8), Kind::uint(8), Kind::int(4), Kind::uint(10), Kind::F16, Kind::int(16), Kind::uint(16)]
-    {
+    for kind in [Kind::int(8), Kind::uint(8), Kind::int(4), Kind::uint(10), Kind::F16, Kind::int(16), Kind::uint(16)] {
         let elements: Vec<u64> = (0..=mask(kind.width())).collect();
         let parameters: Vec<u64> = match kind {
             Kind::F16 => vec![0x3c00, 0x2e66, 0xc900, 0x7bff, 0x0001, 0x5640],
@@ -186,8 +178,8 @@ fn scale_offset_undoes_itself_where_nothing_is_rounded() {
     for kind in [Kind::int(8), Kind::int(32), Kind::uint(16), Kind::uint(64)] {
         let (offset, scale) = (Some(3), Some(5));
         for bits in 3..20 {
-            let encoded = ScaleOffsetCase { kind, offset, scale, direction: Direction::Encode }
-                .kernel(InstructionSet::detect());
+            let encoded =
+                ScaleOffsetCase { kind, offset, scale, direction: Direction::Encode }.kernel(InstructionSet::detect());
             assert_eq!(encoded.decode_one(encoded.encode_one(bits).unwrap()), Ok(bits));
         }
     }

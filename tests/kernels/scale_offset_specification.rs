@@ -26,11 +26,7 @@ fn scale_offset_without_parameters_is_a_no_op() {
 fn scale_offset_missing_parameter_leaves_the_value_alone() {
     let two = Some(f32_bits(2.0));
     assert_eq!(decode(Kind::F32, None, two, f32_bits(-0.0)), Ok(f32_bits(-0.0)));
-    assert_eq!(
-        decode(Kind::F32, Some(f32_bits(0.0)), two, f32_bits(-0.0)),
-        Ok(f32_bits(0.0)),
-        "-0 + 0 is +0"
-    );
+    assert_eq!(decode(Kind::F32, Some(f32_bits(0.0)), two, f32_bits(-0.0)), Ok(f32_bits(0.0)), "-0 + 0 is +0");
     assert_eq!(encode(Kind::F32, two, None, f32_bits(5.5)), Ok(f32_bits(3.5)));
     assert_eq!(encode(Kind::F32, None, two, f32_bits(5.5)), Ok(f32_bits(11.0)));
     assert_eq!(encode(Kind::uint(16), Some(1000), None, 1255), Ok(255));
@@ -68,11 +64,7 @@ fn scale_offset_value_that_is_not_representable_is_an_error() {
     assert_eq!(decode(Kind::int(8), None, Some(int8(2)), int8(-4)), Ok(int8(-2)));
     let max = f32_bits(f32::MAX);
     assert_eq!(encode(Kind::F32, None, Some(f32_bits(2.0)), max), overflow);
-    assert_eq!(
-        encode(Kind::F32, Some(f32_bits(f32::MIN)), Some(f32_bits(0.5)), max),
-        overflow,
-        "the difference"
-    );
+    assert_eq!(encode(Kind::F32, Some(f32_bits(f32::MIN)), Some(f32_bits(0.5)), max), overflow, "the difference");
     assert_eq!(decode(Kind::F32, None, Some(f32_bits(0.5)), max), overflow);
     assert_eq!(decode(Kind::F16, Some(0x7bff), None, 0x7bff), overflow);
 }
@@ -124,8 +116,7 @@ fn scale_offset_nan_preservation_example() {
     let encode_case = CastCase::new(Kind::F64, Kind::uint(8)).scalar_map(&[(nan, 0)]);
     let decode_case = CastCase::new(Kind::uint(8), Kind::F64).scalar_map(&[(0, nan)]);
     for (value, code) in [(f64::NAN, 0), (0.0, 1), (2540.0, 255), (1234.0, 124)] {
-        let shifted =
-            ScaleOffset::new(number_type(Kind::F64), offset, scale).encode_one(value.to_bits()).unwrap();
+        let shifted = ScaleOffset::new(number_type(Kind::F64), offset, scale).encode_one(value.to_bits()).unwrap();
         assert_eq!(convert(&encode_case, shifted), Ok(code), "{value}");
     }
     assert_eq!(convert(&decode_case, 0), Ok(nan));

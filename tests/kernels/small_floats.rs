@@ -44,9 +44,7 @@ fn float64_around(kind: Kind) -> Vec<f64> {
     let outside = (1..40).flat_map(|part| ends.map(|end| end + end * f64::from(part) / 128.0));
     let least = (1..40).map(|part| 2_f64.powi(-127) * f64::from(part) / 32.0);
     let all = between.chain(outside).chain(least).chain(ends);
-    all.flat_map(|value| [value, value.next_up(), value.next_down()])
-        .flat_map(|value| [value, -value])
-        .collect()
+    all.flat_map(|value| [value, value.next_up(), value.next_down()]).flat_map(|value| [value, -value]).collect()
 }
 
 // The reference by the definition of rounding: of all values of the type, none is nearer; one side and the other.
@@ -55,8 +53,7 @@ fn reference_rounds_to_the_values_of_the_type_that_are_next() {
     for (name, kind) in Kind::SMALL {
         let list = values(kind);
         let cast = |value: f64, rounding| {
-            let bits =
-                crate::reference::cast(value.to_bits(), Kind::F64, kind, rounding, OutOfRange::Error, &[]);
+            let bits = crate::reference::cast(value.to_bits(), Kind::F64, kind, rounding, OutOfRange::Error, &[]);
             bits.ok().map(|bits| (bits, self::value(bits, kind).unwrap()))
         };
         for x in float64_around(kind) {
@@ -144,8 +141,7 @@ fn cast_of_every_narrow_integer_to_small_floats_equals_the_reference() {
 fn cast_of_floats_around_every_tie_and_bound_of_small_floats_equals_the_reference() {
     for target in small_floats() {
         let around = float64_around(target);
-        let float64: Vec<u64> =
-            around.iter().map(|value| value.to_bits()).chain(landmarks_of(Kind::F64)).collect();
+        let float64: Vec<u64> = around.iter().map(|value| value.to_bits()).chain(landmarks_of(Kind::F64)).collect();
         let float32: Vec<u64> = around
             .iter()
             .flat_map(|value| [*value as f32, (*value as f32).next_up(), (*value as f32).next_down()])
@@ -159,9 +155,7 @@ fn cast_of_floats_around_every_tie_and_bound_of_small_floats_equals_the_referenc
 
 #[test]
 fn cast_of_wide_integers_around_every_tie_of_small_floats_equals_the_reference() {
-    for source in
-        [Kind::int(32), Kind::uint(32), Kind::int(64), Kind::uint(64), Kind::int(63), Kind::uint(53)]
-    {
+    for source in [Kind::int(32), Kind::uint(32), Kind::int(64), Kind::uint(64), Kind::int(63), Kind::uint(53)] {
         // An odd last bit below a tie of each precision is what a detour through float64 loses.
         let ties = (0..source.width()).flat_map(|power| {
             (1..=9).flat_map(move |precision| {
@@ -235,16 +229,12 @@ fn scale_offset_of_every_bfloat16_equals_the_reference() {
 #[test]
 fn scale_offset_of_random_bfloat16_equals_the_reference() {
     let kind = Kind::BF16;
-    run(
-        400,
-        &(parameters(kind), prop::collection::vec(bits_of(kind), 1..60)),
-        |((offset, scale), elements)| {
-            for direction in DIRECTIONS {
-                ScaleOffsetCase { kind, offset, scale, direction }.check(&elements);
-            }
-            Ok(())
-        },
-    );
+    run(400, &(parameters(kind), prop::collection::vec(bits_of(kind), 1..60)), |((offset, scale), elements)| {
+        for direction in DIRECTIONS {
+            ScaleOffsetCase { kind, offset, scale, direction }.check(&elements);
+        }
+        Ok(())
+    });
 }
 
 // "For output data types with representations of ±Infinity, values outside the finite range of the data type MUST be
@@ -280,8 +270,7 @@ fn cast_value_clamp_to_a_small_float_without_infinities_is_its_bound() {
         ("float8_e8m0fnu", 0x00, 0xfe),
     ] {
         for rounding in Rounding::ALL {
-            let case =
-                CastCase::new(Kind::F64, kind(name)).out_of_range(OutOfRange::Clamp).rounding(rounding);
+            let case = CastCase::new(Kind::F64, kind(name)).out_of_range(OutOfRange::Clamp).rounding(rounding);
             assert_eq!(convert(&case, 1e40_f64.to_bits()), Ok(greatest), "{name}");
             assert_eq!(convert(&case, (-1e40_f64).to_bits()), Ok(least), "{name}");
         }
@@ -307,8 +296,7 @@ fn cast_value_nan_and_infinity_to_a_small_float_without_them_are_errors_unless_m
                 assert_eq!(convert(&case, infinity.to_bits().into()), Err(FaultKind::Infinite), "{name}");
             }
             assert_eq!(convert(&case, f32::NAN.to_bits().into()).is_ok(), has_nan, "{name}");
-            let mapped =
-                case.scalar_map(&[(f32::NAN.to_bits().into(), 3), (f32::INFINITY.to_bits().into(), 5)]);
+            let mapped = case.scalar_map(&[(f32::NAN.to_bits().into(), 3), (f32::INFINITY.to_bits().into(), 5)]);
             assert_eq!(convert(&mapped, 0xffc0_0001), Ok(3), "{name}");
             assert_eq!(convert(&mapped, f32::INFINITY.to_bits().into()), Ok(5), "{name}");
         }

@@ -27,13 +27,8 @@ fn expected(elements: &[u64], missing: &[u64], kind: Kind) -> Extent {
         (one, other) => one == other,
     };
     let is_missing = |bits: u64| missing.iter().any(|missing| same(*missing, bits));
-    let mut extent = Extent {
-        count: elements.len() as u64,
-        nan: 0,
-        positive_infinity: 0,
-        negative_infinity: 0,
-        finite: None,
-    };
+    let mut extent =
+        Extent { count: elements.len() as u64, nan: 0, positive_infinity: 0, negative_infinity: 0, finite: None };
     let mut finite = Vec::new();
     for &bits in elements {
         match number(bits, kind) {
@@ -74,8 +69,6 @@ fn extent_equals_the_least_and_greatest_of_the_elements() {
             Ok(())
         };
         let mut runner = TestRunner::new(config.clone());
-        runner
-            .run(&(elements, missing, any::<bool>()), property)
-            .unwrap_or_else(|failure| panic!("{failure}"));
+        runner.run(&(elements, missing, any::<bool>()), property).unwrap_or_else(|failure| panic!("{failure}"));
     }
 }

@@ -119,8 +119,7 @@ pub(crate) fn landmarks_of(kind: Kind) -> Vec<u64> {
                 let power = 1_u64.checked_shl(power).unwrap_or(0);
                 // Ties and their neighbours when 11, 24 or 53 bits of significand are kept.
                 let units = [11, 24, 53].map(|significand_bits| power >> significand_bits);
-                let steps =
-                    units.into_iter().flat_map(|unit| [unit, unit / 2, unit + unit / 2, 3 * unit + unit / 2]);
+                let steps = units.into_iter().flat_map(|unit| [unit, unit / 2, unit + unit / 2, 3 * unit + unit / 2]);
                 steps.chain(0..4).flat_map(move |step| {
                     let near = power.wrapping_add(step);
                     [near.wrapping_sub(1), near, near.wrapping_add(1), power.wrapping_sub(step)]

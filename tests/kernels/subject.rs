@@ -59,8 +59,7 @@ pub(crate) fn number_type(kind: Kind) -> NumberType {
         Kind::F32 => NumberType::of(ElementType::Float32),
         Kind::F64 => NumberType::of(ElementType::Float64),
         Kind::Float(_) => {
-            let (name, _) =
-                Kind::SMALL.iter().find(|(_, small)| *small == kind).expect("a float of the registry");
+            let (name, _) = Kind::SMALL.iter().find(|(_, small)| *small == kind).expect("a float of the registry");
             NumberType::small(SmallFloat::from_name(name).expect("a small float"))
         }
     }
@@ -163,9 +162,8 @@ impl CastCase {
 
     /// The case under every rounding and every behaviour out of range.
     pub(crate) fn variants(&self) -> impl Iterator<Item = CastCase> + '_ {
-        let pairs = Rounding::ALL
-            .into_iter()
-            .flat_map(|rounding| OutOfRange::ALL.map(|behaviour| (rounding, behaviour)));
+        let pairs =
+            Rounding::ALL.into_iter().flat_map(|rounding| OutOfRange::ALL.map(|behaviour| (rounding, behaviour)));
         pairs.map(|(rounding, behaviour)| self.clone().rounding(rounding).out_of_range(behaviour))
     }
 
@@ -235,19 +233,11 @@ pub(crate) fn check_slices(
     });
     for (position, (actual, expected)) in converted.iter().zip(&values).enumerate() {
         let bits = good[position];
-        assert_eq!(
-            actual, expected,
-            "{context}: {bits:#x} became {actual:#x}, not {expected:#x} (at {position})"
-        );
+        assert_eq!(actual, expected, "{context}: {bits:#x} became {actual:#x}, not {expected:#x} (at {position})");
     }
-    let faults =
-        || pairs().enumerate().filter_map(|(index, (bits, result))| Some((index, *bits, result.err()?)));
+    let faults = || pairs().enumerate().filter_map(|(index, (bits, result))| Some((index, *bits, result.err()?)));
     if let Some((index, bits, kind)) = faults().next() {
-        assert_eq!(
-            run(elements),
-            Err(ElementFault { kind, index }),
-            "{context}: the first fault is {bits:#x}"
-        );
+        assert_eq!(run(elements), Err(ElementFault { kind, index }), "{context}: the first fault is {bits:#x}");
     }
     let num_faults = faults().count();
     // Copies keep a fault from hiding in a lane. Of very many faults a part is tried, and of many a few among good ones.
@@ -258,11 +248,7 @@ pub(crate) fn check_slices(
             let mut mixed = [good[index % good.len()]; 131];
             mixed[index % 131] = bits;
             let fault = run(&mixed);
-            assert_eq!(
-                fault,
-                Err(ElementFault { kind, index: index % 131 }),
-                "{context}: {bits:#x} among others"
-            );
+            assert_eq!(fault, Err(ElementFault { kind, index: index % 131 }), "{context}: {bits:#x} among others");
         }
     }
 }

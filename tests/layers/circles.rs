@@ -31,8 +31,7 @@ impl<'a> Files<'a> {
 
     /// The file in which what a path names stands, through imports that pass it on.
     fn home(&self, path: &[String], depth: usize) -> Option<usize> {
-        let (length, file) =
-            (0..=path.len()).rev().find_map(|end| Some((end, *self.by_module.get(&path[..end])?)))?;
+        let (length, file) = (0..=path.len()).rev().find_map(|end| Some((end, *self.by_module.get(&path[..end])?)))?;
         let passed_on = path.get(length).filter(|_| depth < 8).and_then(|name| {
             let mut imports = self.named[file].iter();
             imports.rfind(|named| named.import.as_ref().is_some_and(|(alias, _)| alias == name))

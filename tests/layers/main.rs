@@ -112,8 +112,7 @@ fn crate_of_one_row_is_named_in_no_other() {
         for (number, line) in &source.lines {
             for (name, owners) in OWNED {
                 if names(line, name) && !owners.contains(&source.row) {
-                    writeln!(faults, "{}:{number}: `{name}` in `{}`", source.path.display(), source.row)
-                        .unwrap();
+                    writeln!(faults, "{}:{number}: `{name}` in `{}`", source.path.display(), source.row).unwrap();
                 }
             }
         }
@@ -174,11 +173,7 @@ fn severity_is_decided_by_the_table_and_the_options_of_validate_alone() {
     let deciders = [Path::new("diagnostic/judgement.rs"), Path::new("operation/validate/findings.rs")];
     for source in sources().iter().filter(|source| !deciders.contains(&source.path.as_path())) {
         for (number, line) in &source.lines {
-            assert!(
-                !line.contains(".severity = "),
-                "{}:{number}: judge it by a Profile",
-                source.path.display()
-            );
+            assert!(!line.contains(".severity = "), "{}:{number}: judge it by a Profile", source.path.display());
         }
     }
 }
@@ -194,11 +189,8 @@ fn page_of_the_architecture_has_the_rows() {
     let (_, after) = rest.split_once(MARKS.1).unwrap();
     let mut table = "| row | what it is | what only it names |\n| --- | --- | --- |\n".to_owned();
     for row in ROWS {
-        let owned: Vec<_> = OWNED
-            .iter()
-            .filter(|(_, owners)| owners.contains(&row))
-            .map(|(name, _)| format!("`{name}`"))
-            .collect();
+        let owned: Vec<_> =
+            OWNED.iter().filter(|(_, owners)| owners.contains(&row)).map(|(name, _)| format!("`{name}`")).collect();
         writeln!(table, "| `{row}` | {} | {} |", first_sentence(row), owned.join(", ")).unwrap();
     }
     let expected = format!("{before}{}{table}{}{after}", MARKS.0, MARKS.1);
@@ -206,10 +198,7 @@ fn page_of_the_architecture_has_the_rows() {
         fs::write(&path, &expected).unwrap();
         return;
     }
-    assert!(
-        page == expected,
-        "docs/architecture.md is stale: run `UPDATE_GENERATED=1 cargo test --test layers`"
-    );
+    assert!(page == expected, "docs/architecture.md is stale: run `UPDATE_GENERATED=1 cargo test --test layers`");
 }
 
 /// The first sentence of the documentation of a row's module.
@@ -278,16 +267,14 @@ impl Source {
             .map(|(index, line)| (index + 1, line.to_owned()))
             .collect();
         let tokens = paths::tokens(&text);
-        let module: Vec<String> =
-            parts.iter().filter(|part| *part != "mod").map(ToString::to_string).collect();
+        let module: Vec<String> = parts.iter().filter(|part| *part != "mod").map(ToString::to_string).collect();
         Some(Source { path: relative.to_owned(), row, module, tokens, lines })
     }
 }
 
 /// The row of a path inside the crate: the longest that it begins with.
 fn row_of(path: &str) -> Option<&'static str> {
-    let holds =
-        |row: &&&str| path == **row || path.strip_prefix(**row).is_some_and(|rest| rest.starts_with("::"));
+    let holds = |row: &&&str| path == **row || path.strip_prefix(**row).is_some_and(|rest| rest.starts_with("::"));
     ROWS.iter().filter(holds).max_by_key(|row| row.len()).copied()
 }
 

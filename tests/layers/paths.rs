@@ -28,9 +28,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
     while let Some((start, letter)) = letters.next() {
         match letter {
             '\n' => line += 1,
-            '/' if text[start..].starts_with("//") => {
-                while letters.next_if(|(_, letter)| *letter != '\n').is_some() {}
-            }
+            '/' if text[start..].starts_with("//") => while letters.next_if(|(_, letter)| *letter != '\n').is_some() {},
             '"' => line += skip_string(&mut letters),
             '\'' => skip_character(&text[start + 1..], &mut letters),
             _ if letter.is_alphanumeric() || letter == '_' => {

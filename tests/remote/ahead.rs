@@ -134,11 +134,9 @@ fn neighbours_in_a_large_shard_come_together() {
         let (server, _) = slow(shards(&test, 1 << 16, 40, 20));
         let ran = run(&test, &server, &[arguments, &["--threads", "1"]].concat());
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.error);
-        let is_read =
-            |request: &super::server::Request| request.method == "GET" && request.path.contains("/c/");
+        let is_read = |request: &super::server::Request| request.method == "GET" && request.path.contains("/c/");
         let requests = server.requests().into_iter().filter(is_read);
-        let ranges: Vec<_> =
-            requests.map(|request| (request.path, request.headers.get("range").cloned())).collect();
+        let ranges: Vec<_> = requests.map(|request| (request.path, request.headers.get("range").cloned())).collect();
         // Of each the index, in each pass, and three times up to 2 MiB.
         let passes = if arguments.contains(&"--max-error") { 3 } else { 1 };
         assert!(ranges.len() <= 2 * (3 + passes), "{arguments:?}: {ranges:?}");
@@ -180,11 +178,10 @@ fn chunk_of_text_is_fetched_once_for_all_chunks_that_are_made_of_it() {
     );
     let words = (0..WORDS).flat_map(|_| [4_u32.to_le_bytes(), *b"word"].concat());
     let chunk: Vec<u8> = WORDS.to_le_bytes().into_iter().chain(words).collect();
-    let objects = [("zarr.json", document.into_bytes()), ("c/0", chunk)]
-        .map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes));
+    let objects =
+        [("zarr.json", document.into_bytes()), ("c/0", chunk)].map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes));
     let (test, (server, _)) = (CliTest::new(), slow(objects.into_iter().collect()));
-    let arguments =
-        ["transcode", "-c", "1000", "--threads", "1", "--max-memory", "4MiB", "s3://bucket/a", "b"];
+    let arguments = ["transcode", "-c", "1000", "--threads", "1", "--max-memory", "4MiB", "s3://bucket/a", "b"];
     run(&test, &server, &arguments).succeeds();
     assert_eq!((asked(&server), test.all_files("b").len()), ((1, 1), 51));
 }
@@ -198,8 +195,7 @@ fn parts_of_a_chunk_that_blocks_need_are_asked_for_once() {
     let objects = [("zarr.json", document.as_bytes().to_vec()), ("c/0/0", vec![1; 4 << 20])]
         .map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes));
     let (test, (server, _)) = (CliTest::new(), slow(objects.into_iter().collect()));
-    let arguments =
-        ["transcode", "-c", "256,1024", "--threads", "1", "--max-memory", "6MiB", "s3://bucket/a", "b"];
+    let arguments = ["transcode", "-c", "256,1024", "--threads", "1", "--max-memory", "6MiB", "s3://bucket/a", "b"];
     run(&test, &server, &arguments).succeeds();
     let is_read = |request: &super::server::Request| request.method == "GET" && request.path.contains("/c/");
     let requests = server.requests().into_iter().filter(is_read);
@@ -209,11 +205,7 @@ fn parts_of_a_chunk_that_blocks_need_are_asked_for_once() {
 }
 
 /// An answer with a part of an object that a request asks for.
-fn part_of(
-    object: &[u8],
-    request: &super::server::Request,
-    (header, version): (&'static str, &str),
-) -> Option<Answer> {
+fn part_of(object: &[u8], request: &super::server::Request, (header, version): (&'static str, &str)) -> Option<Answer> {
     let range = request.headers.get("range")?.strip_prefix("bytes=")?;
     let (first, last) = range.split_once('-')?;
     let end = object.len() - 1;

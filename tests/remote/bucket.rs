@@ -74,10 +74,7 @@ impl Bucket {
             ("POST", Some(id)) => {
                 let parts = self.uploads.remove(id).unwrap();
                 self.put(path, parts.into_values().flatten().collect(), now);
-                Answer::new(
-                    200,
-                    "<CompleteMultipartUploadResult><ETag>\"e\"</ETag></CompleteMultipartUploadResult>",
-                )
+                Answer::new(200, "<CompleteMultipartUploadResult><ETag>\"e\"</ETag></CompleteMultipartUploadResult>")
             }
             ("DELETE", Some(id)) => {
                 self.uploads.remove(id);
@@ -141,15 +138,13 @@ impl Bucket {
 
 /// A time as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub(crate) fn http_date(time: SystemTime) -> String {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     let seconds = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
     let (days, second) = (seconds / 86400, seconds % 86400);
     let weekday = DAYS[usize::try_from(days % 7).unwrap()];
     let (mut year, mut left) = (1970, days);
-    let is_leap =
-        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     while left >= 365 + u64::from(is_leap(year)) {
         left -= 365 + u64::from(is_leap(year));
         year += 1;

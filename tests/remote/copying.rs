@@ -33,8 +33,7 @@ fn server_copies_inside_a_bucket() {
     for (to, copied) in [("bucket/b", 5), ("other/b", 0)] {
         let (test, server) = (CliTest::new(), sound(array("/bucket/a"), BUCKET));
         let result =
-            goes_well(run(&test, &server, &["transcode", "--json", "s3://bucket/a", &format!("s3://{to}")]))
-                .json();
+            goes_well(run(&test, &server, &["transcode", "--json", "s3://bucket/a", &format!("s3://{to}")])).json();
         assert_copied(&server, &format!("/{to}"));
         assert_eq!(result["totals"]["bytes_read"], 20);
         assert_eq!(result["totals"]["bytes_written"], 20);
@@ -62,8 +61,7 @@ fn server_that_does_not_copy_is_found_out() {
         || Answer::new(200, ""),
     ];
     for refusal in refusals {
-        let fault =
-            move |_, request: &Request| request.headers.contains_key("x-amz-copy-source").then(refusal);
+        let fault = move |_, request: &Request| request.headers.contains_key("x-amz-copy-source").then(refusal);
         let (test, server) = (CliTest::new(), Server::start(array("/bucket/a"), BUCKET, Box::new(fault)));
         goes_well(run(&test, &server, &["transcode", "s3://bucket/a", "s3://bucket/b"]));
         assert_copied(&server, "/bucket/b");
@@ -91,8 +89,7 @@ fn encryption_that_is_asked_for_is_on_every_object() {
     let large = document.replace("[24]", "[10000000]").replace("[4]", "[10000000]");
     objects.insert("/bucket/large/zarr.json".to_owned(), large.into_bytes());
     objects.insert("/bucket/large/c/0".to_owned(), vec![1; 10_000_000]);
-    let settings =
-        ["aws_server_side_encryption=aws:kms", "aws_sse_kms_key_id=k", "sse_bucket_key_enabled=true"];
+    let settings = ["aws_server_side_encryption=aws:kms", "aws_sse_kms_key_id=k", "sse_bucket_key_enabled=true"];
     let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--storage-option", setting]).collect();
     for command in [
         ["transcode", "s3://bucket/a", "s3://bucket/b", "-q"].as_slice(),
@@ -108,8 +105,7 @@ fn encryption_that_is_asked_for_is_on_every_object() {
         let made: Vec<&Request> = requests.iter().filter(makes).collect();
         assert!(made.len() >= 2 && made.iter().any(|request| request.path.ends_with("/b/c/0")));
         for request in made {
-            let header =
-                |name: &str| request.headers[&format!("x-amz-server-side-encryption{name}")].as_str();
+            let header = |name: &str| request.headers[&format!("x-amz-server-side-encryption{name}")].as_str();
             let found = [header(""), header("-aws-kms-key-id"), header("-bucket-key-enabled")];
             assert_eq!(found, ["aws:kms", "k", "true"], "{} {}", request.method, request.path);
             assert!(request.headers["authorization"].contains("x-amz-server-side-encryption"));

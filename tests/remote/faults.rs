@@ -20,8 +20,7 @@ fn job_through_passing_faults_ends_with_the_right_bytes() {
         |number| (number % 3 == 1).then(|| Answer { cut: Some(1), ..Answer::new(200, "cut off") }),
         |number| (number % 3 == 1).then(|| Answer { cut: Some(0), ..Answer::new(500, "") }),
         |number| {
-            (number % 3 == 1)
-                .then(|| Answer { cut: Some(1), ..Answer::new(200, "x").with("content-length", "10") })
+            (number % 3 == 1).then(|| Answer { cut: Some(1), ..Answer::new(200, "x").with("content-length", "10") })
         },
         |number| (number % 3 == 1).then(|| Answer::new(206, "xx").with("content-range", "bytes 7-8/9")),
     ];
@@ -44,18 +43,14 @@ fn retry_after_is_heeded() {
 #[test]
 fn store_that_does_not_answer_is_given_up_at_first_contact() {
     let faults: [(Fault, &str); 3] = [
-        (
-            Box::new(|_, _| Some(Answer { delay: Duration::from_mins(1), ..Answer::new(200, "") })),
-            "no answer",
-        ),
+        (Box::new(|_, _| Some(Answer { delay: Duration::from_mins(1), ..Answer::new(200, "") })), "no answer"),
         (Box::new(|_, _| Some(Answer::new(503, ""))), "503"),
         (Box::new(|_, _| Some(Answer::new(429, "").with("retry-after", "100"))), "429"),
     ];
     for (fault, why) in faults {
         let (test, server) = (CliTest::new(), faulty(fault));
         let begun = Instant::now();
-        run(&test, &server, &["transcode", "s3://bucket/a", "copy"])
-            .fails(3, &[why, "attempts", "AWS_ENDPOINT_URL"]);
+        run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &[why, "attempts", "AWS_ENDPOINT_URL"]);
         assert!(begun.elapsed() < Duration::from_secs(15), "{why}: {:?}", begun.elapsed());
         assert!(test.names().is_empty());
     }
@@ -74,8 +69,7 @@ fn error_that_cannot_pass_is_not_asked_for_again() {
     ];
     for (status, code, help) in known {
         let body = format!("<Error><Code>{code}</Code><Message>in its\n words</Message></Error>");
-        let (test, server) =
-            (CliTest::new(), faulty(Box::new(move |_, _| Some(Answer::new(status, body.clone())))));
+        let (test, server) = (CliTest::new(), faulty(Box::new(move |_, _| Some(Answer::new(status, body.clone())))));
         let words = format!("{code}, in its words");
         run(&test, &server, &["inspect", "s3://bucket/a"]).fails(3, &[&words, help, "s3://bucket/a/"]);
         let lines = server.lines();
@@ -90,8 +84,7 @@ fn refused_chunk_names_the_option_that_takes_it_for_absent() {
         is_it.then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
     };
     let (test, server) = (CliTest::new(), faulty(Box::new(refuse)));
-    run(&test, &server, &["transcode", "s3://bucket/a", "copy"])
-        .fails(3, &["c/2", "403", "--missing-status 403"]);
+    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["c/2", "403", "--missing-status 403"]);
     assert!(!test.exists("copy/zarr.json"));
 }
 
@@ -99,8 +92,7 @@ fn refused_chunk_names_the_option_that_takes_it_for_absent() {
 fn refused_chunks_that_count_as_absent_are_counted() {
     let refuse = |_, request: &super::server::Request| {
         let is_it = ["/c/1", "/c/2"].iter().any(|name| request.path.ends_with(name));
-        (is_it && request.method == "GET")
-            .then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+        (is_it && request.method == "GET").then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
     };
     for codecs in [&[][..], &["--compress", "gzip:1"][..], &["--chunk-shape", "12"][..]] {
         let (test, server) = (CliTest::new(), faulty(Box::new(refuse)));
@@ -109,15 +101,10 @@ fn refused_chunks_that_count_as_absent_are_counted() {
         assert_eq!(result["nodes"][0]["chunks_refused"], 2, "{codecs:?}");
         assert_eq!(result["totals"]["chunks_refused"], 2, "{codecs:?}");
         let read = run(&test, &server, &["inspect", "--stats", "--json", "copy"]).succeeds().json();
-        assert_eq!(
-            (&read["stats"]["fill_value"], &read["stats"]["max"]),
-            (&12.into(), &7.into()),
-            "{codecs:?}"
-        );
+        assert_eq!((&read["stats"]["fill_value"], &read["stats"]["max"]), (&12.into(), &7.into()), "{codecs:?}");
     }
     let (test, server) = (CliTest::new(), faulty(Box::new(refuse)));
-    let text =
-        run(&test, &server, &["transcode", "--missing-status", "403", "s3://bucket/a", "copy"]).succeeds();
+    let text = run(&test, &server, &["transcode", "--missing-status", "403", "s3://bucket/a", "copy"]).succeeds();
     assert!(text.text().contains("2 refused"), "{}", text.text());
 }
 
@@ -227,23 +214,16 @@ fn refused_consolidated_metadata_of_a_group_are_passed_over() {
     let copies = format!(
         r#"{{"zarr_consolidated_format":1,"metadata":{{".zgroup":{group},"g/.zgroup":{group},"g/x/.zarray":{array}}}}}"#
     );
-    let documents = [
-        (".zmetadata", &*copies),
-        (".zgroup", group),
-        ("g/.zgroup", group),
-        ("g/x/.zarray", array),
-        ("g/x/0", "ab"),
-    ];
-    let objects: Objects =
-        documents.map(|(key, text)| (format!("/bucket/a/{key}"), text.as_bytes().to_vec())).into();
+    let documents =
+        [(".zmetadata", &*copies), (".zgroup", group), ("g/.zgroup", group), ("g/x/.zarray", array), ("g/x/0", "ab")];
+    let objects: Objects = documents.map(|(key, text)| (format!("/bucket/a/{key}"), text.as_bytes().to_vec())).into();
     let refuse: fn(usize, &super::server::Request) -> Option<Answer> = |_, request| {
         let is_it = request.path == "/bucket/a/g/.zmetadata";
         is_it.then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
     };
     for arguments in [&["inspect"][..], &["validate", "--level", "data"], &["transcode", "--dry-run"]] {
         let (test, server) = (CliTest::new(), Server::start(objects.clone(), BUCKET, Box::new(refuse)));
-        let place: &[&str] =
-            if arguments[0] == "transcode" { &["s3://bucket/a", "b"] } else { &["s3://bucket/a"] };
+        let place: &[&str] = if arguments[0] == "transcode" { &["s3://bucket/a", "b"] } else { &["s3://bucket/a"] };
         run(&test, &server, &[arguments, place].concat()).succeeds();
     }
 }
@@ -265,10 +245,8 @@ fn is_of_third(request: &super::server::Request) -> bool {
 fn chunk_that_was_listed_and_is_gone_when_it_is_read_is_an_error() {
     for command in COMMANDS {
         let gone = |_, request: &super::server::Request| {
-            let is_copied =
-                request.headers.get("x-amz-copy-source").is_some_and(|from| from.ends_with("c/2"));
-            (is_of_third(request) || is_copied)
-                .then(|| Answer::new(404, "<Error><Code>NoSuchKey</Code></Error>"))
+            let is_copied = request.headers.get("x-amz-copy-source").is_some_and(|from| from.ends_with("c/2"));
+            (is_of_third(request) || is_copied).then(|| Answer::new(404, "<Error><Code>NoSuchKey</Code></Error>"))
         };
         let (test, server) = (CliTest::new(), faulty(Box::new(gone)));
         run(&test, &server, command).fails(3, &["a/c/2"]);
@@ -282,9 +260,8 @@ fn chunk_that_was_listed_and_is_gone_when_it_is_read_is_an_error() {
 fn success_without_content_is_no_chunk() {
     for status in [202, 203, 204] {
         for command in &COMMANDS[..3] {
-            let nothing = move |_, request: &super::server::Request| {
-                is_of_third(request).then(|| Answer::new(status, ""))
-            };
+            let nothing =
+                move |_, request: &super::server::Request| is_of_third(request).then(|| Answer::new(status, ""));
             let (test, server) = (CliTest::new(), faulty(Box::new(nothing)));
             run(&test, &server, command).fails(3, &["a/c/2", &status.to_string()]);
             assert!(!test.exists("copy/zarr.json"));

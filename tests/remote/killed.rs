@@ -253,8 +253,7 @@ fn what_lacks_before_publication_is_written_again() {
     let server = sound(Objects::new(), BUCKET);
     run(&test, &server, &command).succeeds();
     let requests = server.requests();
-    let lists =
-        |requests: &[Request]| requests.iter().filter(|request| request.query.contains("list-type")).count();
+    let lists = |requests: &[Request]| requests.iter().filter(|request| request.query.contains("list-type")).count();
     let last_chunk = requests.iter().rposition(|request| request.path.starts_with("/bucket/b/c/")).unwrap();
     let root = requests.iter().rposition(|request| request.path == ROOT && request.method == "PUT").unwrap();
     assert_eq!(lists(&requests[last_chunk..root]), 1, "one request for up to 1,000 keys");

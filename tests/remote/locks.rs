@@ -29,8 +29,7 @@ fn lock_of(host: &str, process: u32) -> Vec<u8> {
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap();
     let holder = serde_json::json!({"host": host, "boot": boot.trim(), "process": process,
         "namespace": namespace.to_str(), "begun": 1, "run": 0});
-    let lock =
-        serde_json::json!({"id": "other", "note": holder.to_string(), "expires_after": 60, "taken": 1000});
+    let lock = serde_json::json!({"id": "other", "note": holder.to_string(), "expires_after": 60, "taken": 1000});
     lock.to_string().into_bytes()
 }
 
@@ -189,8 +188,7 @@ fn run_that_was_paused_looks_at_its_lock_before_it_writes_again() {
         .split_off(before)
         .into_iter()
         .filter(|request| !matches!(request.method.as_str(), "GET" | "HEAD") && request.path != LOCK);
-    let changes: Vec<String> =
-        changes.map(|request| format!("{} {}", request.method, request.path)).collect();
+    let changes: Vec<String> = changes.map(|request| format!("{} {}", request.method, request.path)).collect();
     assert!(changes.is_empty(), "{changes:?}");
     assert_eq!(server.objects().get(LOCK), Some(&lock_of("elsewhere", 7)));
 }

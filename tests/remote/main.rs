@@ -27,7 +27,8 @@ use support::{CliTest, Run};
 /// An array of 6 chunks of 4 bytes, of which the last is absent, below `prefix`.
 fn array(prefix: &str) -> Objects {
     let codecs = serde_json::json!([{"name": "bytes"}]);
-    let members = serde_json::json!({"shape": [24], "chunk_shape": [4], "data_type": "uint8", "fill_value": 7, "codecs": codecs});
+    let members =
+        serde_json::json!({"shape": [24], "chunk_shape": [4], "data_type": "uint8", "fill_value": 7, "codecs": codecs});
     let document = support::array::document(&members).to_string();
     let mut objects = Objects::from([(format!("{prefix}/zarr.json"), document.into_bytes())]);
     for chunk in 0..5_u8 {

@@ -51,8 +51,7 @@ fn array_is_copied_from_every_manner_of_server() {
         let (test, server) = (CliTest::new(), sound(objects.clone(), manner));
         run(&test, &server, &["transcode", "s3://bucket/[ä] +%/a", "copy"]).succeeds();
         assert!(is_copy(&test, "copy", &objects, "/bucket/[ä] +%/a"));
-        let chunks =
-            server.lines().iter().filter(|line| line.starts_with("GET") && line.contains("/c/")).count();
+        let chunks = server.lines().iter().filter(|line| line.starts_with("GET") && line.contains("/c/")).count();
         assert_eq!(chunks, 5, "{:?}", server.lines());
         assert!(server.requests().iter().all(|request| request.headers.contains_key("authorization")));
     }
@@ -83,8 +82,7 @@ fn store_is_validated_and_strange_keys_are_seen() {
     let text = String::from_utf8_lossy(&validated.output).into_owned();
     assert!(text.contains("c//") && text.contains("c/9"), "{text}{}", validated.error);
     // What is left out is counted, and no location leads there.
-    for arguments in
-        [&["inspect", "--storage", "always", "s3://bucket/a"][..], &["transcode", "s3://bucket/a", "copy"]]
+    for arguments in [&["inspect", "--storage", "always", "s3://bucket/a"][..], &["transcode", "s3://bucket/a", "copy"]]
     {
         let run = run(&test, &server, arguments);
         assert_eq!(run.status, 0, "{}", run.error);
@@ -155,11 +153,8 @@ fn values_behind_a_network_are_those_of_the_local_store() {
     }
     // In shards, and back.
     run(&test, &server, &["transcode", "s3://bucket/a", "sharded", "-s", "12"]).succeeds();
-    let sharded: Objects = test
-        .all_files("sharded")
-        .into_iter()
-        .map(|(key, bytes)| (format!("/bucket/s/{key}"), bytes))
-        .collect();
+    let sharded: Objects =
+        test.all_files("sharded").into_iter().map(|(key, bytes)| (format!("/bucket/s/{key}"), bytes)).collect();
     for manner in [Manner::Bucket { page: 1000 }, Manner::Whole] {
         let server = sound(sharded.clone(), manner);
         let web = format!("{}/bucket/s", server.address);
@@ -203,8 +198,7 @@ fn values_of_a_consolidated_group_are_those_of_the_local_store() {
 #[test]
 fn what_is_not_there_is_named_with_what_is_near() {
     let (test, server) = (CliTest::new(), sound(array("/bucket/dir/array"), Manner::Bucket { page: 1000 }));
-    run(&test, &server, &["inspect", "s3://bucket/dir/aray"])
-        .fails(3, &["does not exist", "s3://bucket/dir/array"]);
+    run(&test, &server, &["inspect", "s3://bucket/dir/aray"]).fails(3, &["does not exist", "s3://bucket/dir/array"]);
     let server = sound(array("/a"), Manner::Ranges);
     let url = format!("{}/b", server.address);
     run(&test, &server, &["inspect", &url]).fails(3, &["/b"]);
@@ -245,10 +239,9 @@ fn folders_of_chunks_are_listed_together() {
         objects.insert(key, vec![1; 8]);
     }
     let test = CliTest::new();
-    for command in [
-        ["inspect", "s3://bucket/a", "--storage", "always"],
-        ["validate", "s3://bucket/a", "--level", "keys"],
-    ] {
+    for command in
+        [["inspect", "s3://bucket/a", "--storage", "always"], ["validate", "s3://bucket/a", "--level", "keys"]]
+    {
         let server = sound(objects.clone(), Manner::Bucket { page: 1000 });
         run(&test, &server, &command).succeeds();
         assert!(server.lines().len() <= 8, "{:?}", server.lines());
@@ -302,14 +295,12 @@ fn array_in_a_bucket_that_refuses_to_list_is_read_key_by_key() {
         }
         assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
         if absent == 403 {
-            run(&test, &start(), &["transcode", "s3://bucket/a", "other"])
-                .fails(3, &["c/5", "--missing-status 403"]);
+            run(&test, &start(), &["transcode", "s3://bucket/a", "other"]).fails(3, &["c/5", "--missing-status 403"]);
         }
     }
     // It does not tell which nodes there are.
-    let refuse = |_, request: &super::server::Request| {
-        request.query.contains("list-type").then(|| Answer::new(403, ""))
-    };
+    let refuse =
+        |_, request: &super::server::Request| request.query.contains("list-type").then(|| Answer::new(403, ""));
     let group = br#"{"zarr_format":3,"node_type":"group","attributes":{}}"#.to_vec();
     let objects: Objects =
         array("/bucket/g/a").into_iter().chain([("/bucket/g/zarr.json".to_owned(), group)]).collect();
@@ -359,9 +350,8 @@ fn chunk_behind_http_takes_one_request_whatever_is_done_with_it() {
         let done = run(&test, &server, &[&typed[..], &["--json"]].concat());
         assert_eq!(done.status, 0, "{typed:?}: {}", done.error);
         let lines = server.lines();
-        let requests = |method: &str, chunk| {
-            lines.iter().filter(|line| **line == format!("{method} /f/c/{chunk}")).count()
-        };
+        let requests =
+            |method: &str, chunk| lines.iter().filter(|line| **line == format!("{method} /f/c/{chunk}")).count();
         for chunk in 0..6 {
             // One that is known to be absent is not read.
             let reads = if is_asked && chunk == 5 { 0 } else { reads };

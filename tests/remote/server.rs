@@ -96,8 +96,7 @@ impl Server {
         let (bucket, seen, clock) = (server.bucket.clone(), server.requests.clone(), server.clock.clone());
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let (bucket, fault, seen, clock) =
-                    (bucket.clone(), fault.clone(), seen.clone(), clock.clone());
+                let (bucket, fault, seen, clock) = (bucket.clone(), fault.clone(), seen.clone(), clock.clone());
                 thread::spawn(move || serve(stream.unwrap(), (&bucket, manner, &clock), &**fault, &seen));
             }
         });
@@ -146,8 +145,8 @@ fn serve(
             seen.len() - 1
         };
         let now = SystemTime::now() + Duration::from_secs(clock.load(Ordering::Relaxed));
-        let answer = fault(number, &request)
-            .unwrap_or_else(|| answer(&request, &mut bucket.lock().unwrap(), manner, now));
+        let answer =
+            fault(number, &request).unwrap_or_else(|| answer(&request, &mut bucket.lock().unwrap(), manner, now));
         let answer = answer.with("date", bucket::http_date(now));
         thread::sleep(answer.delay);
         let mut head = format!("HTTP/1.1 {} Said\r\n", answer.status);
@@ -174,8 +173,7 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
     let mut words = line.split_whitespace();
     let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let mut request =
-        Request { method, path: path.to_owned(), query: query.to_owned(), ..Request::default() };
+    let mut request = Request { method, path: path.to_owned(), query: query.to_owned(), ..Request::default() };
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
@@ -227,8 +225,7 @@ fn answer(request: &Request, bucket: &mut Bucket, manner: Manner, now: SystemTim
 
 fn listing(bucket: &str, parameters: &HashMap<String, String>, objects: &Objects, page: usize) -> Answer {
     let prefix = parameters.get("prefix").cloned().unwrap_or_default();
-    let after =
-        ["continuation-token", "start-after"].into_iter().find_map(|name| parameters.get(name).cloned());
+    let after = ["continuation-token", "start-after"].into_iter().find_map(|name| parameters.get(name).cloned());
     let most = parameters.get("max-keys").and_then(|most| most.parse().ok()).unwrap_or(page).min(page);
     let mut entries: Vec<(String, Option<usize>)> = Vec::new();
     for (path, bytes) in objects {

@@ -10,11 +10,7 @@ fn zipped() -> (Objects, Objects) {
     let mut members = vec![Member::stored("big/readme", vec![7; 3 << 20])];
     for (number, (key, bytes)) in objects.iter().enumerate() {
         let name = key.trim_start_matches('/');
-        members.push(if number % 2 == 0 {
-            Member::stored(name, bytes)
-        } else {
-            Member::deflated(name, bytes)
-        });
+        members.push(if number % 2 == 0 { Member::stored(name, bytes) } else { Member::deflated(name, bytes) });
     }
     (Objects::from([("/bucket/x.zip".to_owned(), zip(&members))]), objects)
 }
@@ -38,9 +34,7 @@ fn zip_behind_a_network_is_read_by_ranges() {
             std::fs::remove_file(test.path("copy.zip")).unwrap();
         }
         let requests = server.requests();
-        assert!(
-            requests.iter().all(|request| request.method != "GET" || request.headers.contains_key("range"))
-        );
+        assert!(requests.iter().all(|request| request.method != "GET" || request.headers.contains_key("range")));
     }
 }
 

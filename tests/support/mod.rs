@@ -60,8 +60,7 @@ impl CliTest {
     /// The names in the folder, in order.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -104,11 +103,7 @@ impl CliTest {
     }
 
     /// Runs it with these bytes on stdin.
-    pub(crate) fn run_with_input<S: AsRef<OsStr>>(
-        &self,
-        arguments: impl IntoIterator<Item = S>,
-        input: &[u8],
-    ) -> Run {
+    pub(crate) fn run_with_input<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>, input: &[u8]) -> Run {
         self.run_in(arguments, input, &[])
     }
 

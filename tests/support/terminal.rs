@@ -40,12 +40,7 @@ pub(crate) struct Shown {
 
 impl CliTest {
     /// Starts the program in a pseudo-terminal of so many columns.
-    pub(crate) fn start_in_terminal(
-        &self,
-        columns: u16,
-        on_terminal: OnTerminal,
-        arguments: &[&str],
-    ) -> TerminalRun {
+    pub(crate) fn start_in_terminal(&self, columns: u16, on_terminal: OnTerminal, arguments: &[&str]) -> TerminalRun {
         let (side, program) = open(columns);
         let output = match on_terminal {
             OnTerminal::Both => Stdio::from(program.try_clone().unwrap()),
@@ -105,13 +100,7 @@ fn open(columns: u16) -> (File, OwnedFd) {
     let (mut side, mut program) = (0, 0);
     // SAFETY: both descriptors and the size outlive the call, and null asks for no name and the usual settings.
     let status = unsafe {
-        libc::openpty(
-            &raw mut side,
-            &raw mut program,
-            std::ptr::null_mut(),
-            std::ptr::null(),
-            &raw const size,
-        )
+        libc::openpty(&raw mut side, &raw mut program, std::ptr::null_mut(), std::ptr::null(), &raw const size)
     };
     assert_eq!(status, 0, "no pseudo-terminal: {}", std::io::Error::last_os_error());
     // SAFETY: the call has opened both, and nobody else has them.

@@ -166,8 +166,7 @@ fn check_small_float(name: &str, codes: &[u8], values: [f32; 4]) {
         let refused = array.store_chunk(&[1], vec![1e38_f32; 4]);
         assert_eq!(refused.is_err(), name != "bfloat16", "{name}");
     }
-    let array =
-        open(&metadata("float32", json!(0.5), &[4], &[4], &json!([scale, cast, bytes("little")]))).unwrap();
+    let array = open(&metadata("float32", json!(0.5), &[4], &[4], &json!([scale, cast, bytes("little")]))).unwrap();
     array.store_chunk(&[0], values.to_vec()).unwrap();
     assert_eq!(stored(&array, "c/0").unwrap(), codes, "{name}");
 }
@@ -184,8 +183,7 @@ fn small_floats_are_targets_of_cast_value() {
 #[test]
 fn arrays_of_small_floats_are_scaled_in_their_own_arithmetic() {
     let scale = json!({"name": "scale_offset", "configuration": {"offset": 1.25, "scale": 1.25}});
-    let array = open(&metadata("float8_e4m3", json!("0x3a"), &[1], &[1], &json!([scale, {"name": "bytes"}])))
-        .unwrap();
+    let array = open(&metadata("float8_e4m3", json!("0x3a"), &[1], &[1], &json!([scale, {"name": "bytes"}]))).unwrap();
     array.store_chunk(&[0], zarrs::array::ArrayBytes::new_flen(vec![0x4b_u8])).unwrap();
     assert_eq!(stored(&array, "c/0"), Some(vec![0x4a]), "(5.5 - 1.25) is 4, and 4 * 1.25 is 5");
 }

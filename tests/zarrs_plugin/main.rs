@@ -47,8 +47,7 @@ fn open(metadata: &Value) -> Result<Array<MemoryStore>, ArrayCreateError> {
     let key = StoreKey::new("zarr.json").unwrap();
     store.set(&key, serde_json::to_vec(metadata).unwrap().into()).unwrap();
     let opened = Array::open(store.clone(), "/");
-    let made =
-        Array::new_with_metadata(store, "/", ArrayMetadata::try_from(metadata.to_string().as_str()).unwrap());
+    let made = Array::new_with_metadata(store, "/", ArrayMetadata::try_from(metadata.to_string().as_str()).unwrap());
     assert_eq!(opened.is_ok(), made.is_ok());
     opened
 }

@@ -17,18 +17,9 @@ fn configurations_that_are_wrong_in_any_type_do_not_open() {
         (json!({"name": "cast_value", "configuration": {"data_type": "bool"}}), "bool"),
         (json!({"name": "cast_value", "configuration": {"data_type": "complex64"}}), "complex64"),
         (json!({"name": "cast_value", "configuration": {"data_type": "uint8", "round": "up"}}), "round"),
-        (
-            json!({"name": "cast_value", "configuration": {"data_type": "uint8", "rounding": "up"}}),
-            "nearest-even",
-        ),
-        (
-            json!({"name": "cast_value", "configuration": {"data_type": "uint8", "out_of_range": "error"}}),
-            "clamp",
-        ),
-        (
-            json!({"name": "cast_value", "configuration": {"data_type": "float32", "out_of_range": "wrap"}}),
-            "wrap",
-        ),
+        (json!({"name": "cast_value", "configuration": {"data_type": "uint8", "rounding": "up"}}), "nearest-even"),
+        (json!({"name": "cast_value", "configuration": {"data_type": "uint8", "out_of_range": "error"}}), "clamp"),
+        (json!({"name": "cast_value", "configuration": {"data_type": "float32", "out_of_range": "wrap"}}), "wrap"),
         (
             json!({"name": "cast_value", "configuration": {
             "data_type": "uint8", "scalar_map": {"encode": [["NaN", 256]]}}}),

@@ -13,8 +13,8 @@ use zarrs::array::codec::api::{
     CodecRuntimePluginV3, PartialDecoderCapability, PartialEncoderCapability, register_codec_v3,
 };
 use zarrs::array::{
-    Array, ArrayBytesRaw, BytesRepresentation, BytesToBytesCodecTraits, Codec, CodecError,
-    CodecMetadataOptions, CodecOptions, CodecTraits, RecommendedConcurrency,
+    Array, ArrayBytesRaw, BytesRepresentation, BytesToBytesCodecTraits, Codec, CodecError, CodecMetadataOptions,
+    CodecOptions, CodecTraits, RecommendedConcurrency,
 };
 use zarrs::metadata::Configuration;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
@@ -64,11 +64,7 @@ impl BytesToBytesCodecTraits for Inverted {
         *decoded
     }
 
-    fn encode<'a>(
-        &self,
-        bytes: ArrayBytesRaw<'a>,
-        _: &CodecOptions,
-    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+    fn encode<'a>(&self, bytes: ArrayBytesRaw<'a>, _: &CodecOptions) -> Result<ArrayBytesRaw<'a>, CodecError> {
         Ok(bytes.iter().map(|byte| !byte).collect::<Vec<u8>>().into())
     }
 
@@ -84,10 +80,8 @@ impl BytesToBytesCodecTraits for Inverted {
 }
 
 fn register_inverted() {
-    let plugin = CodecRuntimePluginV3::new(
-        |name| name == "example.inverted",
-        |_| Ok(Codec::BytesToBytes(Arc::new(Inverted))),
-    );
+    let plugin =
+        CodecRuntimePluginV3::new(|name| name == "example.inverted", |_| Ok(Codec::BytesToBytes(Arc::new(Inverted))));
     register_codec_v3(plugin);
 }
 
@@ -145,11 +139,7 @@ fn check(metadata: &Value, chunk_shape: &[u64], write: impl Fn(&Array<MemoryStor
     let mut options = TranscodeOptions::new(location(&source), location(&destination));
     options.change.chunk_shape = Some(ShapeRequest::Lengths(chunk_shape.to_vec()));
     let result = transcode(&options, &Silent, &Interrupt::default()).unwrap();
-    assert!(
-        result.warnings.iter().any(|found| found.message.ends_with("zarrs runs it")),
-        "{:?}",
-        result.warnings
-    );
+    assert!(result.warnings.iter().any(|found| found.message.ends_with("zarrs runs it")), "{:?}", result.warnings);
     assert_eq!(faults(&destination, Some(&source)), Vec::<String>::new());
     load(&destination)
 }
@@ -159,8 +149,7 @@ fn squeeze_and_codecs_of_the_host_are_run_by_zarrs() {
     let codecs = json!([{"name": "zarrs.squeeze"}, little(), {"name": "example.inverted"}]);
     let values: Vec<f32> = (0..24_u8).map(f32::from).collect();
     let metadata = metadata("float32", json!(0.0), &[2, 1, 12], &[2, 1, 6], &codecs);
-    let written =
-        check(&metadata, &[1, 1, 4], |array| array.store_array_subset(&array.subset_all(), &values).unwrap());
+    let written = check(&metadata, &[1, 1, 4], |array| array.store_array_subset(&array.subset_all(), &values).unwrap());
     let found: Vec<f32> = written.retrieve_array_subset(&written.subset_all()).unwrap();
     assert_eq!(found, values);
 }
@@ -169,7 +158,8 @@ fn squeeze_and_codecs_of_the_host_are_run_by_zarrs() {
 fn optional(data_type: &Value, fill_value: Value) -> Value {
     let mask_codecs = json!([{"name": "packbits"}]);
     let data_codecs = json!([little(), {"name": "gzip", "configuration": {"level": 1}}]);
-    let codec = json!({"name": "zarrs.optional", "configuration": {"mask_codecs": mask_codecs, "data_codecs": data_codecs}});
+    let codec =
+        json!({"name": "zarrs.optional", "configuration": {"mask_codecs": mask_codecs, "data_codecs": data_codecs}});
     let mut metadata = metadata("uint8", fill_value, &[2, 6], &[2, 3], &json!([codec]));
     metadata["data_type"] = json!({"name": "zarrs.optional", "configuration": data_type});
     metadata
@@ -210,24 +200,15 @@ fn damage_in_a_chunk_that_zarrs_decodes_is_a_finding() {
         faults(&path, None)
     };
     let int16 = json!({"name": "int16", "configuration": {}});
-    let of_lengths =
-        |lengths: [u64; 2]| lengths.iter().flat_map(|length| length.to_le_bytes()).collect::<Vec<u8>>();
-    for chunk in [
-        vec![0; 15],
-        of_lengths([u64::MAX, 17]),
-        of_lengths([0, 0]),
-        [&of_lengths([1, 2])[..], &[0xff, 1, 2]].concat(),
-    ] {
+    let of_lengths = |lengths: [u64; 2]| lengths.iter().flat_map(|length| length.to_le_bytes()).collect::<Vec<u8>>();
+    for chunk in
+        [vec![0; 15], of_lengths([u64::MAX, 17]), of_lengths([0, 0]), [&of_lengths([1, 2])[..], &[0xff, 1, 2]].concat()]
+    {
         let found = write(&optional(&int16, json!(null)), &chunk);
         assert!(found.len() == 1 && found[0].contains("zarrs.optional"), "{found:?}");
     }
-    let inverted = metadata(
-        "uint8",
-        json!(0),
-        &[1, 2],
-        &[1, 2],
-        &json!([{"name": "bytes"}, {"name": "example.inverted"}]),
-    );
+    let inverted =
+        metadata("uint8", json!(0), &[1, 2], &[1, 2], &json!([{"name": "bytes"}, {"name": "example.inverted"}]));
     let found = write(&inverted, &[0x55, 1]);
     assert!(found.len() == 1 && found[0].contains("zarrs stopped with a panic"), "{found:?}");
     let found = write(&inverted, &[1, 2, 3]);

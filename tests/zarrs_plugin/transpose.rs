@@ -35,10 +35,7 @@ fn transpose_of_an_array_without_dimensions_takes_the_empty_permutation() {
         let array = open(&metadata("float32", json!(0.0), &[], &[], &codecs(&order))).unwrap();
         array.store_chunk(&[], vec![4.5_f32]).unwrap();
         assert_eq!(array.retrieve_chunk::<Vec<f32>>(&[]).unwrap(), [4.5]);
-        assert_eq!(
-            array.retrieve_chunk_subset::<Vec<f32>>(&[], &ArraySubset::new_empty(0)).ok().map(|_| ()),
-            Some(())
-        );
+        assert_eq!(array.retrieve_chunk_subset::<Vec<f32>>(&[], &ArraySubset::new_empty(0)).ok().map(|_| ()), Some(()));
     }
 }
 

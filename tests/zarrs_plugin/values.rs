@@ -66,8 +66,7 @@ fn parts_of_chunks_are_those_of_the_whole() {
 
 #[test]
 fn parts_of_chunks_are_written() {
-    for options in [CodecOptions::default(), CodecOptions::default().with_experimental_partial_encoding(true)]
-    {
+    for options in [CodecOptions::default(), CodecOptions::default().with_experimental_partial_encoding(true)] {
         for (chain, codecs) in chains() {
             let array = array(&codecs);
             array.store_chunk(&[0, 0], chunk(0.0)).unwrap();

@@ -102,9 +102,8 @@ impl PartsArguments {
         if let Some(partitions) = self.partitions {
             let result = init(options, partitions, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);
-            session.report(("init", as_json), &result, |result, style, output| {
-                parts::init(result).write(style, output)
-            })?;
+            session
+                .report(("init", as_json), &result, |result, style, output| parts::init(result).write(style, output))?;
             return Ok(ExitStatus::Done);
         }
         check_alone(options)?;
@@ -140,9 +139,8 @@ impl PartsArguments {
         session.warn(&found.warnings);
         let first = self.first_index.unwrap_or(0);
         let found = found.counted_from(first);
-        session.report(("status", as_json), &found, |result, style, output| {
-            parts::status(result).write(style, output)
-        })?;
+        session
+            .report(("status", as_json), &found, |result, style, output| parts::status(result).write(style, output))?;
         Ok(if found.is_missing_any() { ExitStatus::DataFault } else { ExitStatus::Done })
     }
 }

@@ -90,13 +90,7 @@ pub(in crate::cli) struct ValidateArguments {
     partition: Option<Share>,
 
     /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "partition",
-        help_heading = "Several machines",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "N", requires = "partition", help_heading = "Several machines", hide_short_help = true)]
     first_index: Option<u64>,
 
     /// Compare the values with those of OTHER
@@ -180,11 +174,8 @@ impl Share {
     fn partition(self, first_index: Option<u64>, level: ValidateLevel) -> Result<Partition, OperationError> {
         let Share(number, count) = self;
         if !matches!(level, ValidateLevel::Data | ValidateLevel::Index) {
-            let message =
-                "--partition needs --level data or index: at other levels no stored objects are read";
-            return Err(
-                OperationError::usage(message).with_help("add `--level data`, or leave --partition out")
-            );
+            let message = "--partition needs --level data or index: at other levels no stored objects are read";
+            return Err(OperationError::usage(message).with_help("add `--level data`, or leave --partition out"));
         }
         let index = number.counted_from_zero(first_index)?;
         Partition::new(index, count).ok_or_else(|| {
@@ -230,11 +221,9 @@ impl ValidateArguments {
     /// The task, with its options.
     pub(super) fn task(self) -> anyhow::Result<Task> {
         if (self.explain.is_some() || self.list_rules) && self.report.report.is_some() {
-            return Err(OperationError::usage(
-                "--report needs a STORE: --explain and --list-rules check none",
-            )
-            .with_help("leave --report out, or name a STORE")
-            .into());
+            return Err(OperationError::usage("--report needs a STORE: --explain and --list-rules check none")
+                .with_help("leave --report out, or name a STORE")
+                .into());
         }
         if let Some(code) = self.explain {
             return Ok(Task::Explain(code));
@@ -260,8 +249,7 @@ impl ValidateArguments {
         let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
         let all_list = stores.iter().all(|store| store.node().abilities().lists);
-        let level =
-            self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
+        let level = self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
         let share = |share: Share| share.partition(self.first_index, level);
         let partition = self.partition.map(share).transpose()?;
         let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;

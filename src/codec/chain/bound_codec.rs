@@ -45,9 +45,7 @@ impl BoundCodec {
             Codec::BytesToBytes(codec) => {
                 let size = match self.decoded {
                     // Then the room bounds what the chain does not.
-                    Representation::Bytes(BytesSize::Unbounded) if ws.room.is_some() => {
-                        BytesSize::Bounded(u64::MAX)
-                    }
+                    Representation::Bytes(BytesSize::Unbounded) if ws.room.is_some() => BytesSize::Bounded(u64::MAX),
                     Representation::Bytes(size) => size,
                     Representation::Array(_) => BytesSize::Unbounded,
                 };
@@ -76,10 +74,7 @@ impl BoundCodec {
     }
 }
 
-pub(in crate::codec) fn expect_size(
-    representation: &Representation,
-    found: usize,
-) -> Result<(), ChainFaultKind> {
+pub(in crate::codec) fn expect_size(representation: &Representation, found: usize) -> Result<(), ChainFaultKind> {
     let (expected, found) = (representation.max_bytes().unwrap_or(0), found as u64);
     if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
 }

@@ -7,8 +7,7 @@ impl BoundChain {
     /// True if both chains take values through the same `scale_offset` and `cast_value`, so that what one decodes has a
     /// code in the other.
     pub fn casts_like(&self, other: &Self) -> bool {
-        let is_value =
-            |codec: &&BoundCodec| matches!(codec.codec.role(), Role::ScaleOffset(_) | Role::Cast { .. });
+        let is_value = |codec: &&BoundCodec| matches!(codec.codec.role(), Role::ScaleOffset(_) | Role::Cast { .. });
         let (mut one, mut two) = (self.codecs.iter().filter(is_value), other.codecs.iter().filter(is_value));
         one.by_ref().zip(two.by_ref()).all(|(a, b)| a.metadata.same_value(&b.metadata))
             && one.next().is_none()

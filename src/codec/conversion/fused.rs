@@ -45,8 +45,7 @@ impl Fused {
         change: &ValueChange,
         keep: usize,
     ) -> Result<Option<Self>, BindError> {
-        let (source_bytes, destination_bytes) =
-            (source.num_array_to_array(), destination.num_array_to_array());
+        let (source_bytes, destination_bytes) = (source.num_array_to_array(), destination.num_array_to_array());
         let fusible = |chain: &BoundChain, place: usize| {
             let role = chain.codecs().get(place).map(|codec| codec.codec.role());
             matches!(role, Some(Role::Bytes { .. } | Role::Compress))
@@ -93,16 +92,7 @@ impl Fused {
             Some(planned.map_err(|error| BindError::unsupported("transpose", format!(": {error}")))?)
         };
         let encoded_shape = encoded.shape.clone();
-        Ok(Some(Fused {
-            program,
-            to_array,
-            encoded_shape,
-            transpose,
-            keep,
-            source_bytes,
-            destination_bytes,
-            fill,
-        }))
+        Ok(Some(Fused { program, to_array, encoded_shape, transpose, keep, source_bytes, destination_bytes, fill }))
     }
 }
 
@@ -129,12 +119,10 @@ impl Conversion {
     ) -> Result<(), ChainFault> {
         let Way::Fused(fused) = &self.way else { return Ok(()) };
         let size = fused.program.sizes().0.max(1);
-        fused.program.run_into(piece, target, &mut buffers.workspace.tiles, Some(figures)).map_err(
-            |mut fault| {
-                fault.fault.index += as_index(offset) / size;
-                self.element_fault(&fault, &fused.encoded_shape, Some(&fused.to_array))
-            },
-        )
+        fused.program.run_into(piece, target, &mut buffers.workspace.tiles, Some(figures)).map_err(|mut fault| {
+            fault.fault.index += as_index(offset) / size;
+            self.element_fault(&fault, &fused.encoded_shape, Some(&fused.to_array))
+        })
     }
 
     /// True if an encoded chunk of the destination that streams holds nothing but the fill value.
@@ -182,8 +170,7 @@ impl Conversion {
             let permuted = if is_last { &mut *target } else { &mut *third };
             resize(permuted, second.len()).map_err(ChainFault::memory)?;
             let permuting = transpose.encode(second, permuted);
-            permuting
-                .map_err(|error| ChainFault::new("0", "transpose", CodecError::Bytes(error.to_string())))?;
+            permuting.map_err(|error| ChainFault::new("0", "transpose", CodecError::Bytes(error.to_string())))?;
         }
         if !is_last {
             let elements: &[u8] = if fused.transpose.is_some() { third } else { second };

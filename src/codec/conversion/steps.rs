@@ -131,15 +131,11 @@ fn value_steps(role: Role<'_>, encodes: bool) -> [Option<ValueStep>; 2] {
     match role {
         Role::ScaleOffset(codec) if encodes => [Some(ValueStep::ScaleEncode(codec.clone())), None],
         Role::ScaleOffset(codec) => [Some(ValueStep::ScaleDecode(codec.clone())), None],
-        Role::Cast { encode, decode } => {
-            [Some(ValueStep::Cast(if encodes { encode } else { decode }.clone())), None]
-        }
+        Role::Cast { encode, decode } => [Some(ValueStep::Cast(if encodes { encode } else { decode }.clone())), None],
         Role::Filter { filter, swap } if encodes => {
             [swap.map(ValueStep::Swap), Some(ValueStep::FilterEncode(filter.clone()))]
         }
-        Role::Filter { filter, swap } => {
-            [Some(ValueStep::FilterDecode(filter.clone())), swap.map(ValueStep::Swap)]
-        }
+        Role::Filter { filter, swap } => [Some(ValueStep::FilterDecode(filter.clone())), swap.map(ValueStep::Swap)],
         Role::BitRound(codec) if encodes => [Some(ValueStep::BitRound(codec)), None],
         _ => [None, None],
     }

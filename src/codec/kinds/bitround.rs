@@ -100,8 +100,7 @@ fn encoded_fill_value(
             text(fill_value),
             text(&encoded)
         );
-        let help =
-            "a missing chunk reads differently from a stored one: keep more bits, or take another value";
+        let help = "a missing chunk reads differently from a stored one: keep more bits, or take another value";
         to.push(Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message).with_help(help));
     }
     encoded

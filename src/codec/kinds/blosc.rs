@@ -8,9 +8,7 @@ use super::c_blosc::{self, Blosc};
 use super::error::CodecError;
 use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::{
-    BytesKind, Coder, InV3, KindOf, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
-};
+use super::{BytesKind, Coder, InV3, KindOf, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::diagnostic::code;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::json::{Json, Object};
@@ -135,11 +133,8 @@ fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
     one_of("compressor", &COMPRESSORS, compressor)?;
     one_of("shuffle", &SHUFFLES, shuffle)?;
     let level = parts.get(1).map_or(Ok(5), |text| shorthand_level(text, 0, 9))?;
-    let configuration = Object::new()
-        .with("cname", compressor)
-        .with("clevel", level)
-        .with("shuffle", shuffle)
-        .with("blocksize", 0_u64);
+    let configuration =
+        Object::new().with("cname", compressor).with("clevel", level).with("shuffle", shuffle).with("blocksize", 0_u64);
     Ok(Some(configuration))
 }
 
@@ -152,8 +147,7 @@ impl Coder for Blosc {
         let Some(header) = encoded.first_chunk::<HEADER>() else {
             return Err(CodecError::short(HEADER, encoded.len()));
         };
-        let word =
-            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let (content, stored) = (word(4), word(12));
         let size = usize::try_from(content).unwrap_or(usize::MAX);
         out.allowed.check(size)?;

@@ -93,8 +93,7 @@ impl Elements {
 
     /// The way of a struct of which some fields are big endian.
     fn of_fields(data_type: &DataType, big_endian: &[bool]) -> Self {
-        let is_swapped: Vec<bool> =
-            big_endian.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
+        let is_swapped: Vec<bool> = big_endian.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
         Elements::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)))
     }
 

@@ -16,11 +16,7 @@ pub(crate) static BZ2: BytesKind = BytesKind {
     // bz2 ends in a CRC-32 of what it has compressed.
     stores_checksum: |_| true,
     v2: V2Form::with_defaults(MEMBERS),
-    ..BytesKind::new(
-        MEMBERS,
-        |members, _| Some(Arc::new(Bz2(members.integer_value("level")))),
-        SizeRule::AtMost(bound),
-    )
+    ..BytesKind::new(MEMBERS, |members, _| Some(Arc::new(Bz2(members.integer_value("level")))), SizeRule::AtMost(bound))
 };
 
 /// `numcodecs.bz2` by the hundreds of kilobytes of a block, from 1 to 9.

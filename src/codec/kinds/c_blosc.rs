@@ -73,8 +73,7 @@ pub(super) fn decompress(encoded: &[u8], size: usize, decoded: &mut Vec<u8>) -> 
     reserve(decoded, size)?;
     // SAFETY: the header was just found to fit the buffer, within which the library reads, and `decoded` has room for the
     // `size` bytes that it may write.
-    let written =
-        unsafe { blosc_decompress_ctx(encoded.as_ptr().cast(), decoded.as_mut_ptr().cast(), size, 1) };
+    let written = unsafe { blosc_decompress_ctx(encoded.as_ptr().cast(), decoded.as_mut_ptr().cast(), size, 1) };
     match usize::try_from(written) {
         Ok(written) if written > 0 && written <= size => {
             // SAFETY: so many bytes have been written, into the room that was reserved.

@@ -46,11 +46,7 @@ fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
     let read = match DataType::read(json) {
         Ok(read) => read,
         Err(error) => {
-            members.report(
-                code::DATA_TYPE_INVALID,
-                "data_type",
-                format!("`data_type` of `cast_value`: {error}"),
-            );
+            members.report(code::DATA_TYPE_INVALID, "data_type", format!("`data_type` of `cast_value`: {error}"));
             return None;
         }
     };
@@ -79,8 +75,7 @@ fn lossy_diagnostic(decoded: NumberType, encoded: NumberType) -> Option<Diagnost
     } else {
         return None;
     };
-    let message =
-        format!("`cast_value` {direction} `{integer}` as `{float}`, which does not hold all of its values");
+    let message = format!("`cast_value` {direction} `{integer}` as `{float}`, which does not hold all of its values");
     Some(Diagnostic::new(code::CAST_VALUE_LOSSY, message))
 }
 
@@ -93,8 +88,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         None => Some(OutOfRange::Error),
     };
     if out_of_range == Some(OutOfRange::Wrap) && data_type.is_some_and(NumberType::is_float) {
-        let message =
-            "`out_of_range` of `cast_value` is \"wrap\", which only an integer `data_type` may have";
+        let message = "`out_of_range` of `cast_value` is \"wrap\", which only an integer `data_type` may have";
         members.report(code::CAST_VALUE_WRAP, "out_of_range", message);
         out_of_range = None;
     }
@@ -104,8 +98,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let decoded = to.real_number(code::CAST_VALUE_DATA_TYPE, "`cast_value` casts from")?;
     let encode = scalar_map::bind(("encode", &encode), decoded, &mut to.members);
     let decode = scalar_map::bind(("decode", &decode), decoded, &mut to.members);
-    let options =
-        CastOptions { source: decoded, target: encoded, rounding, out_of_range, scalar_map: encode? };
+    let options = CastOptions { source: decoded, target: encoded, rounding, out_of_range, scalar_map: encode? };
     let back = CastOptions { source: encoded, target: decoded, rounding, out_of_range, scalar_map: decode? };
     if let Some(found) = lossy_diagnostic(decoded, encoded) {
         to.push(found);
@@ -147,8 +140,7 @@ impl Coder for CastValue {
     /// Not a buffer, but it grows with the document: what an entry of a map takes in its table, and as it was read.
     fn context_bytes(&self, _: u64) -> u64 {
         const ENTRY: u64 = 384;
-        let [encode, decode] =
-            [&self.encode, &self.decode].map(|cast| cast.options().scalar_map.len() as u64);
+        let [encode, decode] = [&self.encode, &self.decode].map(|cast| cast.options().scalar_map.len() as u64);
         (encode + decode).saturating_mul(ENTRY)
     }
 
@@ -183,8 +175,7 @@ pub fn to_metadata(encode: &CastOptions, decode: &CastOptions) -> CodecMetadata 
     for (name, cast) in [("encode", encode), ("decode", decode)] {
         let value = |number_type, bits: &u64| value_to_json(number_type, *bits);
         let pairs = cast.scalar_map.iter();
-        let pairs =
-            pairs.map(|(from, to)| Json::Array(vec![value(cast.source, from), value(cast.target, to)]));
+        let pairs = pairs.map(|(from, to)| Json::Array(vec![value(cast.source, from), value(cast.target, to)]));
         if !cast.scalar_map.is_empty() {
             scalar_map.insert(name, pairs.collect::<Vec<_>>());
         }

@@ -44,12 +44,10 @@ pub(crate) static ADLER32: BytesKind =
     kind(AT_START, |members, _| Some(checksum(members, |bytes, _| adler2::adler32_slice(bytes))));
 
 /// `numcodecs.fletcher32`: the checksum that HDF5 has, of big-endian words of 16 bits, each sum modulo 65535.
-pub(crate) static FLETCHER32: BytesKind =
-    kind(&[], |members, _| Some(checksum(members, |bytes, _| fletcher32(bytes))));
+pub(crate) static FLETCHER32: BytesKind = kind(&[], |members, _| Some(checksum(members, |bytes, _| fletcher32(bytes))));
 
 /// `numcodecs.jenkins_lookup3`: Bob Jenkins' lookup3 (`hashlittle`), as HDF5 has it.
-pub(crate) static JENKINS_LOOKUP3: BytesKind =
-    kind(OF_JENKINS, |members, _| Some(checksum(members, jenkins_lookup3)));
+pub(crate) static JENKINS_LOOKUP3: BytesKind = kind(OF_JENKINS, |members, _| Some(checksum(members, jenkins_lookup3)));
 
 /// Bytes of a checksum.
 const SIZE: usize = 4;

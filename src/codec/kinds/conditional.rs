@@ -132,9 +132,9 @@ impl Coder for Conditional {
             return BytesSize::Unbounded;
         }
         let limit = decoded.bound().and_then(|limit| {
-            self.codecs().iter().try_fold(limit, |limit, codec| {
-                Some(limit.max(codec.encoded_size(BytesSize::Bounded(limit)).bound()?))
-            })
+            self.codecs()
+                .iter()
+                .try_fold(limit, |limit, codec| Some(limit.max(codec.encoded_size(BytesSize::Bounded(limit)).bound()?)))
         });
         let limit = limit.and_then(|limit| limit.checked_add(self.header_bytes as u64));
         BytesSize::at_most(limit)
@@ -190,9 +190,7 @@ mod tests {
         for (bytes, header) in [(vec![7; 4000], [0b111, 0]), (vec![1, 2, 3, 4], [0b101, 0])] {
             codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
             assert_eq!(encoded[..2], header);
-            codec
-                .decode(&encoded, &mut decoded, BytesSize::Fixed(bytes.len() as u64), &mut contexts)
-                .unwrap();
+            codec.decode(&encoded, &mut decoded, BytesSize::Fixed(bytes.len() as u64), &mut contexts).unwrap();
             assert_eq!(decoded, bytes);
         }
         // Whatever a writer chose is read.
@@ -205,12 +203,9 @@ mod tests {
     #[test]
     fn header_that_stands_for_no_codec_is_an_error() {
         let (codec, mut contexts, mut decoded) = (codec(BOTH), Contexts::new(), Vec::new());
-        for (encoded, expected) in [
-            (&[8, 0, 1][..], "bit 3"),
-            (&[0, 0x80, 1], "bit 15"),
-            (&[0], "truncated"),
-            (&[0, 0, 1, 2], "found 2"),
-        ] {
+        for (encoded, expected) in
+            [(&[8, 0, 1][..], "bit 3"), (&[0, 0x80, 1], "bit 15"), (&[0], "truncated"), (&[0, 0, 1, 2], "found 2")]
+        {
             let error = codec.decode(encoded, &mut decoded, BytesSize::Fixed(1), &mut contexts).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         }

@@ -10,9 +10,7 @@ use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompr
 use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
 use super::members::Members;
-use super::{
-    BytesKind, BytesSize, Coder, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
-};
+use super::{BytesKind, BytesSize, Coder, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::metadata::json::{Json, Object};
 
 const MEMBERS: &[Member] = &[Member::required("level", Form::Integer(0, 9))];
@@ -79,8 +77,7 @@ impl Coder for Gzip {
         reserve(out.bytes, size.unwrap_or(usize::MAX))?;
         out.bytes.extend_from_slice(&MAGIC);
         out.bytes.extend_from_slice(&[0, 0, 0, 0, 0, extra_flags, UNKNOWN_SYSTEM]);
-        out.contexts
-            .with(|context: &mut DeflateContexts| context.deflate(self.0, false, decoded, out.bytes))?;
+        out.contexts.with(|context: &mut DeflateContexts| context.deflate(self.0, false, decoded, out.bytes))?;
         let mut crc = Crc::new();
         crc.update(decoded);
         out.bytes.extend_from_slice(&crc.sum().to_le_bytes());
@@ -115,10 +112,7 @@ impl Coder for Gzip {
             }
             let size = u32::from_le_bytes([s0, s1, s2, s3]);
             if size != crc.amount() {
-                return Err(CodecError::corrupt(format!(
-                    "expected {size} bytes as stored, found {}",
-                    crc.amount()
-                )));
+                return Err(CodecError::corrupt(format!("expected {size} bytes as stored, found {}", crc.amount())));
             }
             rest = &body[consumed + TRAILER..];
             if rest.is_empty() {
@@ -234,8 +228,7 @@ impl DeflateContexts {
             }
             slot => &mut slot.insert((level, Compress::new(Compression::new(level), has_header))).1,
         };
-        let size =
-            bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
+        let size = bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
         reserve(encoded, size)?;
         loop {
             let consumed = position(context.total_in());
@@ -277,11 +270,7 @@ impl DeflateContexts {
         }
         let is_full = decoded.len() == decoded.capacity() || decoded.len() - start >= most;
         let is_spent = position(context.total_in()) >= encoded.len();
-        if is_full && !is_spent {
-            Err(CodecError::too_long(bound))
-        } else {
-            Err(CodecError::no_end(encoded.len()))
-        }
+        if is_full && !is_spent { Err(CodecError::too_long(bound)) } else { Err(CodecError::no_end(encoded.len())) }
     }
 }
 

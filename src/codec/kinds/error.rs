@@ -100,11 +100,7 @@ impl CodecError {
     }
 
     /// The fault of an element of `source`.
-    pub(super) fn element(
-        fault: ElementFault,
-        types: Option<(NumberType, NumberType)>,
-        source: &[u8],
-    ) -> Self {
+    pub(super) fn element(fault: ElementFault, types: Option<(NumberType, NumberType)>, source: &[u8]) -> Self {
         let size = types.map_or(1, |(source, _)| source.size());
         let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
         CodecError::Element { fault, position: None, bits, types }
@@ -112,9 +108,8 @@ impl CodecError {
 
     /// The same with the name of the codec in front.
     pub(super) fn of_codec(mut self, codec: &str) -> Self {
-        if let CodecError::Bytes(message)
-        | CodecError::Checksum(message)
-        | CodecError::Length { message, .. } = &mut self
+        if let CodecError::Bytes(message) | CodecError::Checksum(message) | CodecError::Length { message, .. } =
+            &mut self
         {
             message.insert_str(0, &format!("`{codec}`: "));
         }
@@ -133,8 +128,7 @@ impl BytesSize {
 
 /// Makes room for so many bytes more.
 pub(crate) fn reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), CodecError> {
-    fallibly(|| buffer.try_reserve_exact(more))
-        .map_err(|_| CodecError::memory(more.saturating_mul(size_of::<T>())))
+    fallibly(|| buffer.try_reserve_exact(more)).map_err(|_| CodecError::memory(more.saturating_mul(size_of::<T>())))
 }
 
 /// A number's value as text: shortest decimal, or the words for what is not finite.
@@ -226,16 +220,14 @@ pub fn element_help(kind: FaultKind) -> Option<&'static str> {
         FaultKind::NotANumber => Some(
             "`--nan-value CODE` sets a code aside for NaN (an entry [\"NaN\", CODE] in cast_value's \"scalar_map\")",
         ),
-        FaultKind::Infinite => Some(
-            "an entry [\"Infinity\", CODE] in cast_value's \"scalar_map\" maps infinities; no range holds them",
-        ),
-        FaultKind::Overflow => Some("choose a smaller scale or another offset, or a wider data type"),
-        FaultKind::Remainder => {
-            Some("the stored values were not made by this scale; check the codec's configuration")
+        FaultKind::Infinite => {
+            Some("an entry [\"Infinity\", CODE] in cast_value's \"scalar_map\" maps infinities; no range holds them")
         }
-        FaultKind::NotBool => Some(
-            "the chunk is damaged, or was not written as bool: restore it from its source, or write it again",
-        ),
+        FaultKind::Overflow => Some("choose a smaller scale or another offset, or a wider data type"),
+        FaultKind::Remainder => Some("the stored values were not made by this scale; check the codec's configuration"),
+        FaultKind::NotBool => {
+            Some("the chunk is damaged, or was not written as bool: restore it from its source, or write it again")
+        }
         FaultKind::NotOfType => None,
     }
 }

@@ -43,8 +43,7 @@ impl Passage {
                     }
                     _ => format!("the result is not a value of {target}"),
                 };
-                let message =
-                    format!("`{}` cannot encode the fill value {fill} ({source}): {reason}", self.name);
+                let message = format!("`{}` cannot encode the fill value {fill} ({source}): {reason}", self.name);
                 let help = "choose a fill value that the codec can encode, or map it in `scalar_map`";
                 to.push(Diagnostic::new(self.refused, message).with_help(help));
                 return None;

@@ -14,8 +14,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::numcodecs::{
-    Delta, ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type,
-    fixed_scale_offset, quantize,
+    Delta, ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, fixed_scale_offset, quantize,
 };
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Json;
@@ -53,8 +52,7 @@ fn members(codec: &CodecMetadata) -> &'static [Member] {
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let (array, codec) = (to.array()?, to.codec);
-    let member =
-        |names: [&str; 2]| names.iter().find_map(|name| numpy_data_type(to.members.get(name)?.as_str()?));
+    let member = |names: [&str; 2]| names.iter().find_map(|name| numpy_data_type(to.members.get(name)?.as_str()?));
     let (name, data_type) = (codec.name.as_str(), &array.data_type);
     let decoded = member(["dtype", "decode_dtype"]).unwrap_or_else(|| data_type.clone());
     let encoded = member(["astype", "encode_dtype"]).unwrap_or_else(|| decoded.clone());

@@ -47,8 +47,7 @@ impl Coder for Lz4 {
             let reason = format!("expected at most {GREATEST} bytes, found {}", decoded.len());
             return Err(CodecError::encode(reason));
         }
-        let size =
-            bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
+        let size = bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
         reserve(out.bytes, size)?;
         out.bytes.resize(size, 0);
         let mode = CompressionMode::FAST(self.0.max(1));

@@ -136,8 +136,7 @@ fn read_number(
     expected: &str,
 ) -> Result<Option<i64>, ()> {
     let Some(json) = members.given(name) else { return Ok(None) };
-    let number =
-        json.as_i128().and_then(|number| i64::try_from(number).ok()).filter(|number| is_taken(*number));
+    let number = json.as_i128().and_then(|number| i64::try_from(number).ok()).filter(|number| is_taken(*number));
     if number.is_none() {
         members.report_found(wrong(json.as_number().is_some()), name, expected, json);
     }
@@ -410,10 +409,9 @@ fn encode_fault(error: Error) -> CodecError {
 fn decode_fault(error: Error) -> CodecError {
     match error {
         Error::Mem => CodecError::memory(0),
-        Error::MemLimit => CodecError::corrupt(format!(
-            "its dictionary needs more than {} MiB of memory",
-            MEMORY_LIMIT >> 20
-        )),
+        Error::MemLimit => {
+            CodecError::corrupt(format!("its dictionary needs more than {} MiB of memory", MEMORY_LIMIT >> 20))
+        }
         Error::Format => CodecError::corrupt("there is no stream of this format"),
         Error::Options => CodecError::corrupt("its filters are not known, or not taken together"),
         error => CodecError::corrupt(error.to_string()),

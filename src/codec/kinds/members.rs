@@ -179,8 +179,7 @@ impl<'a> Members<'a> {
     where
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
     {
-        let number =
-            json.as_i128().and_then(|value| T::try_from(value).ok()).filter(|value| range.contains(value));
+        let number = json.as_i128().and_then(|value| T::try_from(value).ok()).filter(|value| range.contains(value));
         if number.is_none() {
             let expected = format!("an integer from {} to {}", range.start(), range.end());
             self.report_found(wrong(json.as_number().is_some()), name, &expected, json);

@@ -251,11 +251,7 @@ impl BytesCodec {
     }
 
     /// A codec that was made by other means.
-    pub(in crate::codec) fn of(
-        codec: &CodecMetadata,
-        kind: &'static BytesKind,
-        coder: Arc<dyn Coder>,
-    ) -> Self {
+    pub(in crate::codec) fn of(codec: &CodecMetadata, kind: &'static BytesKind, coder: Arc<dyn Coder>) -> Self {
         let CodecMetadata { name, configuration, .. } = codec.clone();
         BytesCodec { name, configuration, kind, transform: coder }
     }
@@ -285,12 +281,7 @@ impl BytesCodec {
     }
 
     /// Encodes `decoded` into `encoded`, whose contents are replaced.
-    pub fn encode(
-        &self,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-        contexts: &mut Contexts,
-    ) -> Result<(), CodecError> {
+    pub fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, contexts: &mut Contexts) -> Result<(), CodecError> {
         encoded.clear();
         let allowed = BytesSize::Fixed(decoded.len() as u64);
         let result = self.transform.encode(decoded, &mut Output { bytes: encoded, allowed, contexts });
@@ -367,11 +358,7 @@ pub(crate) mod coding {
     }
 
     /// The same, within a bound.
-    pub(crate) fn decoded_within(
-        coder: &dyn Coder,
-        bytes: &[u8],
-        allowed: BytesSize,
-    ) -> Result<Vec<u8>, CodecError> {
+    pub(crate) fn decoded_within(coder: &dyn Coder, bytes: &[u8], allowed: BytesSize) -> Result<Vec<u8>, CodecError> {
         run(|out| coder.decode(bytes, out), allowed)
     }
 }

@@ -50,9 +50,7 @@ impl Coder for PackBooleans {
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         zeroed(out.bytes, self.count)?;
         pack_bits::decode(encoded, out.bytes).map_err(|(expected, found)| {
-            CodecError::Bytes(format!(
-                "expected a first byte of {expected}, the bits of padding, found {found}"
-            ))
+            CodecError::Bytes(format!("expected a first byte of {expected}, the bits of padding, found {found}"))
         })
     }
 

@@ -214,8 +214,7 @@ impl PackBits {
             let stored = low_word(word) & mask;
             word >>= width;
             filled -= width;
-            let value =
-                if is_signed { ((stored << sign).cast_signed() >> sign).cast_unsigned() } else { stored };
+            let value = if is_signed { ((stored << sign).cast_signed() >> sign).cast_unsigned() } else { stored };
             write(component, value << first_bit);
         }
     }

@@ -25,8 +25,7 @@ use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
 
 /// `numcodecs.pcodec`.
-pub(crate) static PCODEC: ArrayKind =
-    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
+pub(crate) static PCODEC: ArrayKind = ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
 /// The configuration of `numcodecs.pcodec`.
 #[derive(Debug, Clone)]
@@ -76,9 +75,7 @@ fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
         ("try_lookback", DeltaSpec::TryLookback),
     ];
     let word = members.choice_or_first("delta_spec", &choices);
-    let order = members
-        .given("delta_encoding_order")
-        .map(|json| members.integer("delta_encoding_order", json, 0..=7));
+    let order = members.given("delta_encoding_order").map(|json| members.integer("delta_encoding_order", json, 0..=7));
     let expected = match (word?, order) {
         // numcodecs took an order alone before it had a word for it.
         (DeltaSpec::Auto | DeltaSpec::TryConsecutive(_), Some(order)) => {
@@ -170,8 +167,7 @@ macro_rules! with_number {
 impl Coder for Pcodec {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let PcodecConfiguration { level, mode, delta, page_size } = self.configuration.clone();
-        let config =
-            ChunkConfig::default().with_compression_level(level).with_mode_spec(mode).with_delta_spec(delta);
+        let config = ChunkConfig::default().with_compression_level(level).with_mode_spec(mode).with_delta_spec(delta);
         out.bytes.clear();
         // At once: a buffer that grows is copied, and takes three times its length meanwhile. Room that is not used takes no
         // memory.
@@ -209,8 +205,7 @@ impl From<PcoError> for CodecError {
 
 /// Bytes as numbers; a copy where they do not lie as numbers do.
 pub(super) fn numbers<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
-    bytemuck::try_cast_slice(bytes)
-        .map_or_else(|_| Cow::Owned(bytemuck::pod_collect_to_vec(bytes)), Cow::Borrowed)
+    bytemuck::try_cast_slice(bytes).map_or_else(|_| Cow::Owned(bytemuck::pod_collect_to_vec(bytes)), Cow::Borrowed)
 }
 
 /// Writes the same bytes as `pco::standalone::simple_compress` with equal pages, page by page into a buffer that is
@@ -294,12 +289,8 @@ mod tests {
 
     #[test]
     fn configurations_of_numcodecs_are_read() {
-        let default = PcodecConfiguration {
-            level: 8,
-            mode: ModeSpec::Auto,
-            delta: DeltaSpec::Auto,
-            page_size: 1 << 18,
-        };
+        let default =
+            PcodecConfiguration { level: 8, mode: ModeSpec::Auto, delta: DeltaSpec::Auto, page_size: 1 << 18 };
         let whole = r#"{"level":8,"mode_spec":"auto","delta_spec":"auto","paging_spec":"equal_pages_up_to",
             "delta_encoding_order":null,"equal_pages_up_to":262144}"#;
         for text in ["{}", whole] {
@@ -409,8 +400,7 @@ mod tests {
     fn another_number_of_numbers_is_an_error() {
         let of = |name: &str, count| pcodec(name, r#"{"equal_pages_up_to":300}"#, count).unwrap();
         let encoded = compressed(&of("float32", 1000), &elements(4, 1000)).unwrap();
-        let decode =
-            |bytes: &[u8], count| decompressed(&of("float32", count), bytes).unwrap_err().to_string();
+        let decode = |bytes: &[u8], count| decompressed(&of("float32", count), bytes).unwrap_err().to_string();
         assert_eq!(decode(&encoded, 1001), "expected 1001 numbers, found 1000");
         assert_eq!(decode(&encoded, 999), "expected 999 numbers, found 1000");
         let longer = [&encoded[..], &[0]].concat();

@@ -11,10 +11,8 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Json;
 
 /// `reshape`, which v2 has not.
-pub(crate) static RESHAPE: ArrayKind = ArrayKind {
-    takes_any_type: true,
-    ..ArrayKind::new(|_| const { &[Member::required("shape", Form::Any)] }, bind)
-};
+pub(crate) static RESHAPE: ArrayKind =
+    ArrayKind { takes_any_type: true, ..ArrayKind::new(|_| const { &[Member::required("shape", Form::Any)] }, bind) };
 
 /// One dimension of the encoded shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,10 +49,8 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>
             }
             Some(dimension) => shape.push(dimension),
             None => {
-                let message = format!(
-                    "expected a positive integer, -1 or an array of dimensions, found {}",
-                    shown(entry)
-                );
+                let message =
+                    format!("expected a positive integer, -1 or an array of dimensions, found {}", shown(entry));
                 fault(members, index, &message);
             }
         }
@@ -92,9 +88,8 @@ fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec
             ReshapeDimension::Dimensions(dimensions) => {
                 let sizes: Option<Vec<u64>> =
                     dimensions.iter().map(|dimension| decoded.get(*dimension).copied()).collect();
-                let sizes = sizes.ok_or_else(|| {
-                    format!("{dimensions:?} are not among its {} dimensions", decoded.len())
-                })?;
+                let sizes =
+                    sizes.ok_or_else(|| format!("{dimensions:?} are not among its {} dimensions", decoded.len()))?;
                 Some(product(&sizes).ok_or_else(too_many)?)
             }
         });
@@ -167,8 +162,7 @@ mod tests {
     fn encoded(shape: &str, decoded: &[u64]) -> Option<Vec<u64>> {
         let configuration = Json::parse_str(&format!(r#"{{"shape":{shape}}}"#)).unwrap();
         let codec = CodecMetadata::new("reshape", configuration.as_object().cloned());
-        let array =
-            ArrayRepresentation { data_type: DataType::Bool, shape: decoded.to_vec(), fill_value: None };
+        let array = ArrayRepresentation { data_type: DataType::Bool, shape: decoded.to_vec(), fill_value: None };
         let mut found = Vec::new();
         let output = RESHAPE.bind(&codec, Some(&array), &mut found).output;
         assert_eq!(output.is_none(), !found.is_empty(), "{shape}");

@@ -6,16 +6,13 @@ use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
 use super::{BytesKind, Coder, Output, SizeRule};
 
-const MEMBERS: &[Member] =
-    &[Member::new("elementsize", Form::Integer(1, i32::MAX as i64), Absent::Integer(4))];
+const MEMBERS: &[Member] = &[Member::new("elementsize", Form::Integer(1, i32::MAX as i64), Absent::Integer(4))];
 
 /// `numcodecs.shuffle`.
 pub(crate) static SHUFFLE: BytesKind = BytesKind::new(
     MEMBERS,
     // 0 is as good as 1.
-    |members, _| {
-        Some(Arc::new(Shuffle { element_size: members.integer_value::<usize>("elementsize").max(1) }))
-    },
+    |members, _| Some(Arc::new(Shuffle { element_size: members.integer_value::<usize>("elementsize").max(1) })),
     SizeRule::Same,
 );
 

@@ -69,9 +69,7 @@ impl SizeRule {
             (SizeRule::Plus(more), BytesSize::Fixed(bytes)) => {
                 bytes.checked_add(more).map_or(BytesSize::Unbounded, BytesSize::Fixed)
             }
-            (SizeRule::Plus(more), size) => {
-                BytesSize::at_most(size.bound().and_then(|bytes| bytes.checked_add(more)))
-            }
+            (SizeRule::Plus(more), size) => BytesSize::at_most(size.bound().and_then(|bytes| bytes.checked_add(more))),
             (SizeRule::AtMost(bound), size) => BytesSize::at_most(size.bound().and_then(bound)),
             (SizeRule::Unbounded, _) => BytesSize::Unbounded,
         }

@@ -25,10 +25,7 @@ const OWN: &[(&str, &str)] = &[
     ("numcodecs.lzma", r#"{"format": 0}"#),
     ("numcodecs.lzma", r#"{"check": 10, "filters": [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]}"#),
     ("numcodecs.lzma", r#"{"format": 2, "preset": 2}"#),
-    (
-        "numcodecs.lzma",
-        r#"{"format": 3, "filters": [{"id": 4}, {"id": 33, "dict_size": 4096, "mf": 3, "mode": 1}]}"#,
-    ),
+    ("numcodecs.lzma", r#"{"format": 3, "filters": [{"id": 4}, {"id": 33, "dict_size": 4096, "mf": 3, "mode": 1}]}"#),
     ("numcodecs.lzma", r#"{"format": 3, "filters": [{"id": 4611686018427387905, "lc": 0, "lp": 2}]}"#),
 ];
 
@@ -69,9 +66,7 @@ fn codec((name, configuration): (&str, &str)) -> BytesCodec {
 
 fn zarrs_codec((name, configuration): (&str, &str)) -> Arc<dyn BytesToBytesCodecTraits> {
     let metadata = format!(r#"{{"name": "{name}", "configuration": {configuration}}}"#);
-    match Codec::from_metadata(&zarrs::metadata::v3::MetadataV3::try_from(metadata.as_str()).unwrap())
-        .unwrap()
-    {
+    match Codec::from_metadata(&zarrs::metadata::v3::MetadataV3::try_from(metadata.as_str()).unwrap()).unwrap() {
         Codec::BytesToBytes(codec) => codec,
         other => panic!("{other:?}"),
     }
@@ -98,17 +93,14 @@ fn codecs_write_what_zarrs_writes_and_read_it_back() {
             let codec = codec(entry);
             codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
             if SHARED.contains(&entry) {
-                let theirs =
-                    zarrs_codec(entry).encode(Cow::Borrowed(&bytes), &CodecOptions::default()).unwrap();
+                let theirs = zarrs_codec(entry).encode(Cow::Borrowed(&bytes), &CodecOptions::default()).unwrap();
                 assert!(encoded == theirs.as_ref(), "{entry:?} {length}");
             }
             let limit = codec.encoded_size(BytesSize::Fixed(length as u64)).bound();
             assert!(limit.is_none_or(|limit| encoded.len() as u64 <= limit), "{entry:?} {length}");
-            for bound in [
-                BytesSize::Fixed(length as u64),
-                BytesSize::Bounded(length as u64),
-                BytesSize::Bounded(1 << 20),
-            ] {
+            for bound in
+                [BytesSize::Fixed(length as u64), BytesSize::Bounded(length as u64), BytesSize::Bounded(1 << 20)]
+            {
                 codec.decode(&encoded, &mut decoded, bound, &mut contexts).unwrap();
                 assert!(decoded == bytes, "{entry:?} {length}");
             }
@@ -149,10 +141,7 @@ fn truncated_and_extended_bytes_are_errors() {
         let codec = codec(entry);
         codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
         for length in (0..encoded.len()).step_by(37).chain([encoded.len() - 1]) {
-            assert!(
-                codec.decode(&encoded[..length], &mut decoded, bound, &mut contexts).is_err(),
-                "{entry:?}"
-            );
+            assert!(codec.decode(&encoded[..length], &mut decoded, bound, &mut contexts).is_err(), "{entry:?}");
         }
         for garbage in [&b"\0"[..], b"garbage that follows"] {
             let extended = [encoded.as_slice(), garbage].concat();
@@ -165,9 +154,7 @@ fn truncated_and_extended_bytes_are_errors() {
 fn gzip_members_and_zstd_frames_are_all_decoded() {
     let mut contexts = Contexts::new();
     let mut decoded = Vec::new();
-    for entry in
-        [("gzip", r#"{"level": 5}"#), ("zstd", r#"{"level": 1}"#), ("numcodecs.bz2", r#"{"level": 1}"#)]
-    {
+    for entry in [("gzip", r#"{"level": 5}"#), ("zstd", r#"{"level": 1}"#), ("numcodecs.bz2", r#"{"level": 1}"#)] {
         let codec = codec(entry);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         codec.encode(&sample(1000), &mut first, &mut contexts).unwrap();
@@ -237,18 +224,13 @@ fn crc32c_that_is_wrong_names_both_checksums() {
     encoded[0] ^= 1;
     let result = codec.decode(&encoded, &mut Vec::new(), BytesSize::Fixed(9), &mut Contexts::new());
     let message = result.unwrap_err().to_string();
-    assert!(
-        message.starts_with("`crc32c`: wrong checksum: expected 0xe3069283 as stored, found 0x"),
-        "{message}"
-    );
+    assert!(message.starts_with("`crc32c`: wrong checksum: expected 0xe3069283 as stored, found 0x"), "{message}");
 }
 
 #[test]
 fn wrong_checksum_is_told_by_its_type_wherever_the_library_tells_it() {
     let bytes: Vec<u8> = (0..2000_u32).flat_map(|n| (n * n).to_le_bytes()).collect();
-    for codec_of in
-        [("crc32c", "{}"), ("gzip", r#"{"level": 1}"#), ("zstd", r#"{"level": 1, "checksum": true}"#)]
-    {
+    for codec_of in [("crc32c", "{}"), ("gzip", r#"{"level": 1}"#), ("zstd", r#"{"level": 1, "checksum": true}"#)] {
         let (codec, mut contexts) = (codec(codec_of), Contexts::new());
         let mut encoded = Vec::new();
         codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
@@ -323,11 +305,7 @@ const WRITTEN_BY_NUMCODECS: [(&str, &str, &str); 7] = [
         r#"{"location":"start"}"#,
         "445fd4aa313233343536373839313233343536373839313233343536373839313233343536373839",
     ),
-    (
-        "bz2",
-        "{}",
-        "425a6831314159265359ee53d2b200000188003fe0200031064c40554d18269074f1251661a7c5dc914e14243b94f4ac80",
-    ),
+    ("bz2", "{}", "425a6831314159265359ee53d2b200000188003fe0200031064c40554d18269074f1251661a7c5dc914e14243b94f4ac80"),
 ];
 
 fn bytes(hexadecimal: &str) -> Vec<u8> {

@@ -17,10 +17,8 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
 /// `transpose`. v2 has an `order` of its own instead, which knows of two permutations.
-pub(crate) static TRANSPOSE: ArrayKind = ArrayKind {
-    takes_any_type: true,
-    ..ArrayKind::new(|_| const { &[Member::required("order", Form::Any)] }, bind)
-};
+pub(crate) static TRANSPOSE: ArrayKind =
+    ArrayKind { takes_any_type: true, ..ArrayKind::new(|_| const { &[Member::required("order", Form::Any)] }, bind) };
 
 /// "C" and "F", by whether the dimensions are reversed.
 fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<bool> {
@@ -38,10 +36,8 @@ fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<bool> 
 
 fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<Vec<usize>> {
     if entries.len() > MAX_RANK {
-        let message = format!(
-            "`order` of `transpose` permutes {} dimensions, at most {MAX_RANK} are read",
-            entries.len()
-        );
+        let message =
+            format!("`order` of `transpose` permutes {} dimensions, at most {MAX_RANK} are read", entries.len());
         members.report(code::TRANSPOSE_ORDER, "order", message);
         return None;
     }

@@ -9,8 +9,8 @@
 use bytemuck::Pod;
 use half::f16;
 use zfp_rs::{
-    ZfpBitStream, ZfpConfig, ZfpConfigError, ZfpDimensionality, ZfpField, ZfpFieldMut, ZfpHeaderMask,
-    ZfpMode, ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
+    ZfpBitStream, ZfpConfig, ZfpConfigError, ZfpDimensionality, ZfpField, ZfpFieldMut, ZfpHeaderMask, ZfpMode,
+    ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
 };
 
 use super::array::{ArrayKind, Binding, BoundArray, Role, unsupported};
@@ -159,10 +159,7 @@ fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
     for (length, own) in shape.iter().rev().zip(&mut lengths) {
         *own = usize::try_from(*length).ok().filter(|length| *length > 0)?;
     }
-    lengths
-        .iter()
-        .filter(|length| **length > 0)
-        .try_fold(1_usize, |count, length| count.checked_mul(*length))?;
+    lengths.iter().filter(|length| **length > 0).try_fold(1_usize, |count, length| count.checked_mul(*length))?;
     Some(lengths)
 }
 
@@ -181,11 +178,9 @@ fn fixed_rate(rate: f64, scalar: ZfpScalarType, dimensions: usize) -> Result<Zfp
 /// 32 bits.
 const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
     match element {
-        ElementType::Int8
-        | ElementType::Int16
-        | ElementType::Int32
-        | ElementType::UInt8
-        | ElementType::UInt16 => Some(ZfpScalarType::I32),
+        ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::UInt8 | ElementType::UInt16 => {
+            Some(ZfpScalarType::I32)
+        }
         ElementType::Int64 => Some(ZfpScalarType::I64),
         ElementType::Float16 | ElementType::Float32 => Some(ZfpScalarType::F32),
         ElementType::Float64 => Some(ZfpScalarType::F64),
@@ -203,8 +198,7 @@ fn read(members: &Members<'_>) -> Option<Settings> {
     Some(match members.text_value("mode") {
         "reversible" => Settings::reversible(),
         "expert" => {
-            let [minbits, maxbits, maxprec] =
-                ["minbits", "maxbits", "maxprec"].map(|name| members.integer_value(name));
+            let [minbits, maxbits, maxprec] = ["minbits", "maxbits", "maxprec"].map(|name| members.integer_value(name));
             let config = ZfpConfig::expert(minbits, maxbits, maxprec, members.integer_value("minexp"));
             Settings { config, ..Settings::reversible() }
         }
@@ -225,8 +219,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         to.report(code::CODEC_DATA_TYPE, message);
     }
     if rank > MAX_DIMENSIONS {
-        let message =
-            format!("`zfp` takes at most {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
+        let message = format!("`zfp` takes at most {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
         let found = Diagnostic::new(code::CODEC_DIMENSIONS, message);
         to.push(found.with_help("put `reshape` in front of it, or take another codec"));
     }
@@ -338,9 +331,7 @@ impl Zfp {
         let mut stream = ZfpBitStream::new(size).map_err(|error| CodecError::memory(error.bytes))?;
         let field = ZfpField::new(numbers, self.lengths).map_err(CodecError::bytes)?;
         if self.has_header {
-            stream
-                .write_header(&self.config, &field.metadata(), ZfpHeaderMask::FULL)
-                .map_err(CodecError::bytes)?;
+            stream.write_header(&self.config, &field.metadata(), ZfpHeaderMask::FULL).map_err(CodecError::bytes)?;
         }
         let written = stream.compress(&self.config, &field).map_err(CodecError::bytes)?;
         reserve(encoded, written)?;
@@ -352,16 +343,13 @@ impl Zfp {
         let elements = self.lengths.iter().filter(|length| **length > 0).product::<usize>();
         let found = encoded.len();
         if !found.is_multiple_of(WORD) {
-            return Err(CodecError::Bytes(format!(
-                "{found} bytes are not a whole number of words of {WORD}"
-            )));
+            return Err(CodecError::Bytes(format!("{found} bytes are not a whole number of words of {WORD}")));
         }
         // Memory is given for what the stream can hold alone.
         if elements / GREATEST_BLOCK > found.saturating_mul(8) {
             return Err(CodecError::Bytes(format!("{found} bytes cannot hold {elements} elements")));
         }
-        let mut stream =
-            ZfpBitStream::from_bytes(encoded).map_err(|error| CodecError::memory(error.bytes))?;
+        let mut stream = ZfpBitStream::from_bytes(encoded).map_err(|error| CodecError::memory(error.bytes))?;
         let (config, lengths) = if self.has_header {
             read_header(&mut stream, T::SCALAR_TYPE, elements)?
         } else {
@@ -373,9 +361,7 @@ impl Zfp {
         let mut field = ZfpFieldMut::new(&mut numbers, lengths).map_err(CodecError::bytes)?;
         let read = stream.decompress(&config, &mut field).map_err(CodecError::bytes)?;
         match found.checked_sub(read) {
-            Some(count) if count > 0 => {
-                Err(CodecError::Bytes(format!("{count} bytes follow the compressed numbers")))
-            }
+            Some(count) if count > 0 => Err(CodecError::Bytes(format!("{count} bytes follow the compressed numbers"))),
             _ => Ok(numbers),
         }
     }

@@ -15,8 +15,7 @@ use crate::metadata::json::{Json, Number};
 const NAME: &str = "numcodecs.zfpy";
 
 /// `numcodecs.zfpy`.
-pub(crate) static ZFPY: ArrayKind =
-    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
+pub(crate) static ZFPY: ArrayKind = ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
 /// The members that numcodecs writes; of the parameters only that of the mode counts.
 const MEMBERS: &[Member] = &[
@@ -48,14 +47,12 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let (data_type, rank) = (&array.data_type, array.shape.len());
     let element = element(data_type);
     if element.is_none() {
-        let message =
-            format!("`{NAME}` takes int32, int64, float32 and float64, but `{data_type}` reaches it");
+        let message = format!("`{NAME}` takes int32, int64, float32 and float64, but `{data_type}` reaches it");
         to.report(code::CODEC_DATA_TYPE, message);
     }
     let takes = (1..=MAX_DIMENSIONS).contains(&rank);
     if !takes {
-        let message =
-            format!("`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
+        let message = format!("`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
         to.report(code::CODEC_DIMENSIONS, message);
     }
     settings.unwrap_or(Settings::reversible()).bound(element.filter(|_| takes)?, to)
@@ -191,9 +188,7 @@ mod tests {
     fn header_decides_how_a_chunk_is_read_but_not_what_it_holds() {
         let reversible = bound("float32", &[5, 6], "{}").0.unwrap();
         let stream = encoded(&*reversible, &squares()).unwrap();
-        for (shape, configuration) in
-            [(&[5_u64, 6][..], r#"{"mode":2,"rate":4}"#), (&[30], "{}"), (&[2, 3, 5], "{}")]
-        {
+        for (shape, configuration) in [(&[5_u64, 6][..], r#"{"mode":2,"rate":4}"#), (&[30], "{}"), (&[2, 3, 5], "{}")] {
             let codec = bound("float32", shape, configuration).0.unwrap();
             assert_eq!(decoded(&*codec, &stream).unwrap(), squares(), "{shape:?}");
         }

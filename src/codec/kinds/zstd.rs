@@ -9,9 +9,7 @@ use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::error::{CodecError, reserve};
 use super::member::{Absent, Form, Member};
-use super::{
-    BytesKind, BytesSize, Coder, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level,
-};
+use super::{BytesKind, BytesSize, Coder, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::metadata::json::{Json, Object};
 
 /// The members of `numcodecs.zstd`.
@@ -32,11 +30,7 @@ pub(crate) static ZSTD: BytesKind = BytesKind {
         configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
     },
     v2: V2Form { write: write_v2, ..V2Form::with_defaults(MEMBERS) },
-    shorthand: Some(Shorthand {
-        usage: "zstd[:LEVEL][:checksum]",
-        aliases: &[("zst", "zstd")],
-        read: read_shorthand,
-    }),
+    shorthand: Some(Shorthand { usage: "zstd[:LEVEL][:checksum]", aliases: &[("zst", "zstd")], read: read_shorthand }),
     ..BytesKind::new(
         OF_V3,
         |members, _| {
@@ -48,8 +42,7 @@ pub(crate) static ZSTD: BytesKind = BytesKind {
 };
 
 /// `numcodecs.zstd`.
-pub(crate) static NUMCODECS: BytesKind =
-    BytesKind { members: MEMBERS, v2: V2Form::SAME, shorthand: None, ..ZSTD };
+pub(crate) static NUMCODECS: BytesKind = BytesKind { members: MEMBERS, v2: V2Form::SAME, shorthand: None, ..ZSTD };
 
 /// A configured `zstd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +68,7 @@ fn read_shorthand(parts: &[&str], word: &str) -> ShorthandRead {
         [text] => (Some(*text), false),
         [text, "checksum"] => (Some(*text), true),
         _ => {
-            let message =
-                format!("expected zstd[:LEVEL][:checksum], such as zstd:5:checksum; found `{word}`");
+            let message = format!("expected zstd[:LEVEL][:checksum], such as zstd:5:checksum; found `{word}`");
             return Err(Some(message));
         }
     };

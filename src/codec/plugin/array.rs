@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapability};
 use zarrs::array::codec::{TransposeCodec, TransposeOrder};
 use zarrs::array::{
-    ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArrayPartialEncoderTraits,
-    ArraySubset, ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesRepresentation, ChunkShape,
-    CodecError, CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer,
-    RecommendedConcurrency,
+    ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArrayPartialEncoderTraits, ArraySubset,
+    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesRepresentation, ChunkShape, CodecError,
+    CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
 };
 use zarrs::metadata::Configuration;
 use zarrs::metadata::v3::MetadataV3;
@@ -154,12 +153,7 @@ impl OurCodec {
     }
 
     /// Parts of a chunk of this shape, behind a handle for the whole.
-    fn part<T: ?Sized>(
-        self: Arc<Self>,
-        handle: Arc<T>,
-        shape: &[u64],
-        data_type: &DataType,
-    ) -> PartialChunk<T> {
+    fn part<T: ?Sized>(self: Arc<Self>, handle: Arc<T>, shape: &[u64], data_type: &DataType) -> PartialChunk<T> {
         let whole = (self.way(shape.len()) == Way::Whole).then(|| shape.to_vec());
         PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }
     }
@@ -214,11 +208,7 @@ impl CodecTraits for OurCodec {
 }
 
 impl ArrayCodecTraits for OurCodec {
-    fn recommended_concurrency(
-        &self,
-        _: &[NonZeroU64],
-        _: &DataType,
-    ) -> Result<RecommendedConcurrency, CodecError> {
+    fn recommended_concurrency(&self, _: &[NonZeroU64], _: &DataType) -> Result<RecommendedConcurrency, CodecError> {
         Ok(RecommendedConcurrency::new_maximum(1))
     }
 }
@@ -242,11 +232,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         }
     }
 
-    fn encoded_fill_value(
-        &self,
-        decoded: &DataType,
-        fill_value: &FillValue,
-    ) -> Result<FillValue, CodecError> {
+    fn encoded_fill_value(&self, decoded: &DataType, fill_value: &FillValue) -> Result<FillValue, CodecError> {
         if self.name == "transpose" {
             return Ok(fill_value.clone());
         }
@@ -310,9 +296,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
     ) -> Result<Arc<dyn ArrayPartialDecoderTraits>, CodecError> {
         match self.way(shape.len()) {
             Way::Kept => Ok(handle),
-            Way::Reversed => {
-                reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options)
-            }
+            Way::Reversed => reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options),
             _ => Ok(Arc::new(self.part(handle, &extents(shape), data_type))),
         }
     }
@@ -327,9 +311,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
     ) -> Result<Arc<dyn ArrayPartialEncoderTraits>, CodecError> {
         match self.way(shape.len()) {
             Way::Kept => Ok(handle),
-            Way::Reversed => {
-                reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options)
-            }
+            Way::Reversed => reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options),
             _ => Ok(Arc::new(self.part(handle, &extents(shape), data_type))),
         }
     }
@@ -401,11 +383,7 @@ impl<T: ArrayPartialDecoderTraits + ?Sized> ArrayPartialDecoderTraits for Partia
         self.handle.size_held()
     }
 
-    fn partial_decode(
-        &self,
-        indexer: &dyn Indexer,
-        options: &CodecOptions,
-    ) -> Result<ArrayBytes<'_>, CodecError> {
+    fn partial_decode(&self, indexer: &dyn Indexer, options: &CodecOptions) -> Result<ArrayBytes<'_>, CodecError> {
         let Some(shape) = &self.whole else {
             let encoded = self.handle.partial_decode(indexer, options)?;
             return self.codec.convert(Direction::Decode, encoded, &[indexer.len()], &self.data_type);

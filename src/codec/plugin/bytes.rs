@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use zarrs::array::{
-    ArrayBytesRaw, BytesRepresentation, BytesToBytesCodecTraits, CodecError, CodecOptions,
-    RecommendedConcurrency,
+    ArrayBytesRaw, BytesRepresentation, BytesToBytesCodecTraits, CodecError, CodecOptions, RecommendedConcurrency,
 };
 
 use super::array::OurCodec;
@@ -41,11 +40,7 @@ impl BytesToBytesCodecTraits for OurCodec {
         representation(codec.map_or(BytesSize::Unbounded, |codec| codec.encoded_size(bytes_size(*decoded))))
     }
 
-    fn encode<'a>(
-        &self,
-        decoded: ArrayBytesRaw<'a>,
-        _: &CodecOptions,
-    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+    fn encode<'a>(&self, decoded: ArrayBytesRaw<'a>, _: &CodecOptions) -> Result<ArrayBytesRaw<'a>, CodecError> {
         let mut encoded = Vec::new();
         let result = self.bytes_codec()?.encode(&decoded, &mut encoded, &mut Contexts::new());
         result.map(|()| encoded.into()).map_err(|error| CodecError::Other(error.to_string()))

@@ -55,8 +55,8 @@ pub(super) fn create(metadata: &MetadataV3) -> Result<ZarrsDataType, PluginCreat
     if !metadata.configuration_is_none_or_empty() {
         return Err(PluginCreateError::from(format!("the data type `{name}` has no configuration")));
     }
-    let data_type = of_name(name)
-        .ok_or_else(|| PluginCreateError::from(format!("`{name}` is not an integer of an odd width")))?;
+    let data_type =
+        of_name(name).ok_or_else(|| PluginCreateError::from(format!("`{name}` is not an integer of an odd width")))?;
     Ok(ZarrsDataType::new(data_type))
 }
 
@@ -67,8 +67,7 @@ fn are_values(bytes: &[u8], number_type: NumberType) -> bool {
     let is_signed = number_type.element().is_signed_integer();
     bytes.chunks_exact(number_type.size()).all(|element| {
         let bits = element_bits(element);
-        let value =
-            if is_signed { i128::from((bits << unused).cast_signed() >> unused) } else { i128::from(bits) };
+        let value = if is_signed { i128::from((bits << unused).cast_signed() >> unused) } else { i128::from(bits) };
         (least..=greatest).contains(&value)
     })
 }
@@ -100,10 +99,7 @@ impl DataTypeTraits for OddIntegerDataType {
         Ok(ZarrsFillValue::new(FillValue::from_bits(self.number_type, bits).0))
     }
 
-    fn metadata_fill_value(
-        &self,
-        fill_value: &ZarrsFillValue,
-    ) -> Result<FillValueMetadata, DataTypeFillValueError> {
+    fn metadata_fill_value(&self, fill_value: &ZarrsFillValue) -> Result<FillValueMetadata, DataTypeFillValueError> {
         let bytes = fill_value.as_ne_bytes();
         if bytes.len() != self.number_type.size() || !are_values(bytes, self.number_type) {
             return Err(DataTypeFillValueError);

@@ -98,8 +98,7 @@ fn torn_line_and_what_follows_it_do_not_count() {
 #[test]
 fn run_begins_once_its_destination_is_ready() {
     let (_folder, node) = folder();
-    let open =
-        |options, resumes| Journal::open((&node.below(&RUN_FOLDER), &node), &fingerprint(options), resumes);
+    let open = |options, resumes| Journal::open((&node.below(&RUN_FOLDER), &node), &fingerprint(options), resumes);
     let journal = open("x", true).unwrap();
     assert!(!journal.is_noted() && !journal.is_begun());
     journal.begin(false).unwrap();

@@ -62,21 +62,17 @@ fn listing_of_all_below_at_once_is_that_of_each_folder() {
             let key = metadata.chunk_key_encoding.key(&position(index, &metadata));
             node.write(&key, if index % 7 == 0 { b"six by" } else { b"seven b" }).unwrap();
         }
-        let strays =
-            ["zarr.json", "notes", "c/40/0", "c/x", "c/1/0/y", "c/2/notes/z", "a/b/c/d/e", "a/b/f", "a/0"];
+        let strays = ["zarr.json", "notes", "c/40/0", "c/x", "c/1/0/y", "c/2/notes/z", "a/b/c/d/e", "a/b/f", "a/0"];
         for key in strays {
             node.write(key, b"").unwrap();
         }
         node.write(&format!("c{separator}1{separator}1/x/y"), b"").unwrap();
         node.write(&format!("c{separator}1{separator}1/z"), b"").unwrap();
         let driver = Driver::new(2).unwrap();
-        for purpose in [
-            Purpose::Reading { with_sizes: false },
-            Purpose::Reading { with_sizes: true },
-            Purpose::Validating(&Seven),
-        ] {
-            let [near, far] =
-                [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
+        for purpose in
+            [Purpose::Reading { with_sizes: false }, Purpose::Reading { with_sizes: true }, Purpose::Validating(&Seven)]
+        {
+            let [near, far] = [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
             assert!(near.present.len() > 90 && near.strays.len() > 3);
             assert_eq!(near, far, "{separator} {purpose:?}");
         }
@@ -92,8 +88,7 @@ fn far_more_keys_than_the_grid_has_chunks_are_not_all_listed() {
     node.write("c/3/1", b"seven b").unwrap();
     let driver = Driver::new(2).unwrap();
     let purpose = Purpose::Validating(&Seven);
-    let [near, far] =
-        [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
+    let [near, far] = [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
     assert_eq!(near, far);
     assert_eq!(far.strays.len(), 1);
 }

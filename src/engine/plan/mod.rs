@@ -69,12 +69,7 @@ impl RechunkPlan {
     }
 
     /// The same of so many groups of objects at least, where there are as many objects.
-    pub fn in_groups(
-        grids: Grids,
-        costs: Costs,
-        budget: u64,
-        least_groups: u64,
-    ) -> Result<Self, BudgetTooSmall> {
+    pub fn in_groups(grids: Grids, costs: Costs, budget: u64, least_groups: u64) -> Result<Self, BudgetTooSmall> {
         let least = RechunkPlan { block_shape: grids.destination_subchunk.clone(), grids, costs };
         if least.unit_bytes() > budget {
             return Err(BudgetTooSmall { least: least.unit_bytes() });

@@ -69,10 +69,7 @@ impl StagedPlan {
             let is_read_again = plan.first.reads() > plan.first.source_subchunks();
             (is_read_again, plan.read_amplification() > MOST_AMPLIFICATION, plan.cost())
         };
-        plans
-            .map(|plan| (rank(&plan), plan))
-            .reduce(|a, b| if b.0 < a.0 { b } else { a })
-            .map(|(_, plan)| plan)
+        plans.map(|plan| (rank(&plan), plan)).reduce(|a, b| if b.0 < a.0 { b } else { a }).map(|(_, plan)| plan)
     }
 
     /// The plan for a grid that is given: that of a run that is taken up again, perhaps with another budget.
@@ -84,14 +81,10 @@ impl StagedPlan {
     ) -> Result<Self, BudgetTooSmall> {
         let subchunk_bytes = volume(&shape.subchunk).saturating_mul(costs.element);
         let entries = num_subchunks(&shape).saturating_mul(costs.entry);
-        let workers =
-            |worker: u64, subchunks: u64| worker.saturating_add(subchunks.saturating_mul(subchunk_bytes));
+        let workers = |worker: u64, subchunks: u64| worker.saturating_add(subchunks.saturating_mul(subchunk_bytes));
         let first_worker = workers(costs.first_worker, costs.first_subchunks);
-        let first = Costs {
-            element: costs.element,
-            subchunk: costs.subchunk,
-            worker: first_worker.saturating_add(entries),
-        };
+        let first =
+            Costs { element: costs.element, subchunk: costs.subchunk, worker: first_worker.saturating_add(entries) };
         let second = Costs { worker: workers(costs.second_worker, costs.second_subchunks), ..first };
         let (into, out) = (shape.into_staging(grids), shape.out_of_staging(grids));
         Ok(StagedPlan {
@@ -122,8 +115,7 @@ impl StagingShape {
     /// True if intermediate data of an array of `shape` can have this grid.
     pub fn fits(&self, shape: &[u64]) -> bool {
         let StagingShape { subchunk, shard } = self;
-        let is_whole =
-            |(shard, subchunk): (&u64, &u64)| *shard > 0 && *subchunk > 0 && shard.is_multiple_of(*subchunk);
+        let is_whole = |(shard, subchunk): (&u64, &u64)| *shard > 0 && *subchunk > 0 && shard.is_multiple_of(*subchunk);
         [subchunk.len(), shard.len()] == [shape.len(); 2]
             && shard.iter().zip(subchunk).all(is_whole)
             && num_subchunks(self) <= MOST_SUBCHUNKS_OF_A_SHARD
@@ -249,8 +241,7 @@ fn common_shape(first: &[u64], second: &[u64], shape: &[u64], common: fn(u64, u6
                 (false, true) => first,
                 (false, false) => common(first, second),
             };
-            let shard =
-                if first >= length { length.next_multiple_of(subchunk) } else { first / subchunk * subchunk };
+            let shard = if first >= length { length.next_multiple_of(subchunk) } else { first / subchunk * subchunk };
             (subchunk, shard)
         })
         .unzip();

@@ -144,9 +144,8 @@ impl Pass<'_, Conversion> {
         let elements = filled(absent, conversion.destination());
         let Buffers { written, conversion: work, .. } = buffers;
         let encoded = conversion.destination().encode(&elements, written, &mut work.workspace);
-        encoded.map_err(|fault| {
-            at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object)
-        })?;
+        encoded
+            .map_err(|fault| at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object))?;
         put(Encoded::whole(&buffers.written))
     }
 
@@ -170,9 +169,7 @@ impl Pass<'_, Conversion> {
         each_piece_of(&mut reader, expected, read, |offset, piece| {
             let target = as_index(offset) / source_size * target_size;
             let target = &mut written[target..target + piece.len() / source_size * target_size];
-            conversion
-                .run_piece(piece, offset, target, work, &mut report.figures)
-                .map_err(|fault| at(fault, start))
+            conversion.run_piece(piece, offset, target, work, &mut report.figures).map_err(|fault| at(fault, start))
         })?;
         report.bytes_read += expected;
         Ok(Some(if conversion.is_streamed_empty(written) { Converted::Empty } else { Converted::Written }))

@@ -166,12 +166,7 @@ impl<'a> Pass<'a, Rechunk> {
     }
 
     /// Chunks without shards: each by whoever comes first.
-    fn write_chunks(
-        &self,
-        decoded: &DecodedBlock,
-        workers: &Workers<'_>,
-        report: &mut ObjectReport,
-    ) -> Result<()> {
+    fn write_chunks(&self, decoded: &DecodedBlock, workers: &Workers<'_>, report: &mut ObjectReport) -> Result<()> {
         let write = |buffers: &mut Buffers, item| {
             let (mut report, item) = (ObjectReport::default(), as_index(item));
             let object = self.transfer.destination.object_of(&decoded.position(item)).0;
@@ -206,8 +201,7 @@ impl<'a> Pass<'a, Rechunk> {
                 finish(open.replace(SubchunkWriter::new(destination, object)), report)?;
             }
             let Some(writer) = open else { continue };
-            let subchunks =
-                in_order(destination, decoded.subchunks.common(&destination.subchunks_of(object)));
+            let subchunks = in_order(destination, decoded.subchunks.common(&destination.subchunks_of(object)));
             writer.write_each(subchunks, workers, report, &|subchunk, buffers, report, put| {
                 self.encoded(decoded, decoded.item(subchunk), object, buffers, report, put)
             })?;
@@ -236,9 +230,8 @@ impl<'a> Pass<'a, Rechunk> {
         let figures = &mut report.figures;
         let work = (&mut buffers.written, &mut buffers.conversion);
         let elements = &mut subchunk.elements;
-        let encoded =
-            guarded(move || encoder.encode(elements, &region.start, valid.as_deref(), work, figures))
-                .map_err(|fault| fault.of_destination(object))?;
+        let encoded = guarded(move || encoder.encode(elements, &region.start, valid.as_deref(), work, figures))
+            .map_err(|fault| fault.of_destination(object))?;
         encoded.map_or(Ok(()), put)
     }
 }

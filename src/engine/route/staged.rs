@@ -81,8 +81,7 @@ impl Staged {
     pub fn bytes(&self, transfer: &Transfer) -> u64 {
         let Some(layout) = &self.staging.layout else { return 0 };
         let (subchunk, shard) = (self.staging.subchunk_shape(), self.staging.metadata.largest_chunk());
-        let shards = most_overlapped(transfer, shard)
-            .min(self.first_transfer(transfer).overlapped(shard).len().into());
+        let shards = most_overlapped(transfer, shard).min(self.first_transfer(transfer).overlapped(shard).len().into());
         let subchunks = most_overlapped(transfer, subchunk).min(self.second.plan.source_subchunks());
         let subchunks = subchunks.min(shards.saturating_mul(layout.sharding.num_inner_chunks().into()));
         let bytes = subchunks.saturating_mul(layout.subchunk.decoded_bytes().into());

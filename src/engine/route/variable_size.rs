@@ -133,8 +133,7 @@ impl MemoryShare {
             run(self.whole, &driver.alone(), &left, &[])
         });
         done.map_err(|ChunkFault { index, fault }| {
-            let object =
-                held(&failed).get(&index).copied().or_else(|| groups.objects(index).flatten().next());
+            let object = held(&failed).get(&index).copied().or_else(|| groups.objects(index).flatten().next());
             ChunkFault { index: object.unwrap_or(index), fault }
         })
     }
@@ -294,8 +293,7 @@ pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<
         return Ok(None);
     }
     let [source, destination] = sides;
-    let (source, destination) =
-        (source.chain_of_subchunk(subchunk)?, destination.chain_of_subchunk(subchunk)?);
+    let (source, destination) = (source.chain_of_subchunk(subchunk)?, destination.chain_of_subchunk(subchunk)?);
     Recoding::new(&source, &destination).map(Some).ok_or_else(not_taken_apart)
 }
 
@@ -316,15 +314,12 @@ mod tests {
 
     #[test]
     fn amplification_counts_the_parts_that_subchunks_are_cut_into() {
-        for (length, from, to) in
-            [(10, 4, 2), (10, 2, 4), (10, 4, 4), (12, 4, 6), (13, 5, 3), (1, 7, 9), (0, 1, 1)]
-        {
+        for (length, from, to) in [(10, 4, 2), (10, 2, 4), (10, 4, 4), (12, 4, 6), (13, 5, 3), (1, 7, 9), (0, 1, 1)] {
             let subchunks = |of: u64| (0..length).map(move |index| index / of);
             let mut parts: Vec<(u64, u64)> = subchunks(from).zip(subchunks(to)).collect();
             parts.dedup();
             let count = |number: u64| f64::from(u32::try_from(number).unwrap());
-            let wanted =
-                if length == 0 { 1.0 } else { count(parts.len() as u64) / count(length.div_ceil(from)) };
+            let wanted = if length == 0 { 1.0 } else { count(parts.len() as u64) / count(length.div_ceil(from)) };
             assert_eq!(axis_amplification(length, from, to), wanted, "{length} {from} {to}");
         }
     }
@@ -345,8 +340,7 @@ mod tests {
             let (objects, mut sum) = (ChunkSet::full(50), 0);
             memory_share.run(&driver, (&groups, &objects, &[]), work(290), |done: u64| sum += done).unwrap();
             assert_eq!(sum, (1..=50).sum::<u64>());
-            let fault =
-                memory_share.run(&driver, (&groups, &objects, &[]), work(291), |_: u64| {}).unwrap_err();
+            let fault = memory_share.run(&driver, (&groups, &objects, &[]), work(291), |_: u64| {}).unwrap_err();
             assert!(fault.index == 3 && matches!(fault.fault, Fault::Memory { needed: 301 }), "{fault:?}");
         }
     }

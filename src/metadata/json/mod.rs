@@ -159,11 +159,7 @@ impl Json {
 
     /// Visits this value and the arrays, objects and bare words that it holds, each with its RFC 6901 pointer, in the order
     /// of the text.
-    fn visit<E>(
-        &self,
-        pointer: &mut String,
-        visitor: &mut impl FnMut(&Json, &str) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn visit<E>(&self, pointer: &mut String, visitor: &mut impl FnMut(&Json, &str) -> Result<(), E>) -> Result<(), E> {
         visitor(self, pointer)?;
         let length = pointer.len();
         // Of other values nobody wants the pointer, and there are many.
@@ -192,9 +188,7 @@ impl Json {
     pub fn same_value(&self, other: &Json) -> bool {
         match (self, other) {
             (Json::Number(a), Json::Number(b)) => a.same_value(b),
-            (Json::Array(a), Json::Array(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
-            }
+            (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b)),
             (Json::Object(a), Json::Object(b)) => a.same_value(b),
             _ => self == other,
         }

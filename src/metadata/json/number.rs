@@ -111,8 +111,7 @@ pub struct Decimal {
 impl Decimal {
     /// Reads the literal of a JSON number.
     fn of(literal: &str) -> Self {
-        let (negative, unsigned) =
-            literal.strip_prefix('-').map_or((false, literal), |unsigned| (true, unsigned));
+        let (negative, unsigned) = literal.strip_prefix('-').map_or((false, literal), |unsigned| (true, unsigned));
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
         let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let mut digits: Vec<u8> = integer.bytes().chain(fraction.bytes()).collect();
@@ -159,9 +158,7 @@ impl Decimal {
             (true, false) => Ordering::Less,
             (false, true) => Ordering::Greater,
             // Without trailing zeros the digits compare as strings do.
-            (false, false) => {
-                self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits))
-            }
+            (false, false) => self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits)),
         }
     }
 
@@ -184,10 +181,9 @@ mod tests {
         for literal in ["0", "-0", "10", "1.5", "-0.0", "1e5", "1E+05", "12.25e-3"] {
             assert_eq!(number(literal).literal(), literal);
         }
-        for text in [
-            "", "-", "+1", "01", "-01", ".5", "1.", "1e", "1e+", "0x1", "NaN", "1_0", " 1", "1 ", "1e1e1",
-            "1.2.3",
-        ] {
+        for text in
+            ["", "-", "+1", "01", "-01", ".5", "1.", "1e", "1e+", "0x1", "NaN", "1_0", " 1", "1 ", "1e1e1", "1.2.3"]
+        {
             assert_eq!(Number::parse(text), None, "{text}");
         }
     }
@@ -198,9 +194,7 @@ mod tests {
         assert_eq!(number("18446744073709551616").as_u64(), None);
         assert_eq!(number("5.0").as_u64(), None);
         assert_eq!(number("-0").as_u64(), Some(0));
-        for (literal, value) in
-            [("5.0", 5), ("1e3", 1000), ("12500e-2", 125), ("-2.50e1", -25), ("0e-999", 0)]
-        {
+        for (literal, value) in [("5.0", 5), ("1e3", 1000), ("12500e-2", 125), ("-2.50e1", -25), ("0e-999", 0)] {
             assert_eq!(number(literal).as_integral_i128(), Some(value), "{literal}");
         }
         assert_eq!(number("9223372036854775807.0").as_integral_i128(), Some(i64::MAX.into()));

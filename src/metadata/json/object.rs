@@ -112,8 +112,7 @@ impl Object {
     pub fn duplicates(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.names().collect();
         names.sort_unstable();
-        let mut repeated: Vec<&str> =
-            names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        let mut repeated: Vec<&str> = names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
         repeated.dedup();
         repeated
     }
@@ -125,8 +124,7 @@ impl Object {
             return true;
         }
         let [own, others] = [self, other].map(|object| object.iter().collect::<HashMap<_, _>>());
-        let is_same =
-            |(name, value): (&&str, &&Json)| others.get(name).is_some_and(|it| value.same_value(it));
+        let is_same = |(name, value): (&&str, &&Json)| others.get(name).is_some_and(|it| value.same_value(it));
         own.len() == others.len() && own.iter().all(is_same)
     }
 }
@@ -134,8 +132,7 @@ impl Object {
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
         let are_shared = |(a, b): (&Arc<_>, &Arc<_>)| Arc::ptr_eq(a, b);
-        self.members.as_ref().zip(other.members.as_ref()).is_some_and(are_shared)
-            || self.members() == other.members()
+        self.members.as_ref().zip(other.members.as_ref()).is_some_and(are_shared) || self.members() == other.members()
     }
 }
 

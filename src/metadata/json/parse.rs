@@ -115,8 +115,8 @@ fn parse(bytes: &[u8], takes_not_finite: bool) -> Result<(Json, Vec<usize>), Jso
     if marks.iter().any(|mark| bytes.starts_with(mark)) {
         return Err(JsonError::syntax(bytes, 0, "a byte order mark, which JSON does not allow"));
     }
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| JsonError::syntax(bytes, error.valid_up_to(), "invalid UTF-8"))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| JsonError::syntax(bytes, error.valid_up_to(), "invalid UTF-8"))?;
     let (members, elements) = (Vec::new(), Vec::new());
     let not_finite = takes_not_finite.then(Vec::new);
     let mut parser = Parser { text, position: 0, values: 0, members, elements, not_finite };

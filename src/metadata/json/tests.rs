@@ -33,16 +33,8 @@ fn json_parse_errors_name_the_place() {
         (b"\xff\xfe{\0", (0, 1, 1), "a byte order mark, which JSON does not allow"),
         (b"[\"\xc3\xa9\xff\"]", (4, 1, 4), "invalid UTF-8"),
         (b"{}\n\"\xc3\xa9\" x", (3, 2, 1), "text after the end of the document: `\"`"),
-        (
-            "{\n \"é\": NaN}".as_bytes(),
-            (9, 2, 7),
-            "NaN is not JSON (as the value of a float it is written \"NaN\")",
-        ),
-        (
-            b"[-Infinity]",
-            (1, 1, 2),
-            "-Infinity is not JSON (as the value of a float it is written \"-Infinity\")",
-        ),
+        ("{\n \"é\": NaN}".as_bytes(), (9, 2, 7), "NaN is not JSON (as the value of a float it is written \"NaN\")"),
+        (b"[-Infinity]", (1, 1, 2), "-Infinity is not JSON (as the value of a float it is written \"-Infinity\")"),
         (b"[1,]", (2, 1, 3), "a comma with nothing after it"),
         (b"{\"a\":1,}", (6, 1, 7), "a comma with nothing after it"),
         (b"{a:1}", (1, 1, 2), "expected a member's name in double quotes, found `a`"),
@@ -68,9 +60,7 @@ fn json_parse_errors_name_the_place() {
         let expected = format!("line 1, column 2 (byte 1): {ESCAPE}");
         assert_eq!(fault(format!("\"{lone}\"").as_bytes()), expected, "{lone}");
     }
-    assert!(
-        [r#""\ud800\u0041""#, r#""\ud800\n""#].iter().all(|text| fault(text.as_bytes()).ends_with(ESCAPE))
-    );
+    assert!([r#""\ud800\u0041""#, r#""\ud800\n""#].iter().all(|text| fault(text.as_bytes()).ends_with(ESCAPE)));
 }
 
 #[test]
@@ -184,15 +174,13 @@ fn json_is_small() {
 
 #[test]
 fn compact_output_keeps_what_was_read() {
-    let text =
-        r#"{"b":1.0,"a":[1e3,-0,123456789012345678901234567890],"b":null,"c":{"d":[]},"e":"é\n\u0001\"\\"}"#;
+    let text = r#"{"b":1.0,"a":[1e3,-0,123456789012345678901234567890],"b":null,"c":{"d":[]},"e":"é\n\u0001\"\\"}"#;
     assert_eq!(Json::parse_str(text).unwrap().to_string(), text);
 }
 
 #[test]
 fn cut_output_ends_soon_after_its_limit() {
-    let json =
-        Json::parse_str(&format!(r#"{{"a":[{}0],"b":"{}"}}"#, "1,".repeat(5000), "x".repeat(5000))).unwrap();
+    let json = Json::parse_str(&format!(r#"{{"a":[{}0],"b":"{}"}}"#, "1,".repeat(5000), "x".repeat(5000))).unwrap();
     assert!((100..110).contains(&json.to_string_cut(100).len()));
     assert!((11_000..11_010).contains(&json.to_string_cut(11_000).len()));
     assert_eq!(json.to_string_cut(usize::MAX), json.to_string_compact());

@@ -12,17 +12,8 @@ use crate::metadata::json::{Json, Object};
 use crate::metadata::member::{read_format, read_repeated, required};
 
 /// The members of a `.zarray`; all but the last are required.
-const MEMBERS: [&str; 9] = [
-    "zarr_format",
-    "shape",
-    "chunks",
-    "dtype",
-    "compressor",
-    "fill_value",
-    "order",
-    "filters",
-    "dimension_separator",
-];
+const MEMBERS: [&str; 9] =
+    ["zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator"];
 
 /// The most filters of an array.
 const MAX_FILTERS: usize = 256;
@@ -37,16 +28,13 @@ pub fn read_array(document: &Json) -> ArrayDocument {
     };
     read_format(object, 2, found);
     let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
-    let chunk_grid =
-        required(object, "chunks", found).and_then(|json| read_chunks(json, shape.as_deref(), found));
+    let chunk_grid = required(object, "chunks", found).and_then(|json| read_chunks(json, shape.as_deref(), found));
     let dtype = required(object, "dtype", found).map(|json| read_dtype(json, found));
     let compressor = required(object, "compressor", found).filter(|json| !json.is_null());
     let written_fill_value = required(object, "fill_value", found);
-    let fill_value =
-        dtype.as_ref().zip(written_fill_value).map(|(dtype, json)| fill_value::read(dtype, json, found));
+    let fill_value = dtype.as_ref().zip(written_fill_value).map(|(dtype, json)| fill_value::read(dtype, json, found));
     let is_fortran = required(object, "order", found).and_then(|json| read_order(json, found));
-    let filters =
-        required(object, "filters", found).and_then(|json| read_filters(json, found)).unwrap_or_default();
+    let filters = required(object, "filters", found).and_then(|json| read_filters(json, found)).unwrap_or_default();
     let separator = read_separator(object, found);
     let transpose = is_fortran.zip(shape.as_ref().map(Vec::len)).and_then(|(f, rank)| transpose(f, rank));
     let chain = dtype.as_ref().map(|dtype| chain::read(dtype, transpose, &filters, compressor, found));
@@ -219,11 +207,7 @@ mod tests {
     fn compressors_of_elements_need_no_codec_in_front() {
         for (filters, compressor, expected) in [
             ("null", r#"{"id":"pcodec"}"#, ["numcodecs.pcodec"].as_slice()),
-            (
-                r#"[{"id":"delta","dtype":"<i4"}]"#,
-                r#"{"id":"pcodec"}"#,
-                &["numcodecs.delta", "numcodecs.pcodec"],
-            ),
+            (r#"[{"id":"delta","dtype":"<i4"}]"#, r#"{"id":"pcodec"}"#, &["numcodecs.delta", "numcodecs.pcodec"]),
             (r#"[{"id":"pcodec"}]"#, r#"{"id":"zlib","level":1}"#, &["numcodecs.pcodec", "numcodecs.zlib"]),
         ] {
             let members = [("dtype", "\"<i4\""), ("fill_value", "0"), ("filters", filters)];

@@ -91,11 +91,8 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
     }
     let is_compressor = |codec: &Object| codec.get("id").and_then(Json::as_str).is_some_and(is_compressor);
     let compressor = converted.pop_if(|codec| is_compressor(codec)).map_or(Json::Null, Json::from);
-    let filters = if converted.is_empty() {
-        Json::Null
-    } else {
-        Json::Array(converted.into_iter().map(Json::from).collect())
-    };
+    let filters =
+        if converted.is_empty() { Json::Null } else { Json::Array(converted.into_iter().map(Json::from).collect()) };
     Ok(V2Chain { is_fortran, order, filters, compressor })
 }
 
@@ -162,8 +159,7 @@ fn order_types(filters: &mut [Object], is_big: bool) -> bool {
     let is_text = |filter: &Object, name: &str| filter.get(name).is_some_and(|json| json.as_str().is_some());
     let mut expected = if is_big { '>' } else { '<' };
     for filter in filters.iter_mut().rev() {
-        if let Some(name) = ["astype", "encode_dtype", "dtype"].into_iter().find(|name| is_text(filter, name))
-        {
+        if let Some(name) = ["astype", "encode_dtype", "dtype"].into_iter().find(|name| is_text(filter, name)) {
             set_order(filter, name, expected);
         }
         let decoded = ["dtype", "decode_dtype"].into_iter().find(|name| is_text(filter, name));
@@ -236,10 +232,7 @@ mod tests {
         )
         .unwrap();
         assert!(chain.order.is_big() && !chain.is_fortran);
-        assert_eq!(
-            members(&chain),
-            (r#"[{"id":"zstd","level":1},{"id":"crc32c"}]"#.to_owned(), "null".to_owned())
-        );
+        assert_eq!(members(&chain), (r#"[{"id":"zstd","level":1},{"id":"crc32c"}]"#.to_owned(), "null".to_owned()));
     }
 
     #[test]

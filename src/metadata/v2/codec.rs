@@ -33,12 +33,7 @@ pub(super) struct V2Codec {
 }
 
 /// Reads an entry of `filters`, or the `compressor`. `item_size` is that of the elements that reach it.
-pub(super) fn read(
-    json: &Json,
-    pointer: &str,
-    item_size: u64,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<V2Codec> {
+pub(super) fn read(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<Diagnostic>) -> Option<V2Codec> {
     let Some(object) = json.as_object() else {
         return diagnostics.unexpected(code::V2_CODEC, json, "an object with an `id`", pointer);
     };
@@ -83,8 +78,7 @@ fn unknown_id(id: &str) -> Diagnostic {
     match spelling::meant(id, known) {
         Some(meant) => Diagnostic::new(code::CODEC_MISNAMED, format!("{message}, which is nearly {meant:?}"))
             .with_help(format!("write {meant:?}, if that is what is meant")),
-        None => Diagnostic::new(code::CODEC_UNREGISTERED, message)
-            .with_help("not every reader can decode the array"),
+        None => Diagnostic::new(code::CODEC_UNREGISTERED, message).with_help("not every reader can decode the array"),
     }
 }
 

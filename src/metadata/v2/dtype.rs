@@ -44,9 +44,7 @@ impl Dtype {
         let Parts { orders, extension, has_layout } = parts;
         let order = match [Some(false), Some(true)].map(|order| orders.contains(&order)) {
             [false, false] => None,
-            [true, true] => {
-                Some(V2ByteOrder::Fields(orders.iter().map(|order| *order == Some(true)).collect()))
-            }
+            [true, true] => Some(V2ByteOrder::Fields(orders.iter().map(|order| *order == Some(true)).collect())),
             [_, is_big] => Some(V2ByteOrder::whole(is_big)),
         };
         let raw = || DataType::Raw(usize::try_from(size).unwrap_or(usize::MAX));
@@ -111,9 +109,7 @@ fn structure(elements: &[Json], parts: &mut Parts) -> Result<(DataType, u64), St
             }
             _ => {
                 let found = element.excerpt();
-                return Err(format!(
-                    "expected a field as [name, dtype] or [name, dtype, shape], found {found}"
-                ));
+                return Err(format!("expected a field as [name, dtype] or [name, dtype, shape], found {found}"));
             }
         };
         if name.is_empty() || fields.iter().any(|field| *field.name == **name) {
@@ -136,9 +132,10 @@ fn structure(elements: &[Json], parts: &mut Parts) -> Result<(DataType, u64), St
 fn subarray_elements(shape: &Json) -> Result<u64, String> {
     let sizes = shape.as_array().unwrap_or(std::slice::from_ref(shape));
     let product = |product: u64, size: &Json| product.checked_mul(size.as_u64().filter(|size| *size > 0)?);
-    sizes.iter().try_fold(1_u64, product).ok_or_else(|| {
-        format!("expected the shape of a field as a list of integers, found {}", shape.excerpt())
-    })
+    sizes
+        .iter()
+        .try_fold(1_u64, product)
+        .ok_or_else(|| format!("expected the shape of a field as a list of integers, found {}", shape.excerpt()))
 }
 
 /// A data type as v2 has it, its components in this byte order.
@@ -175,10 +172,7 @@ mod tests {
             ("\"bfloat16\"", "\"bfloat16\""),
             ("\"int2\"", "\"int2\""),
             ("\"<M8[ns]\"", r#"{"name":"numpy.datetime64","configuration":{"unit":"ns","scale_factor":1}}"#),
-            (
-                "\">m8[10us]\"",
-                r#"{"name":"numpy.timedelta64","configuration":{"unit":"us","scale_factor":10}}"#,
-            ),
+            ("\">m8[10us]\"", r#"{"name":"numpy.timedelta64","configuration":{"unit":"us","scale_factor":10}}"#),
             ("\"|S10\"", r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":10}}"#),
             ("\"<U5\"", r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":20}}"#),
             (
@@ -209,9 +203,7 @@ mod tests {
     fn elements_that_are_too_large_keep_their_size_and_order() {
         let read = |text: &str| Dtype::read(&Json::from(text)).unwrap();
         let text = read(">U300000");
-        assert!(
-            matches!(text.data_type, DataType::Other(_)) && text.data_type.name() == "fixed_length_utf32"
-        );
+        assert!(matches!(text.data_type, DataType::Other(_)) && text.data_type.name() == "fixed_length_utf32");
         assert_eq!((text.size, text.order), (1_200_000, Some(V2ByteOrder::Big)));
         assert_eq!((read("|S2000000").size, read("|S2000000").order), (2_000_000, None));
         assert_eq!(Dtype::read(&Json::from("|V2000000")).ok(), None);
@@ -226,8 +218,7 @@ mod tests {
         assert_eq!(view("|i1", "|u1"), Some(View::AsStored));
         assert_eq!(view("|b1", "|u1"), Some(View::AsStored));
         assert_eq!(view(">i8", "<M8[s]"), Some(View::Swapped));
-        for (own, stored) in [("<c8", "<f8"), ("<i2", "<i2"), ("<i2", "<i4"), ("|u1", "|V1"), ("|S1", "|u1")]
-        {
+        for (own, stored) in [("<c8", "<f8"), ("<i2", "<i2"), ("<i2", "<i4"), ("|u1", "|V1"), ("|S1", "|u1")] {
             assert_eq!(view(own, stored), None, "{own} {stored}");
         }
     }
@@ -302,8 +293,7 @@ mod tests {
 
     #[test]
     fn types_that_numpy_has_not_are_refused_by_name() {
-        for name in ["uint4", "uint2", "float8_e4m3", "uint10", "complex_float16", "complex_bfloat16", "mine"]
-        {
+        for name in ["uint4", "uint2", "float8_e4m3", "uint10", "complex_float16", "complex_bfloat16", "mine"] {
             let data_type = DataType::from_metadata(&Json::from(name)).unwrap();
             let error = write_dtype(&data_type, false).unwrap_err();
             assert!(error.to_string().contains(&format!("`{name}`")), "{error}");

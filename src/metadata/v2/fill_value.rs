@@ -36,9 +36,7 @@ pub(super) fn read(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagn
             Some(Json::from(""))
         }
         DataType::Raw(_) | DataType::Struct(_) => elements_from_base64(dtype, fill_value),
-        DataType::FixedBytes(_) => {
-            data_type.fill_value_from_json(fill_value).ok().map(|_| fill_value.clone())
-        }
+        DataType::FixedBytes(_) => data_type.fill_value_from_json(fill_value).ok().map(|_| fill_value.clone()),
         DataType::FixedUtf32(_) => fill_value.as_str().map(Json::from),
         DataType::Other(_) => Some(fill_value.clone()),
         _ if is_written_in_base64(data_type) => small_float_from_base64(data_type, fill_value),
@@ -141,11 +139,7 @@ fn small_float_from_base64(data_type: &DataType, fill_value: &Json) -> Option<Js
 /// A fill value as v2 writes it, in an array whose components have this byte order.
 ///
 /// Times are integers, bytes and structures base64; of NaN v2 knows the canonical one alone.
-pub fn write_fill_value(
-    data_type: &DataType,
-    fill_value: &FillValue,
-    order: &V2ByteOrder,
-) -> Result<Json, NotInV2> {
+pub fn write_fill_value(data_type: &DataType, fill_value: &FillValue, order: &V2ByteOrder) -> Result<Json, NotInV2> {
     let refused = |error: FillValueError| NotInV2::new(format!("the fill value: {error}"));
     let json = match data_type {
         DataType::Raw(_) | DataType::Struct(_) => {
@@ -245,15 +239,13 @@ mod tests {
     #[test]
     fn fill_value_of_less_than_a_byte_is_base64() {
         let data_type = DataType::from_name("float4_e2m1fn").unwrap();
-        let byte = |text: &str| {
-            small_float_from_base64(&data_type, &Json::from(text)).map(|json| json.to_string_compact())
-        };
+        let byte =
+            |text: &str| small_float_from_base64(&data_type, &Json::from(text)).map(|json| json.to_string_compact());
         assert_eq!(byte("Ag=="), Some("1.0".to_owned()));
         assert_eq!(byte("/w=="), Some("-6.0".to_owned()));
         assert_eq!((byte("AgI="), byte("1.0")), (None, None));
         assert!(
-            !is_written_in_base64(&DataType::from_name("float8_e5m2").unwrap())
-                && is_written_in_base64(&data_type)
+            !is_written_in_base64(&DataType::from_name("float8_e5m2").unwrap()) && is_written_in_base64(&data_type)
         );
     }
 

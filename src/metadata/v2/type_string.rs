@@ -14,12 +14,8 @@ use crate::metadata::json::{Json, Object};
 const MAX_SIZE: u64 = i32::MAX as u64;
 
 /// Numbers by their kinds in numpy: what their names in v3 begin with, and the bytes of an element.
-const NUMBERS: [(char, &str, &[u64]); 4] = [
-    ('i', "int", &[1, 2, 4, 8]),
-    ('u', "uint", &[1, 2, 4, 8]),
-    ('f', "float", &[2, 4, 8]),
-    ('c', "complex", &[8, 16]),
-];
+const NUMBERS: [(char, &str, &[u64]); 4] =
+    [('i', "int", &[1, 2, 4, 8]), ('u', "uint", &[1, 2, 4, 8]), ('f', "float", &[2, 4, 8]), ('c', "complex", &[8, 16])];
 
 /// The names of tensorstore's, which are those of v3, too.
 const OF_TENSORSTORE: [&str; 10] = [
@@ -50,9 +46,7 @@ pub(super) fn tensorstore_finding(name: &str) -> Diagnostic {
 /// Kind, size and data type of booleans and numbers.
 fn numbers() -> impl Iterator<Item = (char, u64, DataType)> {
     let sizes = |(kind, name, sizes): (char, &'static str, &'static [u64])| {
-        sizes
-            .iter()
-            .filter_map(move |size| Some((kind, *size, DataType::from_name(&format!("{name}{}", size * 8))?)))
+        sizes.iter().filter_map(move |size| Some((kind, *size, DataType::from_name(&format!("{name}{}", size * 8))?)))
     };
     std::iter::once(('b', 1, DataType::Bool)).chain(NUMBERS.into_iter().flat_map(sizes))
 }
@@ -82,22 +76,19 @@ pub(super) fn read(text: &str) -> Result<(DataType, u64, Option<bool>), String> 
     let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
     let (digits, unit) = rest.split_at(digits);
     let size = digits.parse().ok().filter(|size| (1..=MAX_SIZE).contains(size) && !digits.starts_with('0'));
-    let size = size.ok_or_else(|| {
-        format!("expected a size in bytes from 1 to {MAX_SIZE} after the kind, found {}", found())
-    })?;
+    let size =
+        size.ok_or_else(|| format!("expected a size in bytes from 1 to {MAX_SIZE} after the kind, found {}", found()))?;
     if !unit.is_empty() && !matches!(kind, 'm' | 'M') {
         return Err(format!("expected nothing after the size, found {}", found()));
     }
-    let data_type = of_kind(kind, size, unit).ok_or_else(|| {
-        format!("expected a type that numpy has, such as \"<f4\" or \"<M8[ns]\", found {}", found())
-    })?;
+    let data_type = of_kind(kind, size, unit)
+        .ok_or_else(|| format!("expected a type that numpy has, such as \"<f4\" or \"<M8[ns]\", found {}", found()))?;
     // The size of text counts code points, of four bytes each.
     let size = if kind == 'U' { size * 4 } else { size };
     if kind != 'U' && !data_type.has_byte_order() {
         return Ok((data_type, size, None));
     }
-    let without =
-        || format!("expected the byte order `<` or `>` for a type of {size} bytes, found {}", found());
+    let without = || format!("expected the byte order `<` or `>` for a type of {size} bytes, found {}", found());
     Ok((data_type, size, Some(is_big.ok_or_else(without)?)))
 }
 
@@ -146,9 +137,7 @@ pub(super) fn write(data_type: &DataType, is_big: bool) -> Result<String, NotInV
             Some(format!("{kind}8[{factor}{}]", time.unit))
         }
         DataType::Raw(size) => Some(format!("V{size}")),
-        DataType::FixedBytes(bytes) if bytes.name == "null_terminated_bytes" => {
-            Some(format!("S{}", bytes.size))
-        }
+        DataType::FixedBytes(bytes) if bytes.name == "null_terminated_bytes" => Some(format!("S{}", bytes.size)),
         DataType::FixedBytes(bytes) => Some(format!("V{}", bytes.size)),
         DataType::FixedUtf32(code_points) => Some(format!("U{code_points}")),
         DataType::String | DataType::Bytes { .. } => Some("O".to_owned()),
@@ -174,9 +163,7 @@ mod tests {
             let data_type = read(name).unwrap().0;
             assert_eq!((data_type.name().as_str(), tensorstore_name(&data_type)), (name, Some(name)));
         }
-        for other in
-            ["float32", "uint4", "float8_e4m3", "float8_e8m0fnu", "<bfloat16", "complex_bfloat16", "r8"]
-        {
+        for other in ["float32", "uint4", "float8_e4m3", "float8_e8m0fnu", "<bfloat16", "complex_bfloat16", "r8"] {
             assert!(read(other).is_err(), "{other}");
             assert_eq!(DataType::from_name(other).as_ref().and_then(tensorstore_name), None, "{other}");
         }

@@ -55,8 +55,7 @@ pub(super) struct Place {
 
 /// The stored chunks of an array.
 pub(super) fn listed(array: &OpenedArray, driver: &Driver) -> Result<Listing, OperationError> {
-    list(&array.node, &array.metadata, driver)
-        .map_err(|error| OperationError::cannot_list(&array.store, error))
+    list(&array.node, &array.metadata, driver).map_err(|error| OperationError::cannot_list(&array.store, error))
 }
 
 /// A fault of the data makes arrays not equal; one of the machine is an error.
@@ -122,8 +121,7 @@ impl ArrayComparison {
             Ok::<_, OperationError>((side.with_present(listing.known()), values))
         };
         let ((source, of_a), (destination, of_b)) = (bound(arrays[0])?, bound(arrays[1])?);
-        let comparer =
-            Comparer::new(&of_a.data_type, &of_b.data_type, tolerance).map_err(OperationError::data)?;
+        let comparer = Comparer::new(&of_a.data_type, &of_b.data_type, tolerance).map_err(OperationError::data)?;
         let transfer = Transfer { source, destination, absent_element: None, origin: None };
         Ok(ArrayComparison { transfer, values: [of_a, of_b], comparer })
     }
@@ -149,8 +147,7 @@ impl ArrayComparison {
         let purpose = || format!("to compare the chunks of `{}`", arrays[0].store);
         let pairs = pairs.map_err(|small| budget.too_small(small.least, &purpose()))?;
         let threads = pairs.schedule.threads;
-        let own =
-            (threads < driver.num_threads()).then(|| new_driver(threads, driver.interrupt())).transpose()?;
+        let own = (threads < driver.num_threads()).then(|| new_driver(threads, driver.interrupt())).transpose()?;
         let units = pairs.units(None);
         let element = self.values[0].data_type.size().unwrap_or(1) as u64;
         let visit = |buffers: &mut [Vec<u8>; 2], pair: &Pair<'_>| {
@@ -188,10 +185,7 @@ impl ArrayComparison {
         if pair.is_stored == [false; 2] {
             return self.fill_values(elements, pair.region.start.clone());
         }
-        let values = [
-            self.values[0].decode(pair.elements[0], seen_a),
-            self.values[1].decode(pair.elements[1], seen_b),
-        ];
+        let values = [self.values[0].decode(pair.elements[0], seen_a), self.values[1].decode(pair.elements[1], seen_b)];
         let Compared { differing, greatest, relative } = self.comparer.compare(values[0], values[1]);
         let greatest = greatest.map(|greatest| {
             let values = values.map(|bytes| {
@@ -240,8 +234,7 @@ impl Tally {
         let value = |data_type: &DataType, bytes| data_type.fill_value_to_json(&FillValue(bytes)).ok();
         let difference = self.greatest.as_ref().and_then(|place| place.greatest.difference);
         let (at, values) = self.greatest.map(|place| (place.at, place.values)).unzip();
-        let [value, other_value] =
-            values.map_or([None, None], |[a, b]| [value(types[0], a), value(types[1], b)]);
+        let [value, other_value] = values.map_or([None, None], |[a, b]| [value(types[0], a), value(types[1], b)]);
         let hint = if is_packed { " as they are stored; `--cf` compares what CF readers see" } else { "" };
         AgainstNode {
             path: String::new(),
@@ -271,9 +264,7 @@ impl Place {
 impl Difference {
     fn to_json(self) -> Json {
         match self {
-            Difference::Integer(difference) => {
-                Number::parse(&difference.to_string()).map_or(Json::Null, Json::Number)
-            }
+            Difference::Integer(difference) => Number::parse(&difference.to_string()).map_or(Json::Null, Json::Number),
             Difference::Float(difference) => float(difference),
         }
     }

@@ -115,12 +115,7 @@ impl Comparison<'_> {
         Ok(hierarchy.nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect())
     }
 
-    fn pair(
-        &self,
-        path: &str,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<AgainstNode, OperationError> {
+    fn pair(&self, path: &str, driver: &Driver, progress: &dyn Progress) -> Result<AgainstNode, OperationError> {
         let (a, b) = match [self.store, &self.against.other].map(|store| self.open(store, path)) {
             [Ok(a), Ok(b)] => (a, b),
             [Err(error), _] | [_, Err(error)] => return no_data(error),

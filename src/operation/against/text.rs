@@ -10,9 +10,7 @@ use crate::array::subchunks::SubchunkSource;
 use crate::codec::elements::VlenChain;
 use crate::data_type::DataType;
 use crate::engine::driver::Driver;
-use crate::engine::route::variable_size::{
-    BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks,
-};
+use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks};
 use crate::engine::transfer::Transfer;
 use crate::grid::Region;
 use crate::operation::error::OperationError;
@@ -55,13 +53,11 @@ pub(super) fn compare(
     objects.insert_all(&transfer.overlapped_by(&destination.metadata.grid));
     let objects = objects.finish();
     let sources = [source, destination].map(SubchunkSource::new);
-    let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources[0], 0), ElementReader::new(&sources[1], 1))
-    else {
+    let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources[0], 0), ElementReader::new(&sources[1], 1)) else {
         return Err(OperationError::data("their chunks cannot be decoded"));
     };
-    let visit = |buffers: &mut VariableSizeBuffers, _: &[u64], block: &Region| {
-        differences([&of_a, &of_b], block, buffers)
-    };
+    let visit =
+        |buffers: &mut VariableSizeBuffers, _: &[u64], block: &Region| differences([&of_a, &of_b], block, buffers);
     let mut all = Tally::default();
     let compared = fold_subchunks(&transfer, &objects, (memory_share, driver), visit, |tally| all += tally);
     if let Err(ended) = compared {

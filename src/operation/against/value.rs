@@ -81,11 +81,7 @@ const TILE: usize = 512;
 
 impl Comparer {
     /// Pairs two data types; why they cannot be compared.
-    pub(in crate::operation) fn new(
-        a: &DataType,
-        b: &DataType,
-        tolerance: Tolerance,
-    ) -> Result<Self, String> {
+    pub(in crate::operation) fn new(a: &DataType, b: &DataType, tolerance: Tolerance) -> Result<Self, String> {
         let known = |data_type: &DataType| {
             let size = data_type.size();
             size.ok_or_else(|| format!("the data type {data_type} is not decoded by this program"))
@@ -174,11 +170,7 @@ impl Comparer {
     fn is_within(&self, difference: Difference, length: f64) -> bool {
         let bound = (self.tolerance.atol + self.tolerance.rtol * length).min(f64::MAX);
         match difference {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "rounded down, saturating"
-            )]
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded down, saturating")]
             Difference::Integer(difference) => bound >= 0.0 && difference <= bound as u128,
             Difference::Float(difference) => difference <= bound,
         }
@@ -398,10 +390,7 @@ mod tests {
         let compared = compare(&[0_u64, 5, 0, u64::MAX, u64::MAX], &[0_u64, 0, 5, 1, 1], 0.0, 0.0);
         assert_eq!(compared.differing, 4);
         let greatest = compared.greatest.unwrap();
-        assert_eq!(
-            (greatest.index, greatest.difference),
-            (3, Some(Difference::Integer(u128::from(u64::MAX) - 1)))
-        );
+        assert_eq!((greatest.index, greatest.difference), (3, Some(Difference::Integer(u128::from(u64::MAX) - 1))));
         assert_eq!(compared.relative, Some(f64::INFINITY));
         let mixed = compare(&[i64::MAX], &[0.5_f64], 0.0, 0.0).greatest.unwrap();
         assert_eq!(mixed.difference.unwrap().to_f64(), 9_223_372_036_854_775_807.0);

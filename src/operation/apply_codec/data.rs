@@ -35,10 +35,7 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>, O
     let tells_itself = match stream {
         Stream::File(_) => stream.has_extension("npy"),
         Stream::Standard => {
-            options.like.is_none()
-                && options.data_type.is_none()
-                && options.shape.is_none()
-                && !options.decode
+            options.like.is_none() && options.data_type.is_none() && options.shape.is_none() && !options.decode
         }
     };
     if !tells_itself {
@@ -54,9 +51,8 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>, O
     if *stream == Stream::Standard && !npy::is_npy(&contents) {
         return Err(needs_type_and_shape());
     }
-    let array = npy::read(&contents).map_err(|error| {
-        OperationError::data(format!("INPUT `{name}` is not read as .npy")).because(error)
-    })?;
+    let array = npy::read(&contents)
+        .map_err(|error| OperationError::data(format!("INPUT `{name}` is not read as .npy")).because(error))?;
     Ok(Some(Early { name, file_bytes: contents.len() as u64, array }))
 }
 
@@ -68,8 +64,9 @@ fn stream_name(stream: &Stream) -> String {
 }
 
 fn needs_type_and_shape() -> OperationError {
-    OperationError::usage("--data-type and --shape are needed: they describe the decoded array")
-        .with_help("add --data-type float32 --shape 12,180,360, take them from an array by --like STORE, or encode a .npy file")
+    OperationError::usage("--data-type and --shape are needed: they describe the decoded array").with_help(
+        "add --data-type float32 --shape 12,180,360, take them from an array by --like STORE, or encode a .npy file",
+    )
 }
 
 /// The type and shape of the decoded array, where there is no `--like`.
@@ -92,8 +89,7 @@ pub(super) fn decoded_array(
     }
     match &options.data_type {
         Some(given) if !holds(data_type, given) => {
-            let message =
-                format!("--data-type {given} disagrees with `{}`, which holds {data_type}", early.name);
+            let message = format!("--data-type {given} disagrees with `{}`, which holds {data_type}", early.name);
             Err(OperationError::usage(message).with_help("leave --data-type out"))
         }
         Some(given) => Ok((given.clone(), shape.clone())),
@@ -111,11 +107,7 @@ fn holds(file_type: &DataType, data_type: &DataType) -> bool {
 
 impl Early {
     /// The elements, or bytes, once it is known what the chain takes.
-    pub(super) fn into_input(
-        self,
-        chain: &BoundChain,
-        direction: Direction,
-    ) -> Result<Input, OperationError> {
+    pub(super) fn into_input(self, chain: &BoundChain, direction: Direction) -> Result<Input, OperationError> {
         let taken = taken(chain, direction);
         let (data_type, shape) = (&self.array.data_type, &self.array.shape);
         let fits = match &taken {
@@ -160,11 +152,7 @@ fn describe(representation: &Representation) -> String {
 }
 
 /// Reads a raw INPUT; more or fewer bytes than the chain takes are the data's fault.
-pub(super) fn read_raw(
-    stream: &Stream,
-    chain: &BoundChain,
-    direction: Direction,
-) -> Result<Input, OperationError> {
+pub(super) fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result<Input, OperationError> {
     let taken = taken(chain, direction);
     let name = stream_name(stream);
     let expected = match &taken {
@@ -174,17 +162,13 @@ pub(super) fn read_raw(
     };
     let limit = expected.unwrap_or_else(|| chain.max_encoded_bytes());
     let mut bytes = read(stream, limit, |name, limit| {
-        let message =
-            format!("INPUT `{name}` holds more than {limit} bytes, and {} is expected", describe(&taken));
+        let message = format!("INPUT `{name}` holds more than {limit} bytes, and {} is expected", describe(&taken));
         OperationError::data(message).with_help("check --data-type and --shape")
     })?;
     let found = bytes.len() as u64;
     if expected.is_some_and(|expected| expected != found) {
-        let message = format!(
-            "INPUT `{name}` holds {}, and {} is expected",
-            quantity::counted(found, "byte"),
-            describe(&taken)
-        );
+        let message =
+            format!("INPUT `{name}` holds {}, and {} is expected", quantity::counted(found, "byte"), describe(&taken));
         return Err(OperationError::data(message).with_help("check --data-type and --shape"));
     }
     if let Representation::Array(array) = &taken {

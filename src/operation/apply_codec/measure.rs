@@ -88,8 +88,7 @@ fn describe(
             Direction::Decode => (&codec.decoded, sizes[step + 1]),
         };
         let seconds = median(seconds);
-        let rate =
-            seconds.filter(|seconds| *seconds > 0.0).map(|seconds| approximate(decoded_bytes) / seconds);
+        let rate = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| approximate(decoded_bytes) / seconds);
         let described = stage(Some(&codec.name), output, sizes[step + 1]);
         stages.push(AppliedStage { seconds, bytes_per_second: rate, ..described });
     }
@@ -103,9 +102,8 @@ fn stage(codec: Option<&str>, representation: &Representation, bytes: u64) -> Ap
         kind: codec.and_then(codec_kind).map(CodecKind::name),
         data_type: array.map(|array| array.data_type.to_metadata()),
         shape: array.map(|array| array.shape.clone()),
-        fill_value: array.and_then(|array| -> Option<Json> {
-            array.data_type.fill_value_to_json(array.fill_value.as_ref()?).ok()
-        }),
+        fill_value: array
+            .and_then(|array| -> Option<Json> { array.data_type.fill_value_to_json(array.fill_value.as_ref()?).ok() }),
         bytes,
         seconds: None,
         bytes_per_second: None,
@@ -168,10 +166,7 @@ mod round_trip_tests {
     #[test]
     fn nan_payloads_and_signs_of_zero_are_bits_not_values() {
         let found = compare_floats([f32::NAN, 0.0, 1.0, 2.0], [-f32::NAN, -0.0, 1.0, 2.0]);
-        assert_eq!(
-            found,
-            RoundTrip { bit_identical: false, differing: 0, max_abs_error: Some(0.0), at: None }
-        );
+        assert_eq!(found, RoundTrip { bit_identical: false, differing: 0, max_abs_error: Some(0.0), at: None });
     }
 
     #[test]

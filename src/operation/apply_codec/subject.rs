@@ -87,32 +87,27 @@ impl Subject {
 
     fn read_chunk(&self, array: &OpenedArray, chunk: &[u64]) -> Result<Input, OperationError> {
         let grid_shape = array.metadata.chunk_grid_shape();
-        let inside =
-            chunk.len() == grid_shape.len() && chunk.iter().zip(&grid_shape).all(|(index, end)| index < end);
+        let inside = chunk.len() == grid_shape.len() && chunk.iter().zip(&grid_shape).all(|(index, end)| index < end);
         if !inside {
-            let message =
-                format!("--chunk {chunk:?} is not in the chunk grid of `{}`, {grid_shape:?}", array.store);
+            let message = format!("--chunk {chunk:?} is not in the chunk grid of `{}`, {grid_shape:?}", array.store);
             return Err(OperationError::data(message).with_help("give one index for each dimension, from 0"));
         }
         let key = array.metadata.chunk_key_encoding.key(chunk);
         let name = format!("{}/{key}", array.store);
         let mut bytes = Vec::new();
-        let found =
-            array.node.read_into(&key, self.chain.max_encoded_bytes(), &mut bytes).map_err(|error| {
-                let message = format!("chunk {chunk:?} of `{}` cannot be read", array.store);
-                let fault = error.is_data_fault();
-                let error = if fault {
-                    OperationError::data(message).because(error)
-                } else {
-                    OperationError::environment(message).because(error)
-                };
-                error.with_help(format!("the chunk's key is {key}"))
-            })?;
+        let found = array.node.read_into(&key, self.chain.max_encoded_bytes(), &mut bytes).map_err(|error| {
+            let message = format!("chunk {chunk:?} of `{}` cannot be read", array.store);
+            let fault = error.is_data_fault();
+            let error = if fault {
+                OperationError::data(message).because(error)
+            } else {
+                OperationError::environment(message).because(error)
+            };
+            error.with_help(format!("the chunk's key is {key}"))
+        })?;
         if !found {
             let message = format!("chunk {chunk:?} is not stored: `{name}` does not exist");
-            return Err(
-                OperationError::data(message).with_help("a missing chunk holds the fill value everywhere")
-            );
+            return Err(OperationError::data(message).with_help("a missing chunk holds the fill value everywhere"));
         }
         Ok(Input { name, file_bytes: bytes.len() as u64, bytes })
     }
@@ -124,9 +119,7 @@ fn shape_of(array: &OpenedArray, chunk: Option<&[u64]>) -> Result<Vec<u64>, Oper
     match (grid.uniform(), chunk) {
         (Some(shape), _) => Ok(shape.to_vec()),
         // Whether there is such a chunk is seen where it is read.
-        (None, Some(chunk)) if chunk.len() == array.metadata.shape.len() => {
-            Ok(grid.shape_of(chunk).into_owned())
-        }
+        (None, Some(chunk)) if chunk.len() == array.metadata.shape.len() => Ok(grid.shape_of(chunk).into_owned()),
         (None, Some(_)) => Ok(grid.largest().to_vec()),
         (None, None) => {
             let message = format!("the chunks of `{}` are of several shapes", array.store);

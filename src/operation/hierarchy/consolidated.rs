@@ -60,12 +60,8 @@ type OfPaths<'a> = BTreeMap<String, Option<&'a Json>>;
 
 fn v3_documents<'a>(below: impl Iterator<Item = &'a HierarchyNode>, prefix: &str) -> OfPaths<'a> {
     let document = |node: &'a HierarchyNode| match &node.content {
-        NodeContent::Array(array) if array.documents.zarr_format == 3 => {
-            Some(Some(&array.documents.document))
-        }
-        NodeContent::Group(group) if group.documents.zarr_format == 3 => {
-            Some(Some(&group.documents.document))
-        }
+        NodeContent::Array(array) if array.documents.zarr_format == 3 => Some(Some(&array.documents.document)),
+        NodeContent::Group(group) if group.documents.zarr_format == 3 => Some(Some(&group.documents.document)),
         NodeContent::Broken => Some(None),
         _ => None,
     };
@@ -109,16 +105,13 @@ fn v2_documents<'a>(
 
 fn compare(group: &GroupReading, consolidated: &Consolidated, documents: &OfPaths) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let copies: HashMap<&str, &Json> =
-        consolidated.copies.iter().map(|(path, copy)| (path.as_str(), copy)).collect();
+    let copies: HashMap<&str, &Json> = consolidated.copies.iter().map(|(path, copy)| (path.as_str(), copy)).collect();
     let mut push = |code, message: String, help: &str, pointer: String| {
         found.push(Diagnostic::new(code, message).with_help(help).at_pointer(pointer));
     };
     let renew = "consolidate the metadata again (zarr-python: `zarr.consolidate_metadata`)";
-    let missing = consolidated
-        .copies
-        .iter()
-        .filter(|(path, copy)| !documents.contains_key(path) && !says_nothing(path, copy));
+    let missing =
+        consolidated.copies.iter().filter(|(path, copy)| !documents.contains_key(path) && !says_nothing(path, copy));
     for (path, _) in missing.take(MAX_FAULTS) {
         let message = format!("the consolidated metadata have a copy of `{path}`, which is not there");
         push(code::CONSOLIDATED_MISSING, message, renew, consolidated.pointer_of(path));
@@ -129,19 +122,15 @@ fn compare(group: &GroupReading, consolidated: &Consolidated, documents: &OfPath
         match (copies.get(path.as_str()), document) {
             (Some(copy), Some(document)) if num_stale < MAX_FAULTS && !is_copy_of(copy, document) => {
                 num_stale += 1;
-                let message =
-                    format!("the copy of `{path}` in the consolidated metadata is not what it is now");
+                let message = format!("the copy of `{path}` in the consolidated metadata is not what it is now");
                 push(code::CONSOLIDATED_STALE, message, renew, consolidated.pointer_of(path));
             }
-            (None, document)
-                if document.is_none_or(|json| !says_nothing(path, json)) && num_left_out < MAX_FAULTS =>
-            {
+            (None, document) if document.is_none_or(|json| !says_nothing(path, json)) && num_left_out < MAX_FAULTS => {
                 // What cannot be read may be any of the documents of its node.
                 let is_known = document.is_some() || !path.contains("/.z");
                 if is_known {
                     num_left_out += 1;
-                    let message =
-                        format!("the consolidated metadata lack `{path}`: their readers do not see it");
+                    let message = format!("the consolidated metadata lack `{path}`: their readers do not see it");
                     push(code::CONSOLIDATED_INCOMPLETE, message, renew, consolidated.pointer.to_owned());
                 }
             }

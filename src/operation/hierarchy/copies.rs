@@ -11,20 +11,12 @@ use crate::store::{ConsolidatedScope, Node};
 
 /// The root of a hierarchy, of which the copies of the group at `start` tell what nodes there are, if the store cannot.
 pub(super) fn listed_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
-    if root.abilities().lists {
-        root
-    } else {
-        with_copies(start, root, documents, ConsolidatedScope::Listings)
-    }
+    if root.abilities().lists { root } else { with_copies(start, root, documents, ConsolidatedScope::Listings) }
 }
 
 /// The root of a hierarchy, of which the copies serve as the documents, if it lies behind a network.
 pub(super) fn served_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
-    if root.abilities().is_remote {
-        with_copies(start, root, documents, ConsolidatedScope::Documents)
-    } else {
-        root
-    }
+    if root.abilities().is_remote { with_copies(start, root, documents, ConsolidatedScope::Documents) } else { root }
 }
 
 fn with_copies(start: &Place, root: Node, documents: &Documents, serve: ConsolidatedScope) -> Node {

@@ -92,13 +92,7 @@ fn is_document(key: &str) -> bool {
     key.rsplit('/').next().is_some_and(|name| DOCUMENT_KEYS.contains(&name))
 }
 
-fn push_members(
-    folder: &Folder,
-    format: Option<u64>,
-    lenient: bool,
-    members: &[String],
-    next: &mut Vec<Folder>,
-) {
+fn push_members(folder: &Folder, format: Option<u64>, lenient: bool, members: &[String], next: &mut Vec<Folder>) {
     let names = members.iter().filter_map(|key| key.rsplit('/').next());
     let member = |name| Folder { place: folder.place.child(name), parent_format: format, lenient };
     next.extend(names.map(member));
@@ -138,17 +132,12 @@ fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Vis
 
 /// The findings about a node's name and format.
 fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
-    let mut found: Vec<Diagnostic> =
-        check_name(&folder.place, format.or(folder.parent_format)).into_iter().collect();
+    let mut found: Vec<Diagnostic> = check_name(&folder.place, format.or(folder.parent_format)).into_iter().collect();
     if let (Some(parent), Some(own)) = (folder.parent_format, format)
         && parent != own
     {
-        let message =
-            format!("a node of Zarr v{own} in a group of Zarr v{parent}, whose readers do not see it");
-        found.push(
-            Diagnostic::new(code::FORMATS_MIXED, message)
-                .with_help("give all nodes of a hierarchy one format"),
-        );
+        let message = format!("a node of Zarr v{own} in a group of Zarr v{parent}, whose readers do not see it");
+        found.push(Diagnostic::new(code::FORMATS_MIXED, message).with_help("give all nodes of a hierarchy one format"));
     }
     found.into_iter().map(|found| folder.place.holds(found)).collect()
 }
@@ -174,8 +163,7 @@ fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<HierarchyNode>) {
     let mut strays: Vec<(Place, FolderListing)> = Vec::new();
     for Bare { folder, listing } in bare {
         if above.contains(&folder.place.path) {
-            let message =
-                "a folder with nodes in it, but without a group's document: readers do not find them";
+            let message = "a folder with nodes in it, but without a group's document: readers do not find them";
             let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
                 .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
             let diagnostics = vec![folder.place.holds(found)];

@@ -79,13 +79,12 @@ pub(super) fn inspect_chunk(
                 ))
                 .with_help("run it where there is more memory"));
             }
-            fault.map(|fault| {
-                (code::CHUNK_CORRUPT, fault.sentence_at(&place.region.start), fault.chunk_help())
-            })
+            fault.map(|fault| (code::CHUNK_CORRUPT, fault.sentence_at(&place.region.start), fault.chunk_help()))
         }
         Err(Fault::Store(error)) if !error.is_data_fault() => {
-            return Err(OperationError::environment(format!("`{}` of `{store}` cannot be read", result.key))
-                .because(error));
+            return Err(
+                OperationError::environment(format!("`{}` of `{store}` cannot be read", result.key)).because(error)
+            );
         }
         Err(fault) => {
             result.present = true;
@@ -130,10 +129,8 @@ fn find(
         } else {
             format!("the last of them is {}", last.iter().map(u64::to_string).collect::<Vec<_>>().join(","))
         };
-        OperationError::data(format!(
-            "--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}"
-        ))
-        .with_help(help)
+        OperationError::data(format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}"))
+            .with_help(help)
     };
     if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
         return Err(outside());
@@ -153,21 +150,14 @@ fn read(side: &StoredArray, object: u64, place: &Place) -> Result<Option<Stored>
     let mut buffers = ReadBuffers::default();
     let offset = match &place.subchunk {
         None => side.read_object(object, &mut buffers)?.then_some(None),
-        Some(subchunk) => {
-            side.open_subchunks(object, false, &mut buffers)?.fetch(subchunk, &mut buffers)?.map(Some)
-        }
+        Some(subchunk) => side.open_subchunks(object, false, &mut buffers)?.fetch(subchunk, &mut buffers)?.map(Some),
     };
     Ok(offset.map(|offset| Stored { bytes: buffers.bytes, offset }))
 }
 
 /// Runs the chain backwards with the clock running, up to the first codec that fails, and holds the elements inside the
 /// array, a box of shape `valid`, to their type.
-fn decode(
-    chain: &BoundChain,
-    mut bytes: Vec<u8>,
-    valid: &[u64],
-    stages: &mut Vec<ChunkStage>,
-) -> Option<ChainFault> {
+fn decode(chain: &BoundChain, mut bytes: Vec<u8>, valid: &[u64], stages: &mut Vec<ChunkStage>) -> Option<ChainFault> {
     let mut workspace = Workspace::default();
     let mut decoded = Vec::new();
     for (place, codec) in chain.codecs().iter().enumerate().rev() {
@@ -176,9 +166,8 @@ fn decode(
         let outcome = chain.decode_codec(place, &bytes, &mut decoded, &mut workspace);
         let seconds = begun.elapsed().as_secs_f64();
         let error = outcome.as_ref().err().map(ToString::to_string);
-        let is_wrong = outcome
-            .as_ref()
-            .is_err_and(|fault| matches!(fault.kind, ChainFaultKind::Codec(CodecError::Checksum(_))));
+        let is_wrong =
+            outcome.as_ref().is_err_and(|fault| matches!(fault.kind, ChainFaultKind::Codec(CodecError::Checksum(_))));
         let array = codec.decoded.array().filter(|_| error.is_none());
         stages.push(ChunkStage {
             codec: codec.name.clone(),

@@ -28,11 +28,7 @@ pub(super) struct Contents<'a> {
 
 impl Contents<'_> {
     /// Does what was asked for, one after the other.
-    pub(super) fn all(
-        &self,
-        options: &InspectOptions,
-        result: &mut ArrayResult,
-    ) -> Result<(), OperationError> {
+    pub(super) fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<(), OperationError> {
         let numbers = CfNumbers::of(self.source, &options.cf)?;
         let is_asked = options.reads_all_values() || options.preview.is_some() || options.suggest.is_some();
         if numbers.is_none() && is_asked {
@@ -42,9 +38,7 @@ impl Contents<'_> {
             Some(numbers) => self.values(numbers, options, result)?,
             None => false,
         };
-        if let (Some(Suggest::Ways { sample }), true, Some(listing)) =
-            (options.suggest, is_readable, self.listing)
-        {
+        if let (Some(Suggest::Ways { sample }), true, Some(listing)) = (options.suggest, is_readable, self.listing) {
             self.progress.start("ways", None);
             let tried = self.ways(listing, sample, options);
             self.progress.finish();

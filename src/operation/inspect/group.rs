@@ -80,11 +80,8 @@ pub(super) fn inspect_group(
     result.warnings.retain(is_of_interest);
     let is_tried = |(_, array): &(usize, Box<ArrayReading>)| has_ways(array, &coordinates);
     if options.suggest.is_some() && !arrays.iter().any(is_tried) {
-        return Err(OperationError::data(format!(
-            "`{}` has no array of floats to store in other ways",
-            root.name()
-        ))
-        .with_help("coordinates and what is quantised already are left out; name an array to ask of it"));
+        return Err(OperationError::data(format!("`{}` has no array of floats to store in other ways", root.name()))
+            .with_help("coordinates and what is quantised already are left out; name an array to ask of it"));
     }
     if !arrays.is_empty() {
         figures(arrays, &coordinates, options, (progress, interrupt), &mut result)?;
@@ -199,8 +196,7 @@ fn depth(root: &Place, node: &Place) -> u64 {
 }
 
 fn describe(node: &HierarchyNode) -> NodeResult {
-    let alone =
-        |node_type| NodeMembers { node_type, path: node.place.path.clone(), ..NodeMembers::default() };
+    let alone = |node_type| NodeMembers { node_type, path: node.place.path.clone(), ..NodeMembers::default() };
     let members = match &node.content {
         NodeContent::Array(array) => {
             let zarr_format = Some(array.documents.zarr_format);

@@ -61,12 +61,7 @@ impl Contents<'_> {
         missing::values(self.source, number_type, options.cf.missing.as_ref())
     }
 
-    fn described(
-        &self,
-        number_type: NumberType,
-        of: &'static str,
-        found: &[Information],
-    ) -> InformationResult {
+    fn described(&self, number_type: NumberType, of: &'static str, found: &[Information]) -> InformationResult {
         let names = self.source.metadata.dimension_names.as_deref().unwrap_or_default();
         let leading = leading_bits(number_type);
         let kept = |information: &Information| -> Vec<KeptBits> {

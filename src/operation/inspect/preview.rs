@@ -51,12 +51,7 @@ impl Contents<'_> {
     }
 
     /// Reads a slice. An error of the data where a chunk cannot be read.
-    fn draw(
-        &self,
-        array: &StoredArray,
-        numbers: &CfNumbers,
-        slice: &Slice,
-    ) -> Result<PreviewResult, OperationError> {
+    fn draw(&self, array: &StoredArray, numbers: &CfNumbers, slice: &Slice) -> Result<PreviewResult, OperationError> {
         let store = &self.source.store;
         let mut objects = slice.objects(array);
         if objects.len() > MOST_PROBED {
@@ -79,10 +74,7 @@ impl Contents<'_> {
             reduction: if is_mean { "mean" } else { "nearest" },
             min: finite().reduce(f64::min),
             max: finite().reduce(f64::max),
-            values: values
-                .chunks(as_index(slice.sides[1].pixels))
-                .map(|row| PreviewRow(row.to_vec()))
-                .collect(),
+            values: values.chunks(as_index(slice.sides[1].pixels)).map(|row| PreviewRow(row.to_vec())).collect(),
             units: units(&self.source.metadata),
             is_upside_down: is_upside_down(self.source, slice, self.driver),
         })
@@ -90,11 +82,7 @@ impl Contents<'_> {
 }
 
 /// The index along each dimension that one is given for.
-fn indices(
-    metadata: &ArrayMetadata,
-    store: &str,
-    given: &[(String, u64)],
-) -> Result<Vec<Option<u64>>, OperationError> {
+fn indices(metadata: &ArrayMetadata, store: &str, given: &[(String, u64)]) -> Result<Vec<Option<u64>>, OperationError> {
     let mut at = vec![None; metadata.shape.len()];
     for (axis, index) in given {
         let dimension = dimension(metadata, store, axis)?;

@@ -60,11 +60,9 @@ fn what_is_asked_together_shares_passes() {
 fn report_reads_values_twice_at_most() {
     let stats = InspectOptions { stats: true, draws: true, ..InspectOptions::default() };
     let given = Some(HistogramOptions { bins: 5, range: Some((0.0, 20.0)) });
-    for options in [
-        InspectOptions { stats: false, ..stats.clone() },
-        InspectOptions { histogram: given, ..stats.clone() },
-        stats,
-    ] {
+    for options in
+        [InspectOptions { stats: false, ..stats.clone() }, InspectOptions { histogram: given, ..stats.clone() }, stats]
+    {
         let (result, reads) = inspected(&options);
         assert_eq!(reads, [2; 4], "{options:?}");
         let drawing = result.drawing.unwrap();

@@ -72,9 +72,8 @@ impl Contents<'_> {
 
         let quantization = request.map(|request| {
             let lacks_chunks = self.side.objects().len() < self.side.metadata.num_chunks();
-            let survey = surveyor.map_or_else(Survey::default, |surveyor| {
-                surveyor.survey(extents, lacks_chunks || found.lacks_chunks)
-            });
+            let survey = surveyor
+                .map_or_else(Survey::default, |surveyor| surveyor.survey(extents, lacks_chunks || found.lacks_chunks));
             request.first_fit(|target, fit| request.settle(target, &survey, fit))
         });
         let quantization = quantization.transpose()?;

@@ -207,11 +207,7 @@ fn error_of(share: f64, values: &StatsResult) -> Result<f64, &'static str> {
         return Err("no value is finite: there is no standard deviation");
     };
     let error = two_digits_of(deviation * share);
-    if error > 0.0 {
-        Ok(error)
-    } else {
-        Err("all values that were read are equal: there is no standard deviation")
-    }
+    if error > 0.0 { Ok(error) } else { Err("all values that were read are equal: there is no standard deviation") }
 }
 
 /// A positive number with its first two significant digits; others cut off.
@@ -228,11 +224,7 @@ fn literal(value: f64) -> String {
 }
 
 /// The options with which `--quantize` is tried.
-pub(super) fn quantizing(
-    source: &OpenedArray,
-    target: NumberType,
-    missing: Option<&Missing>,
-) -> QuantizeOptions {
+pub(super) fn quantizing(source: &OpenedArray, target: NumberType, missing: Option<&Missing>) -> QuantizeOptions {
     let missing = missing.filter(|missing| has_missing(source, missing)).cloned();
     QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() }
 }
@@ -292,8 +284,7 @@ mod tests {
 
     #[test]
     fn error_is_cut_to_two_digits_and_read_back_as_it_was_written() {
-        let cases =
-            [(0.117_952, "0.11"), (0.999, "0.99"), (1.0, "1"), (12_345.0, "12000"), (1.29e-7, "1.2e-7")];
+        let cases = [(0.117_952, "0.11"), (0.999, "0.99"), (1.0, "1"), (12_345.0, "12000"), (1.29e-7, "1.2e-7")];
         for (value, expected) in cases {
             let cut = two_digits_of(value);
             assert_eq!(literal(cut), expected);

@@ -67,10 +67,7 @@ fn size_that_does_not_fit_is_an_error() {
     let refused = |shape| read(&file(1, &header("<i2", shape), &[0; 12])).unwrap_err();
     assert_eq!(refused("(2, 4)"), NpyError::Size { expected: 16, found: 12 });
     assert_eq!(refused("(2,)"), NpyError::Size { expected: 4, found: 12 });
-    assert_eq!(
-        refused("(4294967296, 4294967296, 4294967296)"),
-        NpyError::Size { expected: u64::MAX, found: 12 }
-    );
+    assert_eq!(refused("(4294967296, 4294967296, 4294967296)"), NpyError::Size { expected: u64::MAX, found: 12 });
     assert_eq!(refused("(0, 18446744073709551615)"), NpyError::Size { expected: 0, found: 12 });
     let empty = header("<i2", "(0, 18446744073709551615, 7)");
     assert!(read(&file(1, &empty, &[])).is_ok());

@@ -249,12 +249,7 @@ impl Accumulator for Measure<'_> {
         QuantizeFigures::default()
     }
 
-    fn add(
-        &self,
-        part: &mut QuantizeFigures,
-        chunk: Chunk<'_>,
-        buffers: &mut [Vec<u8>; 2],
-    ) -> Result<(), Fault> {
+    fn add(&self, part: &mut QuantizeFigures, chunk: Chunk<'_>, buffers: &mut [Vec<u8>; 2]) -> Result<(), Fault> {
         let [floats, codes] = buffers;
         let mut elements = chunk.elements.unwrap_or_default();
         let Quantization { source, target, .. } = *self.quantization;

@@ -177,18 +177,13 @@ impl Quantization {
         let encode: Vec<(u64, u64)> = map.collect();
         let decode = encode.iter().map(|(value, code)| (*code, *value)).collect();
         let (rounding, out_of_range) = (self.rounding, self.out_of_range);
-        let cast =
-            |source, target, scalar_map| CastOptions { source, target, rounding, out_of_range, scalar_map };
+        let cast = |source, target, scalar_map| CastOptions { source, target, rounding, out_of_range, scalar_map };
         (cast(self.source, self.target, encode), cast(self.target, self.source, decode))
     }
 
     fn codecs(&self) -> ValueCodecs {
         let (encode, decode) = self.casts();
-        ValueCodecs {
-            scale_offset: self.scale_offset(),
-            encode: Cast::new(encode),
-            decode: Cast::new(decode),
-        }
+        ValueCodecs { scale_offset: self.scale_offset(), encode: Cast::new(encode), decode: Cast::new(decode) }
     }
 
     /// Both codecs backward: the cast, then the scaling.
@@ -313,9 +308,9 @@ impl Quantization {
     pub(in crate::operation) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
         let (mut encode, decode) = self.casts();
-        encode.scalar_map.extend(
-            self.reader_workaround.map(|(value, code)| (value, code.cast_unsigned() & mask(self.target))),
-        );
+        encode
+            .scalar_map
+            .extend(self.reader_workaround.map(|(value, code)| (value, code.cast_unsigned() & mask(self.target))));
         let scaled = (self.is_open || scaling.offset().is_some() || scaling.scale().is_some())
             .then(|| scale_offset::to_metadata(&scaling));
         scaled.into_iter().chain([cast_value::to_metadata(&encode, &decode)]).collect()

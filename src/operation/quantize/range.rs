@@ -198,9 +198,7 @@ pub(in crate::operation) enum RangeFault {
     #[error("the range takes more steps than the type has codes")]
     TooFewCodes,
     /// Arithmetic rounds by so much that the error is kept by no step for which there are codes.
-    #[error(
-        "narrowed by what the arithmetic of the array's data type rounds, the steps are more than the codes"
-    )]
+    #[error("narrowed by what the arithmetic of the array's data type rounds, the steps are more than the codes")]
     TooCoarse,
     /// One over the step is 0 or infinite in the array's type.
     #[error("the array's data type does not hold one over the step")]
@@ -231,8 +229,7 @@ impl RangeFinder {
         }
         // Halves first: the difference of two float64 may overflow.
         let span = (float_of(self.codes.last) - float_of(self.codes.first)) / 2.0;
-        let ideal =
-            self.float.round(span / (hi / 2.0 - lo / 2.0), Rounding::TowardsZero).min(self.float.greatest());
+        let ideal = self.float.round(span / (hi / 2.0 - lo / 2.0), Rounding::TowardsZero).min(self.float.greatest());
         if ideal.is_nan() || ideal <= 0.0 {
             return Err(RangeFault::TooWide);
         }
@@ -250,10 +247,7 @@ impl RangeFinder {
         let mut ulps = failed * 2;
         while attempt(ulps).is_none() {
             failed = ulps;
-            ulps = ulps
-                .checked_mul(2)
-                .filter(|ulps| *ulps < self.float.bits(ideal))
-                .ok_or(RangeFault::NotFound)?;
+            ulps = ulps.checked_mul(2).filter(|ulps| *ulps < self.float.bits(ideal)).ok_or(RangeFault::NotFound)?;
         }
         while ulps - failed > 1 {
             let middle = failed + (ulps - failed) / 2;
@@ -270,8 +264,7 @@ impl RangeFinder {
         };
         let offset = if beside == 0 { offset } else { self.float.neighbour(offset, beside)? };
         let scaling = Scaling::of(Some(offset), Some(scale));
-        (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi))
-            .then_some(scaling)
+        (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi)).then_some(scaling)
     }
 
     fn lands_inside(&self, scaling: Scaling, value: f64) -> bool {
@@ -306,8 +299,7 @@ impl RangeFinder {
 
     /// A scaling under which one value comes back bit for bit (-0.0 in all that reads `scalar_map`, or if code 0 is free).
     fn constant(&self, value: f64) -> Result<Scaling, RangeFault> {
-        let usable =
-            |code: i64| (self.codes.first..=self.codes.last).contains(&code) && self.codes.nan != Some(code);
+        let usable = |code: i64| (self.codes.first..=self.codes.last).contains(&code) && self.codes.nan != Some(code);
         let is_negative_zero = value == 0.0 && value.is_sign_negative();
         let scaling = if usable(0) && is_negative_zero {
             // 0 / -1 is -0.0, and nothing is added to it.
@@ -396,11 +388,7 @@ impl RangeFinder {
     /// The roundest is divisible by the highest power of ten: the arithmetic is likely to hold it exactly, and other
     /// stores of the same kind to have the same. It follows from the codes of `lo` and `hi` alone, so that what was
     /// quantised gets the same again.
-    pub(in crate::operation) fn on_grid(
-        &self,
-        grid: Grid,
-        (lo, hi): (f64, f64),
-    ) -> Result<Scaling, RangeFault> {
+    pub(in crate::operation) fn on_grid(&self, grid: Grid, (lo, hi): (f64, f64)) -> Result<Scaling, RangeFault> {
         let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
         let (first, last) = (float_of(self.codes.first), float_of(self.codes.last));
         let least = grid.multiple(hi, self.rounding) - last;

@@ -61,7 +61,8 @@ pub(in crate::operation) fn cf_warning(quantization: &Quantization) -> Option<Di
     let is_beyond = *form == QuantizeForm::Cf && source.bits() == 32 && target.bits() > 16;
     (is_beyond && *is_target_settled).then(|| {
         let message = format!("CF has no {target} for packed {source} (section 8.1): of {source}, 8 and 16 bits only");
-        let help = "readers that unpack to float32 may lose bits; use uint8, uint16 or a larger error, or `--as codecs`";
+        let help =
+            "readers that unpack to float32 may lose bits; use uint8, uint16 or a larger error, or `--as codecs`";
         Diagnostic::new(code::QUANTIZE_CF_TYPE, message).with_help(help)
     })
 }
@@ -77,9 +78,7 @@ pub(in crate::operation) fn names(quantization: &Quantization) -> Option<&'stati
             "zarr-python >= 3.2 with cast-value-rs, zarrita.js >= 0.7; for others write `--as cf`, or plain floats with \
              `--unpack`",
         ),
-        QuantizeForm::Cf => {
-            Some("all that apply scale_factor and add_offset, such as xarray, netCDF and GDAL")
-        }
+        QuantizeForm::Cf => Some("all that apply scale_factor and add_offset, such as xarray, netCDF and GDAL"),
         QuantizeForm::Plain => None,
     }
 }

@@ -42,9 +42,7 @@ impl<'a> Request<'a> {
         let unpack = if options.unpack { cf::packing(source, None)? } else { None };
         let number_type = match (&unpack, &source.data_type) {
             (Some(unpack), _) => unpack.target(),
-            (None, DataType::Number(number_type))
-                if number_type.is_float() && !source.data_type.is_small_float() =>
-            {
+            (None, DataType::Number(number_type)) if number_type.is_float() && !source.data_type.is_small_float() => {
                 *number_type
             }
             _ => {
@@ -104,13 +102,13 @@ impl<'a> Request<'a> {
         range: Option<(f64, f64)>,
     ) -> Result<Scaling, OperationError> {
         if self.quantize.scale.is_some() || self.quantize.offset.is_some() {
-            let number =
-                |json: &Option<Json>, option| json.as_ref().map(|json| self.number(json, option)).transpose();
+            let number = |json: &Option<Json>, option| json.as_ref().map(|json| self.number(json, option)).transpose();
             let scale = number(&self.quantize.scale, "--scale")?;
             let offset = number(&self.quantize.offset, "--offset")?;
             if scale == Some(0.0) {
-                return Err(OperationError::data("--scale 0 could not be decoded")
-                    .with_help("give a scale that is not 0"));
+                return Err(
+                    OperationError::data("--scale 0 could not be decoded").with_help("give a scale that is not 0")
+                );
             }
             return Ok(Scaling::of(offset, scale));
         }
@@ -125,11 +123,7 @@ impl<'a> Request<'a> {
     /// A finite number of an option in the array's type.
     pub(super) fn number(&self, json: &Json, option: &str) -> Result<f64, OperationError> {
         let refused = |why: String| {
-            OperationError::data(format!(
-                "{option} {} is not a finite {}{why}",
-                json.to_string_compact(),
-                self.float.0
-            ))
+            OperationError::data(format!("{option} {} is not a finite {}{why}", json.to_string_compact(), self.float.0))
         };
         let read = value_from_json(self.float.0, json).map_err(|error| refused(format!(": {error}")))?;
         let value = self.float.value(read.value);
@@ -138,10 +132,7 @@ impl<'a> Request<'a> {
 }
 
 /// Refuses to quantise what is quantised already: the chain of `whose`.
-pub(in crate::operation) fn refuse_packed(
-    codecs: &[CodecMetadata],
-    whose: &str,
-) -> Result<(), OperationError> {
+pub(in crate::operation) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<(), OperationError> {
     if !is_packed(codecs) {
         return Ok(());
     }
@@ -160,8 +151,7 @@ pub(in crate::operation) fn is_packed(codecs: &[CodecMetadata]) -> bool {
 
 /// Refuses a quantisation that CF attributes cannot express.
 fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> Result<(), OperationError> {
-    let packed =
-        ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
+    let packed = ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
     if let Some(name) = packed.filter(|_| !unpacks) {
         return Err(OperationError::data(format!("`{}` has the attribute `{name}` already", source.store))
             .with_help("add --unpack, which goes first"));

@@ -54,8 +54,7 @@ impl Request<'_> {
         let saw_nan = survey.extent.is_some_and(|extent| extent.nan > 0);
         let wants_nan = self.quantize.nan_value.is_some() || self.fill_is_nan() || saw_nan || !fill_is_data;
         let range = self.range(survey, fill_is_data.then_some(fill))?;
-        let mut quantization =
-            self.with_codes((target, wants_nan), range, fill_is_data.then_some(fill), fit)?;
+        let mut quantization = self.with_codes((target, wants_nan), range, fill_is_data.then_some(fill), fit)?;
         if !fill_is_data {
             quantization.fill_value = self.float.bits(f64::NAN);
             return Ok(quantization);
@@ -99,9 +98,7 @@ impl Request<'_> {
                 counted(survey.declared_missing, "element"),
                 declared_by(self.source)
             ))
-            .with_help(
-                "count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`",
-            ));
+            .with_help("count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`"));
         }
         Ok(())
     }
@@ -114,11 +111,10 @@ impl Request<'_> {
         fill: Option<f64>,
         fit: Fit,
     ) -> Result<Quantization, OperationError> {
-        let nan =
-            if wants_nan { self.quantize.nan_value.or_else(|| Codes::default_nan(target)) } else { None };
-        let (least, greatest) = target.integer_bounds().ok_or_else(|| {
-            OperationError::data(format!("--quantize takes an integer type; {target} is not one"))
-        })?;
+        let nan = if wants_nan { self.quantize.nan_value.or_else(|| Codes::default_nan(target)) } else { None };
+        let (least, greatest) = target
+            .integer_bounds()
+            .ok_or_else(|| OperationError::data(format!("--quantize takes an integer type; {target} is not one")))?;
         if nan.is_some_and(|nan| !(least..=greatest).contains(&i128::from(nan))) {
             return Err(OperationError::data(format!(
                 "--nan-value {} is not a value of {target}, {least} to {greatest}",
@@ -174,9 +170,7 @@ impl Request<'_> {
             if lo <= hi {
                 return Ok(Some((lo, hi)));
             }
-            return Err(OperationError::data(format!(
-                "--range {lo},{hi} is empty: the least value comes first"
-            )));
+            return Err(OperationError::data(format!("--range {lo},{hi} is empty: the least value comes first")));
         }
         if !self.needs_first_pass() {
             return Ok(None);
@@ -267,9 +261,7 @@ impl Request<'_> {
         let fitted = match (fit, range) {
             (Fit::AllCodes, _) => return self.scaling(finder, range).map(plain),
             // No value is finite: nothing can be changed.
-            (Fit::Within(_), None) => {
-                Ok(Fitted { is_proved: self.needs_first_pass(), ..plain(Scaling::default()) })
-            }
+            (Fit::Within(_), None) => Ok(Fitted { is_proved: self.needs_first_pass(), ..plain(Scaling::default()) }),
             (Fit::Within(allowed), Some(ends)) => finder.widest(ends, allowed),
             (Fit::GridFromZero(step), _) => finder.on_grid_from_zero(Grid::new(step), range).map(on_grid),
             (Fit::Grid(step), _) => finder.on_grid(Grid::new(step), ends).map(on_grid),
@@ -299,9 +291,7 @@ impl Request<'_> {
         }
         let help = match (self.quantize.step, self.quantize.data_type) {
             (Some(_), Some(_)) => "give a wider --quantize TYPE, leave it out, or allow a wider --step",
-            (Some(_), None) => {
-                "allow a wider --step, or leave the values as they are and only --compress them"
-            }
+            (Some(_), None) => "allow a wider --step, or leave the values as they are and only --compress them",
             (None, Some(_)) => "allow a larger error, give a wider --quantize TYPE, or leave it out",
             (None, None) => "allow a larger error, or leave the values as they are and only --compress them",
         };

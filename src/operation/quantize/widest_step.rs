@@ -25,11 +25,7 @@ enum Attempt {
 
 impl RangeFinder {
     /// The widest step from `lo` to `hi` whose error is at most `allowed`.
-    pub(in crate::operation) fn widest(
-        &self,
-        (lo, hi): (f64, f64),
-        allowed: f64,
-    ) -> Result<Fitted, RangeFault> {
+    pub(in crate::operation) fn widest(&self, (lo, hi): (f64, f64), allowed: f64) -> Result<Fitted, RangeFault> {
         if lo >= hi {
             let scaling = self.find(lo, hi)?;
             let code = self.encode(scaling, lo).ok_or(RangeFault::NotFound)?;
@@ -53,11 +49,7 @@ impl RangeFinder {
         let search = WidestSearch { finder: self, ends: (lo, hi), allowed, begin };
         let narrowed = search.narrowed();
         let widest = narrowed.as_ref().ok().map_or(f64::INFINITY, |kept| kept.scaling.scale.unwrap_or(1.0));
-        search
-            .binary(widest)
-            .or_else(|| narrowed.ok())
-            .or_else(|| search.finest())
-            .ok_or(RangeFault::TooCoarse)
+        search.binary(widest).or_else(|| narrowed.ok()).or_else(|| search.finest()).ok_or(RangeFault::TooCoarse)
     }
 }
 
@@ -213,22 +205,20 @@ mod tests {
         let powers = if source == ElementType::Float16 { -3..3_i32 } else { -12..12_i32 };
         let numbers = (-1.0..1.0_f64, 0.0..1.0_f64, powers, 0.0..9.0_f64, prop::bool::ANY);
         let choices = (0..TARGETS.len(), 0..ROUNDINGS.len(), prop::bool::ANY);
-        (numbers, choices).prop_map(
-            move |((lo, width, power, fineness, is_far), (target, rounding, has_nan))| {
-                let unit = 10_f64.powi(power);
-                let begin = if is_far { lo * unit * 300.0 } else { lo * unit };
-                let round = |value| float.round(value, Rounding::NearestEven);
-                Case {
-                    source,
-                    target: TARGETS[target],
-                    rounding: ROUNDINGS[rounding],
-                    has_nan,
-                    lo: round(begin),
-                    hi: round(begin + width * unit),
-                    allowed: width * unit * 10_f64.powf(-fineness),
-                }
-            },
-        )
+        (numbers, choices).prop_map(move |((lo, width, power, fineness, is_far), (target, rounding, has_nan))| {
+            let unit = 10_f64.powi(power);
+            let begin = if is_far { lo * unit * 300.0 } else { lo * unit };
+            let round = |value| float.round(value, Rounding::NearestEven);
+            Case {
+                source,
+                target: TARGETS[target],
+                rounding: ROUNDINGS[rounding],
+                has_nan,
+                lo: round(begin),
+                hi: round(begin + width * unit),
+                allowed: width * unit * 10_f64.powf(-fineness),
+            }
+        })
     }
 
     impl Case {
@@ -236,13 +226,7 @@ mod tests {
             let (source, target) = (NumberType::of(self.source), NumberType::of(self.target));
             let nan = self.has_nan.then(|| Codes::default_nan(target)).flatten();
             let codes = Codes::of(source, target, nan).unwrap();
-            RangeFinder {
-                float: FloatType(source),
-                target,
-                codes,
-                rounding: self.rounding,
-                has_scalar_map: true,
-            }
+            RangeFinder { float: FloatType(source), target, codes, rounding: self.rounding, has_scalar_map: true }
         }
 
         /// The machine's own arithmetic, which has no part in the kernels' loops: code, and the value it stands for.
@@ -283,8 +267,7 @@ mod tests {
                 Err(fault) => {
                     // There is no room for the step that arithmetic leaves.
                     let codes = (finder.codes.last - finder.codes.first) as f64;
-                    let needed =
-                        (self.hi - self.lo) * self.share() / (self.allowed - self.noise()).max(1e-300);
+                    let needed = (self.hi - self.lo) * self.share() / (self.allowed - self.noise()).max(1e-300);
                     // Or no scale of the type is that great.
                     let greatest = finder.float.greatest();
                     prop_assert!(
@@ -300,10 +283,7 @@ mod tests {
             prop_assert!(is_first || self.allowed < self.noise(), "{widest:?}");
             let step = 1.0 / widest.scaling.scale.unwrap_or(1.0);
             let least = (self.allowed - self.noise()) / self.share() * (1.0 - 1e-5);
-            prop_assert!(
-                self.lo >= self.hi || step > least,
-                "the step {step} is less than {least}: {widest:?}"
-            );
+            prop_assert!(self.lo >= self.hi || step > least, "the step {step} is less than {least}: {widest:?}");
             let float = finder.float;
             let mut values = vec![self.lo, self.hi];
             for fraction in fractions {
@@ -320,10 +300,7 @@ mod tests {
             let mut before = first as f64;
             for x in values {
                 let (code, decoded) = self.encode_and_decode(widest.scaling, x);
-                prop_assert!(
-                    code >= before && code <= last as f64,
-                    "{x} gets {code} after {before}: {widest:?}"
-                );
+                prop_assert!(code >= before && code <= last as f64, "{x} gets {code} after {before}: {widest:?}");
                 before = code;
                 let error = (decoded - x).abs();
                 prop_assert!(!widest.is_proved || error <= self.allowed, "{x} becomes {decoded}: {widest:?}");

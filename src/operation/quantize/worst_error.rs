@@ -87,11 +87,7 @@ impl<'a> WorstError<'a> {
     /// The quantisation of values from `lo` to `hi`; `None` where an end gets no code of the finder.
     ///
     /// A NaN code among the others counts as theirs: what is proved holds for a number that would get it.
-    pub(in crate::operation) fn new(
-        finder: &'a RangeFinder,
-        scaling: Scaling,
-        (lo, hi): (f64, f64),
-    ) -> Option<Self> {
+    pub(in crate::operation) fn new(finder: &'a RangeFinder, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Self> {
         let with_all = RangeFinder { codes: Codes { nan: None, ..finder.codes }, ..finder.clone() };
         let kernel = Quantize::new(with_all.options(scaling));
         let worst = WorstError { finder, scaling, kernel, codes: (0, 0), ends: (lo, hi) };
@@ -122,8 +118,7 @@ impl<'a> WorstError<'a> {
 
     /// Both sides of the boundaries above some codes, as ordinals.
     fn sides(&self, codes: &[i64], ends: (i64, i64)) -> Option<Vec<i64>> {
-        let boundary =
-            |code: &i64| Boundary { code: *code, below: ends.0, above: ends.1, search: self.guess(*code) };
+        let boundary = |code: &i64| Boundary { code: *code, below: ends.0, above: ends.1, search: self.guess(*code) };
         let mut boundaries: Vec<Boundary> = codes.iter().map(boundary).collect();
         let mut open: Vec<&mut Boundary> = boundaries.iter_mut().filter(|one| !one.is_found()).collect();
         while !open.is_empty() {

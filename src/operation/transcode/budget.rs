@@ -48,17 +48,13 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>) -
             convert_bytes(job, conversion, has_edges).saturating_add(indices).saturating_add(waiting)
         }
     };
-    let first_pass = quantization
-        .map_or(0, |settled| first_pass_bytes(&job.transfer.source, &job.transfer.destination, settled));
+    let first_pass =
+        quantization.map_or(0, |settled| first_pass_bytes(&job.transfer.source, &job.transfer.destination, settled));
     BASE_BYTES.saturating_add(converting.max(first_pass))
 }
 
 /// Bytes for finding the range of a quantisation, and measuring its error.
-pub(super) fn first_pass_bytes(
-    source: &StoredArray,
-    destination: &StoredArray,
-    quantization: &Quantization,
-) -> u64 {
+pub(super) fn first_pass_bytes(source: &StoredArray, destination: &StoredArray, quantization: &Quantization) -> u64 {
     let surveying = reading_bytes(source, source.has_edges());
     // Measuring makes codes of all that was read; they are no larger than the chunk.
     let codes = quantization.max_error.map_or(0, |_| destination.chain.decoded_bytes());
@@ -69,8 +65,7 @@ pub(super) fn first_pass_bytes(
 }
 
 fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u64 {
-    let filled =
-        if job.transfer.absent_element.is_some() { conversion.destination().decoded_bytes() } else { 0 };
+    let filled = if job.transfer.absent_element.is_some() { conversion.destination().decoded_bytes() } else { 0 };
     if conversion.streams().is_some() && !has_edges {
         // Read piece by piece.
         let written = conversion.destination().encoded_bytes();

@@ -39,9 +39,7 @@ const fn chains(goal: CompressionGoal) -> &'static [&'static str] {
             "blosc:zstd:9:bitshuffle",
             "zstd:19",
         ],
-        CompressionGoal::Any => {
-            &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7", PCODEC]
-        }
+        CompressionGoal::Any => &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7", PCODEC],
     }
 }
 

@@ -23,9 +23,7 @@ use crate::engine::journal::{Assignment, Fingerprint, Journal, JournalError};
 use crate::operation::document::NODE_KEYS;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
-use crate::store::{
-    Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder,
-};
+use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder};
 
 /// A process that is to end waits no longer than this for its last notes.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -80,17 +78,14 @@ impl Output {
                 existing = Existing::EmptyFolder;
             }
             resumes |= existing == Existing::EmptyFolder;
-            refuse_existing(existing, resumes, &shown).map_err(|error| {
-                error.with_help("name a place where nothing is, or remove first what is there")
-            })?;
+            refuse_existing(existing, resumes, &shown)
+                .map_err(|error| error.with_help("name a place where nothing is, or remove first what is there"))?;
         } else {
             if existing == Existing::Unfinished && is_in_parts(destination.place()) {
-                return Err(OperationError::environment(format!(
-                    "`{shown}` is a job in parts, and not finished"
-                ))
-                .with_help(
-                    "`--status` says what is missing of it, `--finish` publishes it; `--overwrite` replaces it",
-                ));
+                return Err(OperationError::environment(format!("`{shown}` is a job in parts, and not finished"))
+                    .with_help(
+                        "`--status` says what is missing of it, `--finish` publishes it; `--overwrite` replaces it",
+                    ));
             }
             refuse_existing(existing, run.resume, &shown)?;
         }
@@ -174,9 +169,7 @@ impl Output {
                 "`{}` was being replaced by a run that ended before it had removed the old one",
                 self.shown
             ))
-            .with_help(
-                "the command of that run with `--overwrite --resume` goes on; `--overwrite` begins anew",
-            ));
+            .with_help("the command of that run with `--overwrite --resume` goes on; `--overwrite` begins anew"));
         }
         let clears = self.overwrites && !is_begun && self.existing != Existing::Nothing;
         journal.begin(!clears).map_err(failed)?;
@@ -267,11 +260,9 @@ impl Output {
         let shown = &self.shown;
         match error {
             JournalError::Store(error) => cannot_write(error),
-            error @ JournalError::Lost => {
-                OperationError::environment(format!("`{shown}` is not this run's any more"))
-                    .because(error)
-                    .with_help("see which runs write there, and run one of them again")
-            }
+            error @ JournalError::Lost => OperationError::environment(format!("`{shown}` is not this run's any more"))
+                .because(error)
+                .with_help("see which runs write there, and run one of them again"),
             error @ (JournalError::Locked | JournalError::Held(_)) => {
                 OperationError::environment(format!("`{shown}` is locked"))
                     .because(error)

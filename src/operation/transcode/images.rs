@@ -15,8 +15,7 @@ pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(
         asked.is_some_and(QuantizeOptions::finds_range)
     };
     for levels in images(arrays, groups) {
-        let is_any =
-            |applies: &dyn Fn(&ChangeOptions) -> bool| levels.iter().any(|level| applies(&level.change));
+        let is_any = |applies: &dyn Fn(&ChangeOptions) -> bool| levels.iter().any(|level| applies(&level.change));
         let paths: Vec<&str> = levels.iter().map(|level| level.path.trim_start_matches('/')).collect();
         let names = paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
         if is_any(&is_cut) {
@@ -25,8 +24,7 @@ pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(
             return Err(OperationError::data(message).with_help(help));
         }
         if is_any(&has_own_range) {
-            let message =
-                format!("--as plain: {names} are levels of one image, and each would get a range of its own");
+            let message = format!("--as plain: {names} are levels of one image, and each would get a range of its own");
             return Err(OperationError::data(message)
                 .with_help("give --quantize TYPE with --range LO,HI or --scale, the same for all levels"));
         }
@@ -40,9 +38,8 @@ pub(super) fn left_out(paths: &[String], groups: &[GroupReading]) -> Vec<Diagnos
         let parent = group.place.path.trim_end_matches('/');
         let is_kept = |level: &&str| {
             let level = format!("{parent}/{level}");
-            let below = |path: &String| {
-                path.strip_prefix(&level).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
+            let below =
+                |path: &String| path.strip_prefix(&level).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
             paths.iter().any(below)
         };
         let names = levels(&group.attributes).into_iter().flatten();

@@ -62,9 +62,8 @@ fn chunk_folders(array: &PlannedArray, written: u64) -> u64 {
     let depth = metadata.chunk_key_encoding.key(&grid).matches('/').count();
     // A key has one name for each dimension, and may have one before them.
     let before = (depth + 1).saturating_sub(grid.len().max(1));
-    let folders = |level: usize| {
-        grid[..(level + 1).saturating_sub(before)].iter().copied().fold(1, u64::saturating_mul)
-    };
+    let folders =
+        |level: usize| grid[..(level + 1).saturating_sub(before)].iter().copied().fold(1, u64::saturating_mul);
     (0..depth).map(|level| folders(level).min(written)).fold(0, u64::saturating_add)
 }
 
@@ -101,8 +100,7 @@ pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<D
                 _ => format!("`--rule '{}: {option}'`", array.path.trim_start_matches('/')),
             };
             let shards = counted(count, "shard");
-            found
-                .with_help(format!("{option} puts the chunks of `{}` into {shards} of {decoded}", array.path))
+            found.with_help(format!("{option} puts the chunks of `{}` into {shards} of {decoded}", array.path))
         }
         None => found.with_help("larger chunks (`--chunk-shape`) make fewer"),
     })

@@ -20,17 +20,14 @@ use crate::operation::options::KeepBits;
 use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
-use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult,
-};
+use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult};
 use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
 
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
 /// fill value are found out later; `None` where compression or absent inner chunks decide.
 fn dry_tally(plan: &Plan) -> (ObjectReport, Option<u64>) {
     let bytes_temporary = plan.job.bytes_temporary();
-    let mut tally =
-        ObjectReport { bytes_read: plan.listing.present_bytes, bytes_temporary, ..ObjectReport::default() };
+    let mut tally = ObjectReport { bytes_read: plan.listing.present_bytes, bytes_temporary, ..ObjectReport::default() };
     tally.written = plan.job.num_written();
     let is_copy = matches!(plan.job, Job::Copy(_));
     let bytes_written = if is_copy { Some(tally.bytes_read) } else { fixed_bytes(plan) };
@@ -53,11 +50,7 @@ pub(super) struct Done {
 }
 
 /// The result for an array, or its plan where nothing was done. Warnings join `warnings`.
-pub(super) fn array_result(
-    array: &PlannedArray,
-    done: Option<Done>,
-    warnings: &mut Vec<Diagnostic>,
-) -> NodeResult {
+pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &mut Vec<Diagnostic>) -> NodeResult {
     let PlannedArray { path, plan, memory, .. } = array;
     let ran = done.is_some();
     let (tally, bytes_written, verified, quality) = if let Some(Done { tally, verified, quality }) = done {
@@ -76,8 +69,7 @@ pub(super) fn array_result(
     let DestinationMetadata { draft, pipeline, metadata } = &plan.destination;
     let mut destination = description(draft.zarr_format, &draft.document, pipeline, &metadata.grid);
     let (document, pipeline) = (&plan.source.documents.document, &plan.source.pipeline);
-    let source =
-        description(plan.source.documents.zarr_format, document, pipeline, &plan.source.metadata.grid);
+    let source = description(plan.source.documents.zarr_format, document, pipeline, &plan.source.metadata.grid);
     let mut counts = Counts {
         chunks: Some(plan.destination.metadata.num_chunks()),
         chunks_absent: Some(plan.source.metadata.num_chunks() - present),
@@ -87,21 +79,18 @@ pub(super) fn array_result(
         bytes_read: Some(tally.bytes_read),
         bytes_written,
         bytes_temporary: Some(tally.bytes_temporary),
-        bytes_logical: elements
-            .zip(input.data_type.size())
-            .and_then(|(count, size)| count.checked_mul(size as u64)),
+        bytes_logical: elements.zip(input.data_type.size()).and_then(|(count, size)| count.checked_mul(size as u64)),
         bytes_source: match plan.source_bytes {
             None if plan.job.read_amplification() <= 1.0 => Some(tally.bytes_read),
             listed => listed,
         },
     };
-    let quantization =
-        quantization_of(plan, &tally, verified.as_ref(), ran).map(|result| QuantizationResult {
-            bytes_source: counts.bytes_source,
-            bytes_destination: bytes_written,
-            quality,
-            ..result
-        });
+    let quantization = quantization_of(plan, &tally, verified.as_ref(), ran).map(|result| QuantizationResult {
+        bytes_source: counts.bytes_source,
+        bytes_destination: bytes_written,
+        quality,
+        ..result
+    });
     let is_type_open = quantization.as_ref().is_some_and(|quantization| quantization.data_type.is_none());
     if is_type_open && input.data_type != plan.source.data_type {
         // The plan is made with the widest type that the first pass may take.

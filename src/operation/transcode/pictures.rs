@@ -83,11 +83,7 @@ struct Readable {
 }
 
 impl Comparing<'_> {
-    fn compare(
-        &self,
-        node: &NodeResult,
-        quantization: &QuantizationResult,
-    ) -> Result<Comparison, OperationError> {
+    fn compare(&self, node: &NodeResult, quantization: &QuantizationResult) -> Result<Comparison, OperationError> {
         let whole = CfOptions::default();
         let as_cf = CfOptions { missing: Some(Missing::Auto), unpacks: true };
         let mut source = Readable::open(&self.stores[0], &node.path, node.selection.as_deref(), &whole)?;
@@ -105,8 +101,8 @@ impl Comparing<'_> {
         let slice = Slice::in_middle(&metadata.shape, &[&source.array, &destination.array], self.pixels)
             .ok_or_else(|| OperationError::data("the array has no elements to draw"))?;
         let unit = source.array.reading_bytes().max(destination.array.reading_bytes());
-        let threads = Budget::of(&self.options.run.common)
-            .threads_of(unit, || format!("for the pictures of `{}`", node.path))?;
+        let threads =
+            Budget::of(&self.options.run.common).threads_of(unit, || format!("for the pictures of `{}`", node.path))?;
         let driver = new_driver(threads, self.interrupt)?;
         let in_source = slice.moved_by(&source.opened.metadata.skipped);
         let mut before = self.read(&source, &in_source, &driver)?;
@@ -123,10 +119,8 @@ impl Comparing<'_> {
             }
         }
         let errors: Vec<f64> = before.iter().zip(&after).map(|(before, after)| after - before).collect();
-        let greatest = errors
-            .iter()
-            .filter(|error| error.is_finite())
-            .fold(0.0, |most: f64, error| most.max(error.abs()));
+        let greatest =
+            errors.iter().filter(|error| error.is_finite()).fold(0.0, |most: f64, error| most.max(error.abs()));
         let most = quantization.bound.map_or(greatest, |bound| greatest.max(bound));
         Ok(Comparison {
             values: Histogram::of(&before, BINS, finite_range(&before).unwrap_or((0.0, 1.0))),
@@ -159,8 +153,7 @@ impl Readable {
     ) -> Result<Self, OperationError> {
         let mut opened = open_array(store, Some(path))?;
         if let Some(taken) = taken {
-            let (start, shape) =
-                taken.iter().map(|[start, stop]| (*start, stop.saturating_sub(*start))).unzip();
+            let (start, shape) = taken.iter().map(|[start, stop]| (*start, stop.saturating_sub(*start))).unzip();
             opened.metadata = opened.metadata.part(&Region { start, shape });
         }
         let array = stored_array(&opened)?;

@@ -126,16 +126,14 @@ impl Planning<'_> {
         if let Some(goal) = goal {
             array.change.compress = Some(Compression::Codecs(placeholder(goal)));
         }
-        let mut planner =
-            Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
+        let mut planner = Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
         let mut plan = planner.plan(progress)?;
         if let Some(goal) = goal {
             // Of a job in parts it is chosen when it is begun.
             if run.dry_run && run.partitions.is_none() && !run.estimate {
                 plan.compression = Some(CompressionResult::open(goal.name()));
             } else {
-                let (codecs, result) =
-                    Sampler { budget, driver }.choose(goal, &plan, &planner.array.change)?;
+                let (codecs, result) = Sampler { budget, driver }.choose(goal, &plan, &planner.array.change)?;
                 planner.array.change.compress = Some(Compression::Codecs(codecs));
                 plan = planner.assemble(plan.listing, plan.quantization)?;
                 plan.compression = Some(result);
@@ -153,8 +151,7 @@ impl Planning<'_> {
 
 /// An error where `--max-error` is so wide that nothing would be left of arrays whose values differ.
 fn refuse_eaten(arrays: &[PlannedArray]) -> Result<(), OperationError> {
-    let is_eaten =
-        |array: &&PlannedArray| array.plan.quantization.as_ref().is_some_and(Quantization::eats_range);
+    let is_eaten = |array: &&PlannedArray| array.plan.quantization.as_ref().is_some_and(Quantization::eats_range);
     let eaten: Vec<&PlannedArray> = arrays.iter().filter(is_eaten).collect();
     let Some(first) = eaten.first() else { return Ok(()) };
     let path = |array: &PlannedArray| array.path.trim_start_matches('/').to_owned();
@@ -164,14 +161,10 @@ fn refuse_eaten(arrays: &[PlannedArray]) -> Result<(), OperationError> {
         let names: Vec<String> = eaten.iter().map(|array| format!("`{}`", path(array))).collect();
         let one = path(first);
         let rule = format!("--rule '{one}: --max-error NUMBER'");
-        (
-            names.join(", "),
-            format!("give a smaller error by `{rule}`, or copy it as it is by `--exclude '{one}'`"),
-        )
+        (names.join(", "), format!("give a smaller error by `{rule}`, or copy it as it is by `--exclude '{one}'`"))
     };
-    let message = format!(
-        "--max-error would leave nothing of {names}: the range of the values is no wider than twice the error"
-    );
+    let message =
+        format!("--max-error would leave nothing of {names}: the range of the values is no wider than twice the error");
     Err(OperationError::data(message).with_help(help))
 }
 

@@ -82,8 +82,7 @@ fn check_scratch(folder: &Node, temporary: u64) -> Result<(), OperationError> {
 
 fn room_of(node: &Node) -> Result<Room, OperationError> {
     node.room().map_err(|error| {
-        OperationError::environment(format!("the free space of `{}` is not known", node.name()))
-            .because(error)
+        OperationError::environment(format!("the free space of `{}` is not known", node.name())).because(error)
     })
 }
 
@@ -145,10 +144,7 @@ mod tests {
     #[test]
     fn want_of_space_says_what_is_missing_or_that_the_file_system_has_it() {
         let room = Room { blocks: 2, block_bytes: 512, files: 9 };
-        assert_eq!(
-            space_help(3072, &room),
-            "about 2.00 KiB more are needed there (1.00 KiB are free): make room"
-        );
+        assert_eq!(space_help(3072, &room), "about 2.00 KiB more are needed there (1.00 KiB are free): make room");
         let enough = space_help(1024, &room);
         assert!(enough.starts_with("1.00 KiB and 9 files are free there now: look for a quota"), "{enough}");
     }

@@ -55,8 +55,7 @@ impl<'a> JobPlan<'a> {
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
         let mut source = Source::taken(options, given, &driver)?;
-        let output =
-            Output::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
+        let output = Output::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
         let arrays = take(&mut source.arrays);
         let cache = &ChunkCache::default();
         let planning = Planning {
@@ -73,8 +72,7 @@ impl<'a> JobPlan<'a> {
         let mut arrays = planning.plan(wanted.map(|(_, array)| array).collect())?;
         let needed = most_bytes(&arrays, budget, driver.num_threads());
         cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
-        let taken: Vec<NodeDocuments> =
-            arrays.iter_mut().map(|array| take(&mut array.plan.documents)).collect();
+        let taken: Vec<NodeDocuments> = arrays.iter_mut().map(|array| take(&mut array.plan.documents)).collect();
         let paths = arrays.iter().map(|array| array.path.as_str());
         let mut of_arrays: HashMap<&str, NodeDocuments> = paths.zip(taken).collect();
         // An array alone has no group for a variable beside it.
@@ -234,9 +232,7 @@ impl<'a> JobPlan<'a> {
         let work = claim.data();
         let room = work.room().map_err(cannot_write)?;
         let most = room.bytes();
-        let copied = self
-            .driver
-            .map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).transpose());
+        let copied = self.driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).transpose());
         copied.into_iter().zip(keys).try_for_each(|(copied, key)| {
             let store = self.options.source.display();
             let failed = || OperationError::environment(format!("`{key}` of `{store}` cannot be copied"));
@@ -260,8 +256,7 @@ impl<'a> JobPlan<'a> {
     pub(super) fn result(&self, outcomes: Option<Vec<Done>>, begun: Instant) -> TranscodeResult {
         let ran = outcomes.is_some();
         let mut warnings = self.source.warnings.clone();
-        let mut nodes: Vec<_> =
-            self.source.groups.iter().map(|group| group_result(&group.place.path)).collect();
+        let mut nodes: Vec<_> = self.source.groups.iter().map(|group| group_result(&group.place.path)).collect();
         let mut outcomes = outcomes.unwrap_or_default().into_iter();
         for array in &self.arrays {
             nodes.push(array_result(array, outcomes.next(), &mut warnings));

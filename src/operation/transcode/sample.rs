@@ -185,8 +185,8 @@ impl Sampler<'_> {
         let driver = new_driver(memory.threads, self.driver.interrupt())?;
         let assigned = Assignment::from([(ARRAY.to_owned(), chunks.clone())]);
         let journal = Journal::open_part((&plan.target, &plan.target), &Fingerprint::new([]), assigned);
-        let journal = journal
-            .map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
+        let journal =
+            journal.map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
         let mut all = ObjectReport::default();
         let progress: &dyn Progress = &Silent;
         plan.job
@@ -278,8 +278,7 @@ fn elements_read_for(shape: &[u64], source: &OpenedArray) -> u64 {
     let inner = source.pipeline.innermost_chunk_shape();
     let lengths = shape.iter().zip(&inner).zip(&source.metadata.shape);
     let read = lengths.map(|((length, chunk), whole)| {
-        let chunks =
-            length.div_ceil((*chunk).max(1)).saturating_add(u64::from(length % (*chunk).max(1) != 0));
+        let chunks = length.div_ceil((*chunk).max(1)).saturating_add(u64::from(length % (*chunk).max(1) != 0));
         chunks.saturating_mul(*chunk).min(whole.next_multiple_of((*chunk).max(1)))
     });
     read.fold(1, u64::saturating_mul)

@@ -96,14 +96,12 @@ impl SealedPlan {
     pub(super) fn fingerprint(&self) -> Fingerprint {
         let pair = |(key, digest): (&String, &String)| format!("{key}\n{digest}\n");
         let source: String = self.source.iter().map(pair).collect();
-        let changes: BTreeMap<&str, _> =
-            self.arrays.iter().map(|array| (array.path.as_str(), &array.change)).collect();
+        let changes: BTreeMap<&str, _> = self.arrays.iter().map(|array| (array.path.as_str(), &array.change)).collect();
         let settled = self.arrays.iter().map(|array| (array.path.as_str(), &array.settled.quantization));
         let quantizations: BTreeMap<&str, _> = settled.collect();
         let changes = text_of(&(self.zarr_format, self.no_consolidate, changes));
         let quantizations = text_of(&quantizations);
-        let documents =
-            self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_bytes()]);
+        let documents = self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_bytes()]);
         Fingerprint::new([
             ("SOURCE", vec![self.store.as_bytes(), source.as_bytes()]),
             ("the options", vec![changes.as_bytes()]),
@@ -136,8 +134,7 @@ impl SealedPlan {
         if store == self.store {
             return Ok(());
         }
-        let message =
-            format!("the plan in DEST was sealed for the SOURCE `{}`, not for `{store}`", self.store);
+        let message = format!("the plan in DEST was sealed for the SOURCE `{}`, not for `{store}`", self.store);
         Err(OperationError::environment(message)
             .with_help("give the SOURCE of the plan; or name another DEST, and begin there with `--init`"))
     }
@@ -262,7 +259,6 @@ fn digests(path: &str, array: &OpenedArray) -> Vec<(String, String)> {
     let prefix = path.trim_start_matches('/');
     let key = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
     let own = (key(array.documents.key), digest([array.documents.bytes.as_slice()]));
-    let attributes =
-        array.documents.attributes_bytes.as_deref().map(|bytes| (key(".zattrs"), digest([bytes])));
+    let attributes = array.documents.attributes_bytes.as_deref().map(|bytes| (key(".zattrs"), digest([bytes])));
     [Some(own), attributes].into_iter().flatten().collect()
 }

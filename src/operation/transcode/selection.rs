@@ -19,8 +19,7 @@ const SPARED: &str = "coordinates and what CF attributes of others name are chan
 /// Every pattern takes an array, and an array is left; else what was meant is not there.
 pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), OperationError> {
     let rules = options.rules.iter().map(|rule| ("--rule", &rule.pattern));
-    let others =
-        [("--only", &options.only), ("--include", &options.include), ("--exclude", &options.exclude)];
+    let others = [("--only", &options.only), ("--include", &options.include), ("--exclude", &options.exclude)];
     let others = others.iter().flat_map(|(option, list)| list.iter().map(|pattern| (*option, pattern)));
     for (option, pattern) in others.chain(rules) {
         if !paths.iter().any(|path| pattern.matches(path)) {
@@ -62,8 +61,7 @@ pub(super) fn check_applied(
         ),
         (*unpack, any(&|chosen| chosen.unpack), "array to unpack", packed),
     ];
-    if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies)
-    {
+    if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies) {
         return Err(OperationError::data(format!("`{store}` has no {what}")).with_help(help));
     }
     let shard_shape = match shard_shape {
@@ -79,9 +77,7 @@ pub(super) fn check_applied(
         ("--chunk-shape", named(chunk_shape.as_ref())),
         ("--shard-shape", named(shard_shape)),
     ];
-    for (option, name) in
-        names.iter().flat_map(|(option, names)| names.iter().map(move |name| (option, name)))
-    {
+    for (option, name) in names.iter().flat_map(|(option, names)| names.iter().map(move |name| (option, name))) {
         if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == name)) {
             return Err(OperationError::data(format!(
                 "{option} names the dimension `{name}`, which no array of `{store}` has"
@@ -112,8 +108,7 @@ pub(super) fn take(array: &mut SourceArray) -> Result<(), OperationError> {
             (place, _) => place?,
         };
         if known.contains(&place) {
-            let message =
-                format!("--select gives the dimension `{}` twice, by name and by number", slice.dimension);
+            let message = format!("--select gives the dimension `{}` twice, by name and by number", slice.dimension);
             return Err(OperationError::data(message));
         }
         known.push(place);
@@ -141,9 +136,8 @@ fn ends_of(slice: &Slice, length: u64, store: &str) -> Result<(u64, u64), Operat
         Some(index) => Some(index.unsigned_abs()).filter(|index| *index <= length),
     };
     let ends = index(*start, 0).zip(index(*stop, length));
-    let (start, stop) = ends.ok_or_else(|| {
-        refusal(format!("leaves the array, which has {} there", counted(length, "element")))
-    })?;
+    let (start, stop) =
+        ends.ok_or_else(|| refusal(format!("leaves the array, which has {} there", counted(length, "element"))))?;
     if start >= stop && length > 0 {
         return Err(refusal("takes no element".to_owned()));
     }
@@ -169,8 +163,7 @@ pub(super) fn change_of(
 ) -> (ChangeOptions, bool) {
     let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
     let is_excluded = options.exclude.iter().any(|pattern| pattern.matches(path));
-    let mut chosen =
-        if is_left(options, path) { options.change.clone() } else { options.change_of_a_copied_array() };
+    let mut chosen = if is_left(options, path) { options.change.clone() } else { options.change_of_a_copied_array() };
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
     chosen.unpack &= change::is_packed_array(source);
@@ -245,10 +238,8 @@ pub(super) fn kept<'a>(
 /// group above.
 fn needed(path: &str, array: &OpenedArray) -> HashSet<String> {
     let (metadata, attributes) = (&array.metadata, &array.metadata.attributes);
-    let mut needed: HashSet<String> =
-        named(&Member { path, array: Some(metadata), attributes }).into_iter().collect();
-    let dimensions: Vec<&str> =
-        metadata.dimension_names.iter().flatten().flatten().map(String::as_str).collect();
+    let mut needed: HashSet<String> = named(&Member { path, array: Some(metadata), attributes }).into_iter().collect();
+    let dimensions: Vec<&str> = metadata.dimension_names.iter().flatten().flatten().map(String::as_str).collect();
     for (end, _) in path.match_indices('/') {
         needed.extend(dimensions.iter().map(|name| format!("{}/{name}", &path[..end])));
     }

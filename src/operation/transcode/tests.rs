@@ -264,12 +264,9 @@ impl Trial<'_> {
         assert!(scene.is_whole(&whole) && calls.len() > 20, "{route}: {calls:?}");
         for (number, call) in calls.iter().enumerate() {
             let failures: &[Failure] = match call {
-                Call::Write => &[
-                    Failure::Kill,
-                    Failure::Error(Errno::IO),
-                    Failure::Error(Errno::NOSPC),
-                    Failure::ShortWrite,
-                ],
+                Call::Write => {
+                    &[Failure::Kill, Failure::Error(Errno::IO), Failure::Error(Errno::NOSPC), Failure::ShortWrite]
+                }
                 Call::Copy | Call::Publish => &[
                     Failure::Kill,
                     Failure::Error(Errno::IO),
@@ -287,9 +284,8 @@ impl Trial<'_> {
             for failure in failures.iter().filter(|_| !self.always.iter().any(always)) {
                 let overwrites = self.overwrites;
                 let kind = self.kind;
-                let case = format!(
-                    "{route}, {kind:?}, overwriting: {overwrites}, call {number} ({call:?}): {failure:?}"
-                );
+                let case =
+                    format!("{route}, {kind:?}, overwriting: {overwrites}, call {number} ({call:?}): {failure:?}");
                 self.fail_once((number, *failure), &whole, &case);
             }
         }
@@ -342,11 +338,7 @@ impl Trial<'_> {
         }
         if let Err(error) = scene.run(true) {
             // All that failed was to say that it is done.
-            assert!(
-                error.to_string().contains("is complete"),
-                "{case}: resumed: {error}: {:?}",
-                error.help()
-            );
+            assert!(error.to_string().contains("is complete"), "{case}: resumed: {error}: {:?}", error.help());
             // A zip file is complete or is not: what else the run has left is gone with the next that writes there.
             if self.kind == Kind::Zip {
                 scene.node(".b.zip.zarrcast").remove_root().unwrap();
@@ -419,10 +411,8 @@ fn text() -> Files {
 }
 
 fn text_in_shards() -> Files {
-    let change = changing(ChangeOptions {
-        shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
-        ..ChangeOptions::default()
-    });
+    let change =
+        changing(ChangeOptions { shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))), ..ChangeOptions::default() });
     let scene = Scene::new(Kind::Local, &text(), &change, false);
     scene.run(false).unwrap();
     scene.destination()
@@ -441,10 +431,8 @@ fn text_survives_every_failure() {
         ..ChangeOptions::default()
     }));
     try_decoding("rechunk of text", &text(), &rechunk);
-    let filled = changing(ChangeOptions {
-        fill_value: Some(Json::parse_str("\"new\"").unwrap()),
-        ..ChangeOptions::default()
-    });
+    let filled =
+        changing(ChangeOptions { fill_value: Some(Json::parse_str("\"new\"").unwrap()), ..ChangeOptions::default() });
     try_all("fill value of text", &text(), &filled);
 }
 
@@ -457,19 +445,15 @@ fn quantisation_survives_every_failure() {
 
 #[test]
 fn new_fill_value_survives_every_failure() {
-    let change = changing(ChangeOptions {
-        fill_value: Some(Json::parse_str("7").unwrap()),
-        ..ChangeOptions::default()
-    });
+    let change =
+        changing(ChangeOptions { fill_value: Some(Json::parse_str("7").unwrap()), ..ChangeOptions::default() });
     try_decoding("fill", &plain(""), &change);
 }
 
 #[test]
 fn reshard_survives_every_failure() {
-    let into = changing(ChangeOptions {
-        shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))),
-        ..ChangeOptions::default()
-    });
+    let into =
+        changing(ChangeOptions { shard_shape: Some(ShardRequest::Shape(shape(&[4, 2]))), ..ChangeOptions::default() });
     try_all("into shards", &plain(""), &into);
     let out = changing(ChangeOptions { shard_shape: Some(ShardRequest::None), ..ChangeOptions::default() });
     try_decoding("out of shards", &sharded(), &out);
@@ -518,8 +502,7 @@ fn planes() -> Files {
         "chunk_key_encoding":{"name":"default","configuration":{"separator":"."}},"codecs":[{"name":"bytes"}]}"#;
     let mut files = Files::from([("zarr.json".into(), document.as_bytes().to_vec())]);
     for plane in 0..16_usize {
-        let values =
-            (0..128 * 128).map(|index| u8::try_from((index * (plane + 3) / 5) % 251).unwrap()).collect();
+        let values = (0..128 * 128).map(|index| u8::try_from((index * (plane + 3) / 5) % 251).unwrap()).collect();
         files.insert(format!("c.{plane}.0.0"), values);
     }
     write(&scene.node("a"), &files);
@@ -557,8 +540,7 @@ fn rechunk_in_two_passes_survives_every_failure() {
     // The least budget, and that it takes two passes.
     let scene = Scene::new(Kind::Local, &source, &change(1), false);
     let refused = scene.run(false).unwrap_err();
-    let least =
-        refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
+    let least = refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     let change = change(least.unwrap());
     let scene = Scene::new(Kind::Local, &source, &change, false);
     let mut plan = scene.options.clone();

@@ -105,12 +105,7 @@ impl Source {
                 NodeContent::Group(group) => {
                     if options.change.zarr_format == Some(3) && group.documents.zarr_format == 2 {
                         let members = netcdf_members(&group.documents.document);
-                        tell_of_members(
-                            (&group.place, ".zgroup"),
-                            &group.attributes,
-                            members,
-                            &mut group.diagnostics,
-                        );
+                        tell_of_members((&group.place, ".zgroup"), &group.attributes, members, &mut group.diagnostics);
                         let mut old: Vec<_> = tell_of_ome(&group.attributes).into_iter().collect();
                         group.place.locate(&mut old, ".zattrs");
                         group.diagnostics.extend(old);
@@ -128,14 +123,12 @@ impl Source {
             }
             node.judge(Profile::Read);
             forgive_copies(node.document_diagnostics_mut(), options.no_consolidate);
-            let (bad, good): (Vec<_>, Vec<_>) =
-                node.document_diagnostics().cloned().partition(Diagnostic::is_error);
+            let (bad, good): (Vec<_>, Vec<_>) = node.document_diagnostics().cloned().partition(Diagnostic::is_error);
             errors.extend(bad);
             // Those about an array are said with its plan.
             let of_array = node.array().map_or(&[][..], |array| &array.diagnostics);
             let is_said = |found: &Diagnostic| of_array.contains(found);
-            let told =
-                good.into_iter().filter(|found| found.severity == Severity::Warning && !is_said(found));
+            let told = good.into_iter().filter(|found| found.severity == Severity::Warning && !is_said(found));
             warnings.extend(told);
             links.extend(node.rest.links.iter().chain(node.rest.others.iter().map(|(key, _)| key)).cloned());
             unnamed.append(&mut node.rest.unnamed);
@@ -152,8 +145,7 @@ impl Source {
         if !errors.is_empty() {
             let first = errors[0].location.node.clone().unwrap_or_default();
             errors.truncate(MOST_ERRORS);
-            let at =
-                if first == "/" { store.clone() } else { format!("{}{first}", store.trim_end_matches('/')) };
+            let at = if first == "/" { store.clone() } else { format!("{}{first}", store.trim_end_matches('/')) };
             return Err(refusal(&format!("the metadata of `{at}` are in error"), &errors));
         }
         warnings.extend(uncopied_links(&store, &links));
@@ -167,9 +159,7 @@ impl Source {
             (paths, arrays) = pairs.unzip();
             groups.retain(|group| kept.contains(&group.place.path));
             other_keys.clear();
-            warnings.extend(
-                images::left_out(&paths, &groups).into_iter().map(|found| found.in_store(store.as_str())),
-            );
+            warnings.extend(images::left_out(&paths, &groups).into_iter().map(|found| found.in_store(store.as_str())));
         }
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
         let coordinates = coordinates(&paths, &arrays, &groups);
@@ -255,11 +245,8 @@ fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]
         array: Some(&array.metadata),
         attributes: &array.metadata.attributes,
     });
-    let of_groups = groups.iter().map(|group| Member {
-        path: &group.place.path,
-        array: None,
-        attributes: &group.attributes,
-    });
+    let of_groups =
+        groups.iter().map(|group| Member { path: &group.place.path, array: None, attributes: &group.attributes });
     Coordinates::of(&of_arrays.chain(of_groups).collect::<Vec<_>>())
 }
 

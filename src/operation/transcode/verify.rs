@@ -96,11 +96,7 @@ pub(super) fn verify(
 }
 
 /// The result of a comparison that was made elsewhere; a difference is an error.
-pub(super) fn found(
-    plan: &Plan,
-    compared: Compared,
-    comparison: &Comparison,
-) -> Result<Verification, OperationError> {
+pub(super) fn found(plan: &Plan, compared: Compared, comparison: &Comparison) -> Result<Verification, OperationError> {
     held(plan, concluded(plan, compared, comparison))
 }
 
@@ -175,8 +171,7 @@ fn copies(
             }
         })?;
     let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
-    let result =
-        VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(0.0), bound: None };
+    let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(0.0), bound: None };
     Ok(Verification { result, codes: None, warning: None })
 }
 
@@ -228,9 +223,7 @@ fn values(
     };
     let mut comparison = Comparison::of(plan, job);
     let compared = match &job.route {
-        Route::VariableSize(variable_size) => {
-            variable_size_values(transfer, variable_size, scope.objects(), driver)
-        }
+        Route::VariableSize(variable_size) => variable_size_values(transfer, variable_size, scope.objects(), driver),
         Route::Staged(staged) => {
             let mut between = Ok(Compared::default());
             if !matches!(scope, Scope::Objects(_)) {

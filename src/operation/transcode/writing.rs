@@ -93,8 +93,7 @@ impl<'a> Writing<'a> {
 
     /// Writes the chunks of all arrays.
     fn chunks(&self) -> Result<Vec<ObjectReport>, Ended> {
-        let known =
-            self.job.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
+        let known = self.job.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
         self.progress.start("transcode", known);
         let piece = Piece(self.progress);
         let written = self.each(|array, driver| {
@@ -158,9 +157,7 @@ impl<'a> Writing<'a> {
         match self.extent {
             Extent::Whole => None,
             Extent::FirstPasses => Some((0, journal.pass(&name_of_pass(&array.path, FIRST_PASS)))),
-            Extent::AfterThem(_) => {
-                Some((usize::from(array.plan.job.staged().is_some()), journal.pass(&array.path)))
-            }
+            Extent::AfterThem(_) => Some((usize::from(array.plan.job.staged().is_some()), journal.pass(&array.path))),
         }
     }
 
@@ -206,10 +203,7 @@ impl<'a> Writing<'a> {
 
     /// Measures what became of the arrays that are quantised, where that is asked for; what was found of those that are compared,
     /// too, is noted.
-    fn quality(
-        &self,
-        verified: &mut [Option<Verification>],
-    ) -> Result<Vec<Option<QualityResult>>, OperationError> {
+    fn quality(&self, verified: &mut [Option<Verification>]) -> Result<Vec<Option<QualityResult>>, OperationError> {
         let run = &self.job.options.run;
         let by = (self.job.budget, &self.job.driver);
         let measured = self.job.arrays.iter().zip(verified).map(|(array, verified)| {
@@ -232,8 +226,7 @@ impl<'a> Writing<'a> {
     ) -> Result<Vec<R>, E> {
         let (threads, _) = small_at_once(&self.job.arrays, self.job.budget, self.job.driver.num_threads());
         let driver = narrowed(&self.job.driver, threads)?;
-        let small =
-            driver.map_plain(&self.job.arrays, |array| array.is_small.then(|| work(array, &driver.alone())));
+        let small = driver.map_plain(&self.job.arrays, |array| array.is_small.then(|| work(array, &driver.alone())));
         let mut all = Vec::with_capacity(self.job.arrays.len());
         for (array, done) in self.job.arrays.iter().zip(small) {
             all.push(if let Some(done) = done {
@@ -308,8 +301,8 @@ impl<'a> Writing<'a> {
         }
         let part = journal.pass(path).again(lacking);
         let between = journal.counted(&name_of_pass(path, FIRST_PASS));
-        let ObjectReport { written: objects, bytes_written: bytes, .. } = between
-            .map_err(|error| OperationError::environment("what was done is not known").because(error))?;
+        let ObjectReport { written: objects, bytes_written: bytes, .. } =
+            between.map_err(|error| OperationError::environment("what was done is not known").because(error))?;
         let again = plan.job.run_second(Intermediate { objects, bytes }, driver, &Silent, &part, |_| ());
         again.map_err(|fault| plan.explain(fault))
     }
@@ -327,11 +320,7 @@ fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
 }
 
 /// The objects of arrays that DEST has, and their bytes.
-pub(super) fn stored(
-    place: &Node,
-    arrays: &[PlannedArray],
-    driver: &Driver,
-) -> Result<Vec<Stored>, OperationError> {
+pub(super) fn stored(place: &Node, arrays: &[PlannedArray], driver: &Driver) -> Result<Vec<Stored>, OperationError> {
     let metadata = arrays.iter().map(|array| &array.plan.destination.metadata);
     if place.abilities().is_remote {
         let paths = arrays.iter().map(|array| array.path.trim_start_matches('/'));

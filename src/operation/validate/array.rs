@@ -56,8 +56,7 @@ impl ArrayCheck<'_> {
         let number = gathered.arrays;
         gathered.arrays += 1;
         let pipeline = reading.pipeline.as_ref();
-        let chain =
-            pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind_to_check);
+        let chain = pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind_to_check);
         if self.level == ValidateLevel::Metadata {
             if let Err(error) = &chain {
                 gathered.leave_out(&format!("arrays that are not decoded: {error}"), 1);
@@ -191,8 +190,7 @@ fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic 
 /// Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
 fn without_checksum(reading: &ArrayReading) -> Diagnostic {
     let message = "no codec of the array has a checksum: damage may go unseen";
-    let help =
-        "where the storage is not trusted: `zarrcast transcode --compress zstd:5:checksum`, or `crc32c`";
+    let help = "where the storage is not trusted: `zarrcast transcode --compress zstd:5:checksum`, or `crc32c`";
     reading.place.holds(Diagnostic::new(code::NO_CHECKSUM, message).with_help(help))
 }
 
@@ -215,8 +213,8 @@ fn fault_finding(
         fault if fault.is_of_data() => code::CHUNK_CORRUPT,
         _ => return Err(unseen(fault, &chunk, key, check)),
     };
-    let found = Diagnostic::new(code, fault.to_string())
-        .with_help("restore the chunk from its source, or write it again");
+    let found =
+        Diagnostic::new(code, fault.to_string()).with_help("restore the chunk from its source, or write it again");
     Ok(check.place.holds(found).at_key(key).at_chunk(chunk))
 }
 

@@ -14,11 +14,7 @@ pub(super) struct Policy {
 impl Policy {
     pub(super) fn of(options: &ValidateOptions) -> Self {
         let names = |codes: &[Code]| codes.iter().map(|code| code.code).collect();
-        Policy {
-            deny: names(&options.deny),
-            deny_warnings: options.deny_warnings,
-            allow: names(&options.allow),
-        }
+        Policy { deny: names(&options.deny), deny_warnings: options.deny_warnings, allow: names(&options.allow) }
     }
 
     /// The severity that a code has by the table and the options; `None` where it is allowed.

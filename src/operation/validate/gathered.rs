@@ -52,12 +52,7 @@ impl<'a> Gathered<'a> {
     }
 
     /// Notes the chunks that are not there, of a grid of `total`.
-    pub(super) fn note_absent(
-        &mut self,
-        place: &Place,
-        present: &ChunkSet,
-        (grid_shape, total): (Vec<u64>, u64),
-    ) {
+    pub(super) fn note_absent(&mut self, place: &Place, present: &ChunkSet, (grid_shape, total): (Vec<u64>, u64)) {
         let noted: usize = self.absent.iter().map(|absent| absent.ranges.len()).sum();
         let ranges = absent_ranges(present, total, MAX_RANGES.saturating_sub(noted));
         if !ranges.is_empty() {
@@ -90,13 +85,7 @@ impl Failures {
         self.push(Some(&place.store), Some(&place.path), error);
     }
 
-    fn push_at(
-        &mut self,
-        store: Option<&str>,
-        node: Option<&str>,
-        key: Option<String>,
-        error: OperationError,
-    ) {
+    fn push_at(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
         // A signal stops every part of the work; once is enough.
         if error.class() == FaultClass::Interrupted && self.is_interrupted() {
             return;

@@ -234,14 +234,12 @@ fn link_finding(key: &str, root: &Node) -> Option<Diagnostic> {
     let target = root.link_target(key).ok().flatten();
     let (code, message) = match target {
         None => (code::LINK_LEADS_AWAY, "a link that leads nowhere: readers take the object as absent"),
-        Some(target) if target.is_folder => (
-            code::LINK_TO_FOLDER,
-            "a link to a folder, which is not followed: what is behind it was not looked at",
-        ),
-        Some(target) if !target.is_inside => (
-            code::LINK_LEADS_AWAY,
-            "a link that leads out of the store: a copy of the store lacks the object",
-        ),
+        Some(target) if target.is_folder => {
+            (code::LINK_TO_FOLDER, "a link to a folder, which is not followed: what is behind it was not looked at")
+        }
+        Some(target) if !target.is_inside => {
+            (code::LINK_LEADS_AWAY, "a link that leads out of the store: a copy of the store lacks the object")
+        }
         Some(_) => return None,
     };
     Some(Diagnostic::new(code, message).with_help("put what it leads to in its place"))
@@ -262,14 +260,9 @@ mod tests {
 
     #[test]
     fn leftovers_of_writers_are_known_by_their_names() {
-        for key in [
-            "c/0/0.5f2b.partial",
-            "c/0/1.__lock",
-            "zarr.zarrcast-partial",
-            ".zarrcast",
-            "a/.b.zarrcast",
-            "0.tmp",
-        ] {
+        for key in
+            ["c/0/0.5f2b.partial", "c/0/1.__lock", "zarr.zarrcast-partial", ".zarrcast", "a/.b.zarrcast", "0.tmp"]
+        {
             assert!(is_temporary(key), "{key}");
         }
         for key in ["c/0/0", "zarr.json", "partial", "c/.DS_Store"] {

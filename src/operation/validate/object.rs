@@ -73,8 +73,7 @@ impl Object<'_, '_> {
     pub(super) fn elements(&mut self, chain: &BoundChain, start: &[u64], inner: &str) -> Result<(), Fault> {
         let shape = &chain.decoded().shape;
         let bounds = shape.iter().zip(start).zip(&self.check.metadata.shape);
-        let valid: Vec<u64> =
-            bounds.map(|((length, start), end)| (*length).min(end.saturating_sub(*start))).collect();
+        let valid: Vec<u64> = bounds.map(|((length, start), end)| (*length).min(end.saturating_sub(*start))).collect();
         match chain.check_values(&self.buffers.decoded, shape, &valid) {
             Ok(()) => Ok(()),
             Err(fault) => self.chain_fault(fault, start, inner),
@@ -108,9 +107,7 @@ fn code_of(fault: &ChainFault) -> Code {
         | ChainFaultKind::Codec(CodecError::Length { .. })
         | ChainFaultKind::Room { .. } => code::CHUNK_LENGTH,
         ChainFaultKind::Shard(_) => code::SHARD_INDEX,
-        ChainFaultKind::Codec(_) | ChainFaultKind::StandIn(_) | ChainFaultKind::Store(_) => {
-            code::CHUNK_CORRUPT
-        }
+        ChainFaultKind::Codec(_) | ChainFaultKind::StandIn(_) | ChainFaultKind::Store(_) => code::CHUNK_CORRUPT,
     }
 }
 
@@ -119,8 +116,7 @@ fn code_of(fault: &ChainFault) -> Code {
 pub(super) fn skips_values(chain: &BoundChain) -> bool {
     let (front, rest) = chain.codecs().split_at(chain.num_array_to_array());
     let transposes = front.iter().all(|codec| matches!(codec.codec.role(), Role::Transpose(_)));
-    let takes_all =
-        matches!(rest.first().map(|codec| codec.codec.role()), Some(Role::Bytes { check: None, .. }));
+    let takes_all = matches!(rest.first().map(|codec| codec.codec.role()), Some(Role::Bytes { check: None, .. }));
     transposes && takes_all && !chain.checks_values()
 }
 
@@ -180,12 +176,7 @@ impl Reads for ObjectCheck<'_> {
 
 impl ObjectCheck<'_> {
     /// Checks an object and returns its size in bytes.
-    pub(super) fn run(
-        &self,
-        buffers: &mut Buffers,
-        chunk: Vec<u64>,
-        findings: &mut Findings,
-    ) -> Result<u64, Fault> {
+    pub(super) fn run(&self, buffers: &mut Buffers, chunk: Vec<u64>, findings: &mut Findings) -> Result<u64, Fault> {
         let key = self.metadata.chunk_key_encoding.key(&chunk);
         let Some(reader) = self.node.open_listed(&key, u64::MAX)? else { return Ok(0) };
         let mut object = Object { check: self, key: self.place.key(&key), chunk, findings, buffers };
@@ -201,9 +192,7 @@ impl ObjectCheck<'_> {
     pub(super) fn threads(&self, budget: Budget, store: &str) -> Result<usize, OperationError> {
         let what = if self.subchunk.is_some() { "the shards" } else { "the chunks" };
         let purpose = || format!("to check {what} of `{store}`");
-        budget
-            .threads_of(self.unit_bytes(), purpose)
-            .map_err(|error| error.or_help("check less: `--level keys`"))
+        budget.threads_of(self.unit_bytes(), purpose).map_err(|error| error.or_help("check less: `--level keys`"))
     }
 
     /// Bytes that a thread holds for one object.
@@ -231,11 +220,7 @@ fn index_bytes(chain: &BoundChain) -> u64 {
     let Some(Codec::Sharding(sharding)) = chain.codecs().get(place).map(|codec| &codec.codec) else {
         return 0;
     };
-    let whole =
-        if place + 1 < chain.codecs().len() { chain.max_representation_bytes().saturating_mul(2) } else { 0 };
+    let whole = if place + 1 < chain.codecs().len() { chain.max_representation_bytes().saturating_mul(2) } else { 0 };
     let entries = sharding.num_inner_chunks().saturating_mul(ENTRY_BYTES);
-    whole
-        .saturating_add(entries)
-        .saturating_add(sharding.index_bytes())
-        .saturating_add(index_bytes(sharding.inner()))
+    whole.saturating_add(entries).saturating_add(sharding.index_bytes()).saturating_add(index_bytes(sharding.inner()))
 }

@@ -74,8 +74,7 @@ impl Object<'_, '_> {
     /// Checks what a chain with a shard in it has encoded.
     fn encoded(&mut self, subchunk: &BoundChain, level: &Level, window: Window) -> Result<(), Fault> {
         let place = level.chain.num_array_to_array();
-        let Some(Codec::Sharding(sharding)) = level.chain.codecs().get(place).map(|codec| &codec.codec)
-        else {
+        let Some(Codec::Sharding(sharding)) = level.chain.codecs().get(place).map(|codec| &codec.codec) else {
             return Ok(());
         };
         if place + 1 == level.chain.codecs().len() {
@@ -148,8 +147,7 @@ impl Level<'_> {
     fn place_of(&self, number: u64, sharding: &BoundSharding, order: &[usize]) -> (Vec<u64>, Vec<u64>) {
         let position = unravel(number, sharding.grid_shape());
         let mut start = self.start.clone();
-        for ((index, length), dimension) in position.iter().zip(&sharding.inner().decoded().shape).zip(order)
-        {
+        for ((index, length), dimension) in position.iter().zip(&sharding.inner().decoded().shape).zip(order) {
             start[*dimension] = start[*dimension].saturating_add(index.saturating_mul(*length));
         }
         (position, start)
@@ -159,8 +157,7 @@ impl Level<'_> {
 /// The codecs of an innermost chunk: those in front of each shard, then the last chain.
 fn subchunk_codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
     let end = pipeline.sharding().map_or(pipeline.stages.len(), |(place, _)| place);
-    let mut codecs: Vec<CodecMetadata> =
-        pipeline.stages[..end].iter().map(|stage| stage.metadata.clone()).collect();
+    let mut codecs: Vec<CodecMetadata> = pipeline.stages[..end].iter().map(|stage| stage.metadata.clone()).collect();
     if let Some((_, sharding)) = pipeline.sharding() {
         codecs.extend(subchunk_codecs(&sharding.inner));
     }
@@ -178,8 +175,7 @@ fn read_index(
     let (index_offset, index_bytes) = match sharding.index_range(window.length) {
         Ok(range) => range,
         Err(ChainFaultKind::Size { expected, found }) => {
-            let message =
-                format!("{label}the shard of {found} bytes is shorter than its index of {expected}");
+            let message = format!("{label}the shard of {found} bytes is shorter than its index of {expected}");
             object.push(code::SHARD_TRUNCATED, message, WRITE_AGAIN);
             return Ok(None);
         }
@@ -231,10 +227,8 @@ fn fits(
         return false;
     };
     if length > 0 && offset < index.1 && end > index.0 {
-        let message = format!(
-            "{}: the index places it at offset {offset} with {length} bytes, which are its own",
-            name()
-        );
+        let message =
+            format!("{}: the index places it at offset {offset} with {length} bytes, which are its own", name());
         object.push(code::SHARD_ENTRY_IN_INDEX, message, WRITE_AGAIN);
         return false;
     }
@@ -260,11 +254,8 @@ fn check_layout(object: &mut Object, level: &Level, sharding: &BoundSharding, en
         let entry_end = entry.offset + entry.length;
         if let Some(last) = last.filter(|_| entry.offset < end) {
             let same = (last.offset, last.length) == (entry.offset, entry.length);
-            let (code, verb) = if same {
-                (code::SHARD_CHUNKS_SHARED, "are the same bytes")
-            } else {
-                (code::SHARD_OVERLAP, "overlap")
-            };
+            let (code, verb) =
+                if same { (code::SHARD_CHUNKS_SHARED, "are the same bytes") } else { (code::SHARD_OVERLAP, "overlap") };
             let message = format!("{}inner chunks {} and {} {verb}", level.label, name(last), name(entry));
             object.push(code, message, WRITE_AGAIN);
         }

@@ -23,10 +23,7 @@ fn object(text: &str) -> Option<Object> {
 }
 
 fn codes(diagnostics: &[Diagnostic]) -> Vec<(&str, &str)> {
-    diagnostics
-        .iter()
-        .map(|found| (found.code, found.location.pointer.as_deref().unwrap_or("none")))
-        .collect()
+    diagnostics.iter().map(|found| (found.code, found.location.pointer.as_deref().unwrap_or("none"))).collect()
 }
 
 fn number(name: &str) -> NumberType {
@@ -173,11 +170,7 @@ fn scale_offset_scalars_are_those_of_the_data_type() {
 fn scale_offset_of_zero_is_refused_without_a_data_type() {
     let zero = "/configuration/scale";
     for text in [r#"{"scale": 0}"#, r#"{"scale": -0.0}"#, r#"{"scale": 0e5}"#] {
-        assert_eq!(
-            codes(&found("scale_offset", text, "")),
-            [(code::SCALE_OFFSET_SCALE_ZERO.code, zero)],
-            "{text}"
-        );
+        assert_eq!(codes(&found("scale_offset", text, "")), [(code::SCALE_OFFSET_SCALE_ZERO.code, zero)], "{text}");
     }
 }
 
@@ -365,20 +358,16 @@ fn packbits_keeps_the_bits_of_the_data_type() {
 #[test]
 fn sharding_indexed_divides_the_shard() {
     let bind = |text: &str, shape: &[u64]| {
-        let codec = CodecMetadata {
-            pointer: "/codecs/0".to_owned(),
-            ..CodecMetadata::new("sharding_indexed", object(text))
-        };
-        let array =
-            ArrayRepresentation { data_type: data_type("uint8"), shape: shape.to_vec(), fill_value: None };
+        let codec =
+            CodecMetadata { pointer: "/codecs/0".to_owned(), ..CodecMetadata::new("sharding_indexed", object(text)) };
+        let array = ArrayRepresentation { data_type: data_type("uint8"), shape: shape.to_vec(), fill_value: None };
         let mut found = Vec::new();
         let (bound, _) = sharding_indexed::bind(&codec, Some(&array), &mut found);
         let stage = if let BoundConfiguration::Sharding(stage) = bound { Some(stage) } else { None };
         (stage, found)
     };
     let endian = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
-    let text =
-        format!(r#"{{"chunk_shape": [2, 3], "codecs": [{{"name": "bytes"}}], "index_codecs": [{endian}]}}"#);
+    let text = format!(r#"{{"chunk_shape": [2, 3], "codecs": [{{"name": "bytes"}}], "index_codecs": [{endian}]}}"#);
     let (stage, diagnostics) = bind(&text, &[4, 9]);
     assert_eq!(diagnostics, []);
     let stage = stage.unwrap();

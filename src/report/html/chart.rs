@@ -136,17 +136,11 @@ impl Frame<'_> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and bins are drawn to a pixel")]
-fn draw_histogram(
-    area: &Area<'_>,
-    words: &Words,
-    data: &HistogramResult,
-    (marks, codes): (&[Mark], &[f64]),
-) -> Drawn {
+fn draw_histogram(area: &Area<'_>, words: &Words, data: &HistogramResult, (marks, codes): (&[Mark], &[f64])) -> Drawn {
     let axis = Axis::new(data.min, data.max);
     // Neighbours that no eye could tell apart are drawn as one, so that the page does not grow with the bins.
     let together = data.counts.len().div_ceil(MOST_BARS).max(1);
-    let (bins, counts) =
-        (data.counts.len().max(1), data.counts.chunks(together).map(|some| some.iter().sum()));
+    let (bins, counts) = (data.counts.len().max(1), data.counts.chunks(together).map(|some| some.iter().sum()));
     let counts: Vec<u64> = counts.collect();
     let top = counts.iter().copied().max().unwrap_or(0).max(1) as f64 * 1.06;
     let frame = Frame {
@@ -163,9 +157,9 @@ fn draw_histogram(
         axis.start * (1.0 - share) + axis.end * share
     };
     let bars = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-    chart.draw_series(bars.map(|(bin, count)| {
-        Rectangle::new([(edge(bin), 0.0), (edge(bin + 1), *count as f64)], BAR.filled())
-    }))?;
+    chart.draw_series(
+        bars.map(|(bin, count)| Rectangle::new([(edge(bin), 0.0), (edge(bin + 1), *count as f64)], BAR.filled())),
+    )?;
     let ticks = codes.iter().filter_map(|code| axis.place(*code));
     chart.draw_series(ticks.map(|place| PathElement::new([(place, top * 0.97), (place, top)], SECOND)))?;
     for mark in marks {
@@ -228,11 +222,8 @@ struct Axis {
 
 impl Axis {
     fn new(min: f64, max: f64) -> Self {
-        let (min, max) = if min == max {
-            (min - min.abs().max(1.0) / 2.0, max + max.abs().max(1.0) / 2.0)
-        } else {
-            (min, max)
-        };
+        let (min, max) =
+            if min == max { (min - min.abs().max(1.0) / 2.0, max + max.abs().max(1.0) / 2.0) } else { (min, max) };
         let (width, largest) = (max - min, min.abs().max(max.abs()));
         if (1e-100..1e100).contains(&width) && width > largest * 1e-9 {
             return Axis { start: min, end: max, labels: 5, range: None };
@@ -263,9 +254,7 @@ fn short(number: f64) -> String {
     let unit = UNITS.iter().find(|(unit, _)| number.abs() >= *unit);
     unit.map_or_else(
         || figure(number),
-        |(unit, name)| {
-            figure((number / if *name == "k" { 1e3 } else { *unit } * 100.0).round() / 100.0) + name
-        },
+        |(unit, name)| figure((number / if *name == "k" { 1e3 } else { *unit } * 100.0).round() / 100.0) + name,
     )
 }
 
@@ -273,8 +262,7 @@ fn short(number: f64) -> String {
 fn description(data: &HistogramResult, marks: &[Mark]) -> String {
     let bins = data.counts.len();
     let all: u64 = data.counts.iter().sum();
-    let fullest =
-        data.counts.iter().enumerate().max_by_key(|(bin, count)| (**count, std::cmp::Reverse(*bin)));
+    let fullest = data.counts.iter().enumerate().max_by_key(|(bin, count)| (**count, std::cmp::Reverse(*bin)));
     let mut words = format!(
         "{} values in {bins} bins of equal width from {} to {}.",
         count(all),
@@ -311,9 +299,7 @@ mod tests {
         let svg = drawn(0.0, 3.0);
         assert!(svg.starts_with("<svg viewBox=") && svg.ends_with("</svg>"), "{svg}");
         assert_eq!(svg.matches("fill=\"#040404\"").count(), 2, "{svg}");
-        assert!(
-            svg.contains("values &lt;x&gt;") && !svg.contains("<b>") && svg.contains("6 values in 3 bins")
-        );
+        assert!(svg.contains("values &lt;x&gt;") && !svg.contains("<b>") && svg.contains("6 values in 3 bins"));
         assert!(svg.contains("values (K)") && svg.contains("elements"), "titles of the axes: {svg}");
         assert!(!svg.contains("http"));
     }

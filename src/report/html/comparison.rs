@@ -15,8 +15,7 @@ use crate::report::quantity::{count, counted, figure};
 /// Everything that is drawn.
 pub(super) fn pictures(comparison: &Comparison, quantization: &QuantizationResult, ids: &mut Ids) -> Markup {
     let Comparison { before, after, .. } = comparison;
-    let difference: Vec<f64> =
-        before.values.iter().zip(after).map(|(before, after)| after - before).collect();
+    let difference: Vec<f64> = before.values.iter().zip(after).map(|(before, after)| after - before).collect();
     let range = finite_range(before.values.iter().chain(after));
     let drawn = counted(before.values.len() as u64, "element");
     html! {

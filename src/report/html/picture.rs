@@ -78,11 +78,8 @@ fn encoded(pixels: Pixels<'_>, scale: Scale) -> Result<Vec<u8>, png::EncodingErr
     let Pixels { values, columns, is_upside_down } = pixels;
     let rows = pixels.rows();
     // A bar of one row is stretched by the page.
-    let factor = if rows <= 1 && columns == usize::from(COLOURS) {
-        1
-    } else {
-        LEAST_PIXELS.div_ceil(columns.max(rows).max(1))
-    };
+    let factor =
+        if rows <= 1 && columns == usize::from(COLOURS) { 1 } else { LEAST_PIXELS.div_ceil(columns.max(rows).max(1)) };
     let (width, height) = (columns * factor, rows * factor);
     let mut indices = Vec::with_capacity(width * height);
     for y in 0..height {
@@ -126,11 +123,7 @@ impl Scale {
     }
 
     /// The place of a value in the palette; `None` where it is no number.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share from 0 to 1 of the colours"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share from 0 to 1 of the colours")]
     pub(super) fn index(self, value: f64) -> Option<u8> {
         share(value, self.min, self.max).map(|share| (share * f64::from(COLOURS - 1)).round() as u8)
     }
@@ -192,11 +185,7 @@ mod scale_tests {
         assert_eq!((scale.min, scale.max), (-3.0, 3.0));
         let palette = scale.palette();
         let middle = usize::from(scale.index(0.0).unwrap()) * 3;
-        assert!(
-            palette[middle..middle + 3].iter().all(|part| *part > 240),
-            "{:?}",
-            &palette[middle..middle + 3]
-        );
+        assert!(palette[middle..middle + 3].iter().all(|part| *part > 240), "{:?}", &palette[middle..middle + 3]);
         assert_eq!(palette.len(), 256 * 3);
         assert_eq!((scale.index(f64::NAN), scale.index(-3.0), scale.index(9.0)), (None, Some(0), Some(253)));
     }

@@ -36,8 +36,7 @@ pub(super) fn group(group: &GroupResult) -> Report<'_> {
         let name = below(&node.members.path, &group.path).trim_start_matches('/');
         blocks.extend(node.ways.iter().flat_map(|ways| inspect_values::ways(Some(name.to_owned()), ways)));
     }
-    let num_of =
-        |node_type| group.nodes.iter().filter(|node| node.members.node_type == node_type).count() as u64;
+    let num_of = |node_type| group.nodes.iter().filter(|node| node.members.node_type == node_type).count() as u64;
     let members = format!("{}, {}", counted(num_of("array"), "array"), counted(num_of("group"), "group"));
     Report {
         title: title(&group.store, &group.path),
@@ -51,10 +50,8 @@ pub(super) fn group(group: &GroupResult) -> Report<'_> {
 /// The few figures that say most.
 fn figures(group: &GroupResult) -> Vec<(&'static str, String, String)> {
     let logical = group.totals.bytes_logical;
-    let mut figures = vec![
-        ("Arrays", count(group.totals.arrays), String::new()),
-        ("Decoded", bytes(logical), String::new()),
-    ];
+    let mut figures =
+        vec![("Arrays", count(group.totals.arrays), String::new()), ("Decoded", bytes(logical), String::new())];
     if let Some(stored) = group.totals.bytes_stored {
         let [.., ratio] = sizes(Some(logical), Some(stored));
         let ratio = if ratio.is_empty() { ratio } else { format!("ratio {ratio}") };
@@ -65,10 +62,9 @@ fn figures(group: &GroupResult) -> Vec<(&'static str, String, String)> {
 
 /// The nodes, at most so many; more have one row together. Bars are of stored bytes, of decoded ones where none are known.
 fn tree(result: &GroupResult, most: usize) -> Table {
-    let mut table =
-        Table::new(&["node", "shape", "type", "chunks", "codecs", ">decoded", ">stored", ">ratio"])
-            // What `inspect` of the array shows goes first.
-            .with_spare(&["codecs", "chunks", "ratio"]);
+    let mut table = Table::new(&["node", "shape", "type", "chunks", "codecs", ">decoded", ">stored", ">ratio"])
+        // What `inspect` of the array shows goes first.
+        .with_spare(&["codecs", "chunks", "ratio"]);
     let (shown, rest) = result.nodes.split_at(result.nodes.len().min(most));
     for node in shown {
         let size = node.bytes_stored.or(node.bytes_logical.filter(|_| result.totals.bytes_stored.is_none()));
@@ -81,17 +77,13 @@ fn tree(result: &GroupResult, most: usize) -> Table {
         cells
     };
     if !rest.is_empty() {
-        let all =
-            |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(bytes).reduce(u64::saturating_add);
+        let all = |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(bytes).reduce(u64::saturating_add);
         let stored = all(|node| node.bytes_stored);
         let name = format!("... and {} more", counted(rest.len() as u64, "node"));
         table.push_sizes(sum(name, all(|node| node.bytes_logical), stored), vec![stored]);
     }
     if result.totals.arrays > 1 {
-        table.push(
-            sum("total".to_owned(), Some(result.totals.bytes_logical), result.totals.bytes_stored),
-            None,
-        );
+        table.push(sum("total".to_owned(), Some(result.totals.bytes_logical), result.totals.bytes_stored), None);
     }
     table
 }
@@ -101,11 +93,9 @@ fn stats(result: &GroupResult) -> Option<Table> {
     let read = || result.nodes.iter().filter_map(|node| Some((node, node.stats.as_ref()?)));
     read().next()?;
     let has_any = |part: fn(&StatsResult) -> u64| read().any(|(_, stats)| part(stats) > 0);
-    let shown =
-        [true, true, has_any(|stats| stats.nan), has_any(|stats| stats.missing), true, true, true, true];
+    let shown = [true, true, has_any(|stats| stats.nan), has_any(|stats| stats.missing), true, true, true, true];
     let columns = ["array", ">elements", ">NaN", ">missing", ">min", ">max", ">mean", ">deviation"];
-    let columns: Vec<&str> =
-        columns.into_iter().zip(shown).filter_map(|(name, is)| is.then_some(name)).collect();
+    let columns: Vec<&str> = columns.into_iter().zip(shown).filter_map(|(name, is)| is.then_some(name)).collect();
     let mut table = Table::new(&columns);
     let value = |value: Option<&Json>| match value {
         Some(Json::Number(number)) if !number.is_integer_literal() => quantity::figure(number.as_f64()),
@@ -172,8 +162,7 @@ fn row(node: &NodeResult, root: &str) -> Vec<String> {
 fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
     #[expect(clippy::cast_precision_loss, reason = "a ratio of three digits")]
     let ratio = |decoded: u64, stored: u64| format!("{:.2}", decoded as f64 / stored as f64);
-    let ratio =
-        decoded.zip(stored.filter(|stored| *stored > 0)).map(|(decoded, stored)| ratio(decoded, stored));
+    let ratio = decoded.zip(stored.filter(|stored| *stored > 0)).map(|(decoded, stored)| ratio(decoded, stored));
     let text = |bytes: Option<u64>| bytes.map_or_else(String::new, quantity::bytes);
     [text(decoded), text(stored), ratio.unwrap_or_default()]
 }
@@ -211,7 +200,8 @@ mod tests {
 
     #[test]
     fn chain_shows_what_is_inside_shards() {
-        let json = r#"["bytes",{"name":"sharding_indexed","configuration":{"codecs":[{"name":"bytes"},{"name":"zstd"}]}}]"#;
+        let json =
+            r#"["bytes",{"name":"sharding_indexed","configuration":{"codecs":[{"name":"bytes"},{"name":"zstd"}]}}]"#;
         assert_eq!(chain(Json::parse_str(json).unwrap().as_array().unwrap()), "bytes shard[bytes zstd]");
     }
 }

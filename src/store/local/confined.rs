@@ -32,12 +32,7 @@ pub(super) struct Confinement {
 impl Confinement {
     /// The folder at a path.
     pub(super) fn new(root: &Path, is_strict: bool) -> Self {
-        Confinement {
-            root: root.to_path_buf(),
-            is_strict,
-            descriptor: OnceLock::new(),
-            last: Mutex::default(),
-        }
+        Confinement { root: root.to_path_buf(), is_strict, descriptor: OnceLock::new(), last: Mutex::default() }
     }
 
     /// Creates a file, or opens the one that is there and empties it.
@@ -83,8 +78,7 @@ impl Confinement {
             created => created,
         };
         // Whatever stands there: no way leads through a link.
-        created
-            .or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
+        created.or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
     }
 
     /// Removes a file, or a link itself.
@@ -203,9 +197,7 @@ mod tests {
         }
         std::fs::create_dir(root.join("c")).unwrap();
         std::fs::write(outside.join("mine"), "mine").unwrap();
-        for (target, link) in
-            [("../outside", "folder"), ("../outside/mine", "file"), ("../outside/new", "new")]
-        {
+        for (target, link) in [("../outside", "folder"), ("../outside/mine", "file"), ("../outside/new", "new")] {
             std::os::unix::fs::symlink(target, root.join(link)).unwrap();
         }
         std::os::unix::fs::symlink("../folder", root.join("c/deep")).unwrap();
@@ -226,8 +218,7 @@ mod tests {
         assert!(confined.create_folders(&root.join("folder/x/y"), 0o777).is_err());
         assert!(confined.create_folder(&root.join("c/deep/x"), 0o777).is_err());
         assert!(confined.remove_file(&root.join("folder/mine")).is_err());
-        let names: Vec<_> =
-            std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let names: Vec<_> = std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["mine"]);
         assert_eq!(std::fs::read(outside.join("mine")).unwrap(), b"mine");
         // The link itself may go.
@@ -243,10 +234,8 @@ mod tests {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW;
         let open = |path: &str| {
             let mode = Mode::from_raw_mode(0o600);
-            let both = [
-                resolve(root, Path::new(path), flags, mode),
-                resolve_by_steps(root, Path::new(path), flags, mode),
-            ];
+            let both =
+                [resolve(root, Path::new(path), flags, mode), resolve_by_steps(root, Path::new(path), flags, mode)];
             both.map(|opened| opened.map(drop))
         };
         assert_eq!(open("c/0"), [Ok(()), Ok(())]);

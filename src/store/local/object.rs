@@ -24,9 +24,10 @@ impl ReadObject for FileReader {
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         let inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
-        let size = usize::try_from(length).ok().filter(|_| inside).ok_or_else(|| {
-            StoreError::too_short(self.path.display().to_string(), self.length, (offset, length))
-        })?;
+        let size = usize::try_from(length)
+            .ok()
+            .filter(|_| inside)
+            .ok_or_else(|| StoreError::too_short(self.path.display().to_string(), self.length, (offset, length)))?;
         bytes.resize(size, 0);
         self.file.read_exact_at(bytes, offset).map_err(io_error("read", &self.path))
     }

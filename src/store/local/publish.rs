@@ -84,8 +84,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let memory = Node::of(std::sync::Arc::new(MemoryStore::new("m")));
         for node in [Node::new(folder.path()), Node::confined(folder.path()), memory] {
-            let makes =
-                |text: String| node.publish_new("x/y/plan.json", text.as_bytes()).unwrap().then_some(text);
+            let makes = |text: String| node.publish_new("x/y/plan.json", text.as_bytes()).unwrap().then_some(text);
             let made: Vec<String> = std::thread::scope(|scope| {
                 let threads: Vec<_> =
                     (0..8).map(|number| scope.spawn(move || makes(format!("plan {number}")))).collect();

@@ -17,8 +17,7 @@ use super::publish::beside;
 use super::tree;
 use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
-    Depth, Destination, Key, Log, Node, ObjectReader, ObjectWriter, Put, Result, Room, Store, StoreError,
-    Tree, Visit,
+    Depth, Destination, Key, Log, Node, ObjectReader, ObjectWriter, Put, Result, Room, Store, StoreError, Tree, Visit,
 };
 
 /// A store in a local folder, which need not be there yet. Links are followed where it is read; nothing is created or removed
@@ -55,9 +54,7 @@ pub(in crate::store) fn io_error(action: &'static str, path: &Path) -> impl FnOn
 /// The result of a call; `None` where nothing stands at the path.
 pub(super) fn present<T>(outcome: io::Result<T>, action: &'static str, path: &Path) -> Result<Option<T>> {
     match outcome {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         outcome => outcome.map(Some).map_err(io_error(action, path)),
     }
 }
@@ -123,10 +120,7 @@ impl LocalStore {
     pub(in crate::store) fn modes_of(&self, folder: &Key<'_>, object: &Key<'_>) -> Modes {
         let mode_of = |key, or: u32| std::fs::metadata(self.path(key)).map_or(or, |found| found.mode());
         let Modes { file, folder: of_folder } = Modes::default();
-        Modes {
-            file: (mode_of(object, file) & 0o666) | 0o600,
-            folder: (mode_of(folder, of_folder) & 0o777) | 0o700,
-        }
+        Modes { file: (mode_of(object, file) & 0o666) | 0o600, folder: (mode_of(folder, of_folder) & 0o777) | 0o700 }
     }
 
     /// The folder that it lies in.
@@ -206,12 +200,7 @@ impl Store for LocalStore {
         Ok(Box::new(FileWriter { file, path }))
     }
 
-    fn copy_from(
-        &self,
-        source: &dyn Store,
-        (from, to): (&Key<'_>, &Key<'_>),
-        most: u64,
-    ) -> Result<Option<u64>> {
+    fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         let Some(local) = source.as_local() else {
             return crate::store::copy_in_pieces(self, source, (from, to), most);
         };
@@ -307,8 +296,7 @@ impl Store for LocalStore {
     fn room(&self, below: &Key<'_>) -> Result<Room> {
         let root = tree::resolved(&self.path(below))?;
         let existing = root.ancestors().find(|path| path.exists()).unwrap_or(&root);
-        let free =
-            rustix::fs::statvfs(existing).map_err(|error| io_error("look at", existing)(error.into()))?;
+        let free = rustix::fs::statvfs(existing).map_err(|error| io_error("look at", existing)(error.into()))?;
         Ok(Room {
             blocks: free.f_bavail,
             block_bytes: free.f_frsize.max(1),

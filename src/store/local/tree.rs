@@ -54,8 +54,7 @@ pub(super) fn refuse_planted(folder: &Path) -> Result<()> {
     let look = |path: &Path| std::fs::symlink_metadata(path).map_err(io_error("look at", path));
     let is_shared = folder.parent().map(look).transpose()?.is_some_and(|parent| parent.mode() & STICKY != 0);
     if is_shared && !is_own(&look(folder)?) {
-        let other =
-            io::Error::other("it belongs to another user: move it away, or name another place for DEST");
+        let other = io::Error::other("it belongs to another user: move it away, or name another place for DEST");
         return Err(io_error("use", folder)(other));
     }
     Ok(())

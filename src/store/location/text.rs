@@ -88,8 +88,7 @@ pub(super) fn file_path(rest: &str) -> Result<PathBuf, &'static str> {
     if path.contains(['?', '#']) {
         return Err("a file:// URL has no query and no fragment: write ? as %3F and # as %23");
     }
-    let bytes =
-        percent::decoded(path).ok_or("% in a URL needs two hexadecimal digits: write % itself as %25")?;
+    let bytes = percent::decoded(path).ok_or("% in a URL needs two hexadecimal digits: write % itself as %25")?;
     if bytes.contains(&0) {
         return Err("a path holds no zero byte");
     }

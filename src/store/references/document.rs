@@ -17,8 +17,7 @@ use crate::store::Key;
 const BASE64: &str = "base64:";
 /// Keys that are no keys which are kept to be shown.
 const MOST_UNNAMED: usize = 100;
-const GENERATED: &str =
-    "it makes references by \"gen\", which is not read: write each of them, as `kerchunk` does";
+const GENERATED: &str = "it makes references by \"gen\", which is not read: write each of them, as `kerchunk` does";
 
 /// Where the bytes of an object are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,9 +64,7 @@ impl Document {
                 "version" => match json(value)? {
                     0_u64 | 1 => {}
                     version => {
-                        return Err(format!(
-                            "version {version} of reference files is not known: 0 and 1 are"
-                        ));
+                        return Err(format!("version {version} of reference files is not known: 0 and 1 are"));
                     }
                 },
                 "templates" => templates = json(value)?,
@@ -148,9 +145,9 @@ fn value(raw: &RawValue) -> Value {
     match text.as_bytes().first() {
         Some(b'"') => match serde_json::from_str::<String>(text) {
             Ok(text) => match text.strip_prefix(BASE64) {
-                Some(encoded) => STANDARD
-                    .decode(encoded)
-                    .map_or(Value::NotBase64, |bytes| Value::Inline(bytes.into_boxed_slice())),
+                Some(encoded) => {
+                    STANDARD.decode(encoded).map_or(Value::NotBase64, |bytes| Value::Inline(bytes.into_boxed_slice()))
+                }
                 None => Value::Inline(text.into_bytes().into_boxed_slice()),
             },
             Err(_) => Value::Other("text that is no Unicode"),
@@ -262,8 +259,7 @@ mod tests {
 
     #[test]
     fn keys_that_lead_out_of_the_store_are_told_and_never_read() {
-        let document =
-            Document::parse(br#"{"../a": ["x"], "/b": "", "c//d": "", "e": ""}"#).unwrap().unwrap();
+        let document = Document::parse(br#"{"../a": ["x"], "/b": "", "c//d": "", "e": ""}"#).unwrap().unwrap();
         assert_eq!(document.references.len(), 1);
         assert_eq!(document.unnamed, ["../a", "/b", "c//d"]);
     }

@@ -17,9 +17,7 @@ use super::memory::MemoryReader;
 use super::object::{PartReader, part as slice};
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
-use super::{
-    Depth, Key, Node, ObjectReader, Part, PrefetchLimit, RemoteOptions, Result, Store, StoreError, Visit,
-};
+use super::{Depth, Key, Node, ObjectReader, Part, PrefetchLimit, RemoteOptions, Result, Store, StoreError, Visit};
 
 /// Bytes that a reference file holds at most: about ten million references.
 const MOST_BYTES: u64 = 1 << 30;
@@ -131,9 +129,7 @@ impl Store for ReferenceStore {
                 let is_there = target.store.read(&target.prefix, part, most, into)?;
                 return if is_there { Ok(true) } else { Err(self.lost(key, target)) };
             }
-            Reference::Target { place, part: Some((start, length)) } => {
-                (targets.get(*place, name)?, *start, *length)
-            }
+            Reference::Target { place, part: Some((start, length)) } => (targets.get(*place, name)?, *start, *length),
         };
         let (offset, length) = part.of(object_bytes, most, name)?;
         let part = Part::Range { offset: start.saturating_add(offset), length };
@@ -160,9 +156,7 @@ impl Store for ReferenceStore {
                 let (bytes, name) = (Arc::new(bytes.to_vec()), self.shown(key));
                 return Ok(Some(Box::new(MemoryReader { bytes, name })));
             }
-            Some((Reference::Target { place, part }, targets)) => {
-                (targets.get(*place, || self.shown(key))?, *part)
-            }
+            Some((Reference::Target { place, part }, targets)) => (targets.get(*place, || self.shown(key))?, *part),
         };
         let reader = target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))?;
         let Some((offset, length)) = part else { return Ok(Some(reader)) };

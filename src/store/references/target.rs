@@ -51,8 +51,8 @@ impl Targets {
     /// The object that a text names; else why it is not read.
     fn open(&self, text: &str) -> Result<Node, String> {
         let path = if text.contains("://") {
-            let location = Location::parse(text)
-                .map_err(|error| format!("it points at `{}`: {error}", without_secrets(text)))?;
+            let location =
+                Location::parse(text).map_err(|error| format!("it points at `{}`: {error}", without_secrets(text)))?;
             let object = location.with_options(&self.options).object();
             match object.local_path() {
                 Some(path) => path,
@@ -66,8 +66,9 @@ impl Targets {
         }
         match &self.folder {
             // Beside the file, in a bucket or on a server.
-            Some(folder) if path.is_relative() => beside(folder, text)
-                .ok_or_else(|| format!("it points at `{text}`, which leads out of its store")),
+            Some(folder) if path.is_relative() => {
+                beside(folder, text).ok_or_else(|| format!("it points at `{text}`, which leads out of its store"))
+            }
             _ if self.options.allows_file_references => Ok(Node::new(&path)),
             _ => Err(outside(text)),
         }

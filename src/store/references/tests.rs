@@ -45,9 +45,7 @@ fn objects_are_inline_or_whole_files_or_parts_of_them() {
     let text = r#"{"i": "text", "w": ["data/x.nc"], "p": ["./data/x.nc", 2, 5], "e": ["data/x.nc", 10, 0],
         "gone": ["y.nc", 0, 1], "long": ["data/x.nc", 8, 3]}"#;
     let store = store(folder.path(), text, false);
-    let whole = |key| {
-        read(&store, key, Part::Whole).map(|bytes| bytes.map(|bytes| String::from_utf8(bytes).unwrap()))
-    };
+    let whole = |key| read(&store, key, Part::Whole).map(|bytes| bytes.map(|bytes| String::from_utf8(bytes).unwrap()));
     assert_eq!(whole("i").unwrap().as_deref(), Some("text"));
     assert_eq!(whole("w").unwrap().as_deref(), Some("0123456789"));
     assert_eq!(whole("p").unwrap().as_deref(), Some("23456"));
@@ -58,10 +56,7 @@ fn objects_are_inline_or_whole_files_or_parts_of_them() {
     assert_eq!(read(&store, "p", Part::Last(2)).unwrap().unwrap(), b"56");
     assert_eq!(read(&store, "i", Part::Last(9)).unwrap().unwrap(), b"text");
     assert_eq!(read(&store, "p", Part::Range { offset: 1, length: 3 }).unwrap().unwrap(), b"345");
-    assert!(
-        read(&store, "p", Part::Range { offset: 4, length: 2 }).is_err(),
-        "it is in the file, not in the part"
-    );
+    assert!(read(&store, "p", Part::Range { offset: 4, length: 2 }).is_err(), "it is in the file, not in the part");
     let sizes = ["i", "w", "p", "none"].map(|key| store.size(&Key::new(key).unwrap()).unwrap());
     assert_eq!(sizes, [Some(4), Some(10), Some(5), None]);
     for (key, expected) in [("i", "text"), ("w", "0123456789"), ("p", "23456")] {
@@ -86,25 +81,15 @@ fn keys_are_listed_folder_by_folder() {
     let file = |name: &str| (name.to_owned(), EntryKind::File);
     let dir = |name: &str| (name.to_owned(), EntryKind::Folder);
     let unnamed = ("../x".to_owned(), EntryKind::Unnamed);
-    assert_eq!(
-        listed(&store, "", Depth::Folder),
-        [unnamed.clone(), file("a.b"), dir("a"), file("a0"), dir("z")]
-    );
+    assert_eq!(listed(&store, "", Depth::Folder), [unnamed.clone(), file("a.b"), dir("a"), file("a0"), dir("z")]);
     assert_eq!(listed(&store, "a", Depth::Folder), [file("0.0"), dir("b")]);
     assert_eq!(listed(&store, "a", Depth::All), [file("0.0"), file("b/c"), file("b/d")]);
     assert_eq!(listed(&store, "", Depth::All).len(), 7);
     assert_eq!(listed(&store, "a.b", Depth::All), []);
-    let kinds =
-        ["a", "a/b", "a/b/c", "a/", "q"].map(|key| Key::new(key).ok().map(|key| store.kind(&key).unwrap()));
+    let kinds = ["a", "a/b", "a/b/c", "a/", "q"].map(|key| Key::new(key).ok().map(|key| store.kind(&key).unwrap()));
     assert_eq!(
         kinds,
-        [
-            Some(Some(EntryKind::Folder)),
-            Some(Some(EntryKind::Folder)),
-            Some(Some(EntryKind::File)),
-            None,
-            Some(None)
-        ]
+        [Some(Some(EntryKind::Folder)), Some(Some(EntryKind::Folder)), Some(Some(EntryKind::File)), None, Some(None)]
     );
 }
 
@@ -124,10 +109,7 @@ fn local_files_outside_the_folder_are_read_only_where_that_is_allowed() {
     let strict = store(folder.path(), &text, false);
     for key in ["up", "path", "url", "link", "part"] {
         let said = read(&strict, key, Part::Whole).unwrap_err();
-        assert!(
-            said.contains("outside the folder") && said.contains("--allow-file-references"),
-            "{key}: {said}"
-        );
+        assert!(said.contains("outside the folder") && said.contains("--allow-file-references"), "{key}: {said}");
     }
     for key in ["own", "own_path", "own_url"] {
         assert_eq!(read(&strict, key, Part::Whole).unwrap().unwrap(), b"own", "{key}");

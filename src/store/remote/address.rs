@@ -164,8 +164,7 @@ mod tests {
         assert_eq!(format!("{found:?}"), r#"Address("https://host:8080/a%20b/c.zarr")"#);
         assert_eq!(found.user, Some(("user".to_owned(), "secret".to_owned())));
         assert_eq!(found.query.as_deref(), Some("signature=secret"));
-        for text in ["http://", "http:///a", "http://h/a#b", "http://h/%2", "http://h/%ff", "http://h/a/../b"]
-        {
+        for text in ["http://", "http:///a", "http://h/a#b", "http://h/%2", "http://h/%ff", "http://h/a/../b"] {
             assert!(address(text).is_err(), "{text}");
         }
     }

@@ -82,9 +82,7 @@ impl Answer {
             return Ok(self);
         }
         let holds = match self.code() {
-            _ if call.key.is_none() => {
-                self.names_only(request.body().as_bytes().map_or(&[], |body| &body[..]))
-            }
+            _ if call.key.is_none() => self.names_only(request.body().as_bytes().map_or(&[], |body| &body[..])),
             // The store answers before it knows: an error may follow the status of a success.
             _ if call.copied.is_some() => self.tells_of_copy(),
             Some(code) if PASSING.contains(&code) => {
@@ -110,9 +108,8 @@ impl Answer {
         let (Ok(text), Ok(asked)) = (std::str::from_utf8(&self.body), std::str::from_utf8(request)) else {
             return false;
         };
-        let is_named = |key: &str| {
-            key.split_once("</Key>").is_some_and(|(key, _)| asked.contains(&format!("<Key>{key}</Key>")))
-        };
+        let is_named =
+            |key: &str| key.split_once("</Key>").is_some_and(|(key, _)| asked.contains(&format!("<Key>{key}</Key>")));
         let is_part = |id: &str| {
             let number: Option<usize> = id.split_once("\r\n").and_then(|(id, _)| id.trim().parse().ok());
             number.is_none_or(|number| asked.contains(&format!("Content-ID: {number}\r\n")))
@@ -235,8 +232,7 @@ impl Body {
 
     /// Returns the answer with the wanted bytes, and the size of the object.
     pub(super) fn finish(mut self) -> Result<Answer, Failure> {
-        if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done())
-        {
+        if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done()) {
             return Err(Failure::passing(format!("{} of {announced} bytes came", self.come)));
         }
         self.answer.object_bytes.get_or_insert(self.come);

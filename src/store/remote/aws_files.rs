@@ -78,9 +78,8 @@ impl AwsFiles {
         }
         if let Some(command) = self.value("credential_process") {
             let words = shlex::split(&command).filter(|words| !words.is_empty());
-            let words = words.ok_or_else(|| {
-                format!("the credential_process of the profile `{}` is no command", self.profile)
-            })?;
+            let words = words
+                .ok_or_else(|| format!("the credential_process of the profile `{}` is no command", self.profile))?;
             return Ok(Some(Arc::new(CredentialProcess { words, kept: Mutex::default() })));
         }
         let elsewhere = ["role_arn", "sso_session", "sso_start_url", "login_session"];
@@ -235,11 +234,9 @@ s3 =
 
     #[test]
     fn process_gives_credentials() {
-        let printed =
-            r#"{"Version":1,"AccessKeyId":"a","SecretAccessKey":"b","Expiration":"2030-01-01T00:00:00Z"}"#;
+        let printed = r#"{"Version":1,"AccessKeyId":"a","SecretAccessKey":"b","Expiration":"2030-01-01T00:00:00Z"}"#;
         let command = format!("echo '{printed}'");
-        let provider =
-            |command: &str| files(&[("credential_process", command)]).credentials().unwrap().unwrap();
+        let provider = |command: &str| files(&[("credential_process", command)]).credentials().unwrap().unwrap();
         let credential = provider(&command).get_credential().now_or_never().unwrap().unwrap();
         assert_eq!((credential.key_id.as_str(), credential.secret_key.as_str()), ("a", "b"));
         let process = provider("echo secret");

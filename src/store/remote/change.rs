@@ -91,8 +91,7 @@ impl Client {
 
     /// Begins an upload in parts; what names it.
     pub(super) async fn begin_upload(&self, key: &str) -> Result<String> {
-        let id =
-            self.change("write", key, async { self.bucket()?.create_multipart(&path(key)?).await }).await?;
+        let id = self.change("write", key, async { self.bucket()?.create_multipart(&path(key)?).await }).await?;
         // Of Azure, blocks that no list names go by themselves.
         if !id.is_empty() {
             held(&self.service.uploads).push((key.to_owned(), id.clone()));
@@ -101,23 +100,13 @@ impl Client {
     }
 
     /// Uploads a part, which are counted from 0; what names it when the upload ends.
-    pub(super) async fn upload_part(
-        &self,
-        key: &str,
-        id: &String,
-        number: usize,
-        bytes: Vec<u8>,
-    ) -> Result<PartId> {
-        self.change("write", key, async {
-            self.bucket()?.put_part(&path(key)?, id, number, bytes.into()).await
-        })
-        .await
+    pub(super) async fn upload_part(&self, key: &str, id: &String, number: usize, bytes: Vec<u8>) -> Result<PartId> {
+        self.change("write", key, async { self.bucket()?.put_part(&path(key)?, id, number, bytes.into()).await }).await
     }
 
     /// Ends an upload: the object is there, whole.
     pub(super) async fn end_upload(&self, key: &str, id: &String, parts: Vec<PartId>) -> Result<()> {
-        self.change("write", key, async { self.bucket()?.complete_multipart(&path(key)?, id, parts).await })
-            .await?;
+        self.change("write", key, async { self.bucket()?.complete_multipart(&path(key)?, id, parts).await }).await?;
         self.forget_upload(key, id);
         Ok(())
     }

@@ -142,8 +142,7 @@ impl Client {
 
     /// The calls of a bucket that web servers do not have.
     pub(super) fn bucket(&self) -> object_store::Result<&Arc<dyn Bucket>> {
-        let none =
-            object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() };
+        let none = object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() };
         self.stores.bucket.as_ref().ok_or(none)
     }
 

@@ -39,10 +39,7 @@ const UNUSED: [&str; 7] = [
 const ENCRYPTIONS: [&str; 4] = ["AES256", "aws:kms", "aws:kms:dsse", "sse-c"];
 
 /// The stores at an address; their service; and whether nothing is signed.
-pub(super) fn connect(
-    address: &Address,
-    options: &RemoteOptions,
-) -> Result<(Stores, Arc<Service>, bool), String> {
+pub(super) fn connect(address: &Address, options: &RemoteOptions) -> Result<(Stores, Arc<Service>, bool), String> {
     let user = address.user.as_ref().map(|(name, password)| STANDARD.encode(format!("{name}:{password}")));
     let authorization = user.map(|user| format!("Basic {user}"));
     let service = Arc::new(Service::new(options.requests.get(), address.kind, authorization.as_deref())?);
@@ -200,8 +197,7 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(St
         builder = builder.with_virtual_hosted_style_request(true);
     }
     builder = region.into_iter().fold(builder, AmazonS3Builder::with_region);
-    builder =
-        address.into_iter().fold(builder, |builder, address| builder.with_config(Key::S3Endpoint, address));
+    builder = address.into_iter().fold(builder, |builder, address| builder.with_config(Key::S3Endpoint, address));
     builder = builder.with_retry(one_retry());
     builder = if is_signed {
         let built = builder.clone().with_http_connector(credentials()?).build();
@@ -290,8 +286,7 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
         check_azure_secrets(&settings)?;
     }
     let mut builder = MicrosoftAzureBuilder::new().with_container_name(container).with_retry(one_retry());
-    builder =
-        variable("IDENTITY_ENDPOINT").into_iter().fold(builder, MicrosoftAzureBuilder::with_msi_endpoint);
+    builder = variable("IDENTITY_ENDPOINT").into_iter().fold(builder, MicrosoftAzureBuilder::with_msi_endpoint);
     builder = settings.apply(builder, MicrosoftAzureBuilder::with_config);
     builder = address.iter().cloned().fold(builder, MicrosoftAzureBuilder::with_endpoint);
     builder = if is_anonymous {
@@ -313,15 +308,11 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
 /// Refuses a wrong key or signature: the errors of `object_store` do not name the setting.
 fn check_azure_secrets(settings: &Settings<AzureConfigKey>) -> Result<(), String> {
     if settings.get(&AzureConfigKey::AccessKey).is_some_and(|key| STANDARD.decode(key).is_err()) {
-        return Err(
-            "AZURE_STORAGE_ACCOUNT_KEY is not a key: it is base64, such as the portal shows it".to_owned()
-        );
+        return Err("AZURE_STORAGE_ACCOUNT_KEY is not a key: it is base64, such as the portal shows it".to_owned());
     }
     let is_signature = |text: &str| text.trim_start_matches('?').split('&').all(|pair| pair.contains('='));
     if settings.get(&AzureConfigKey::SasKey).is_some_and(|text| !is_signature(text)) {
-        return Err(
-            "AZURE_STORAGE_SAS_KEY is not a shared access signature: it is `sv=...&sig=...`".to_owned()
-        );
+        return Err("AZURE_STORAGE_SAS_KEY is not a shared access signature: it is `sv=...&sig=...`".to_owned());
     }
     Ok(())
 }

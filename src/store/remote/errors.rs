@@ -146,9 +146,7 @@ fn answered(answer: &Answer, who: Who) -> (String, String) {
             return (format!("its redirects lead to no answer ({status})"), "check the endpoint".to_owned());
         };
         let led_to = url.origin().ascii_serialization();
-        let why = format!(
-            "the store leads to {led_to}, which gets no credentials that were for the store ({status})"
-        );
+        let why = format!("the store leads to {led_to}, which gets no credentials that were for the store ({status})");
         return (why, format!("name {led_to} as the endpoint, where you trust it"));
     }
     let code = answer.code().map(line);
@@ -190,21 +188,16 @@ fn known(code: &str) -> Option<&'static str> {
         "InvalidAccessKeyId" | "NotSignedUp" => {
             "the access key is not known there: check AWS_ACCESS_KEY_ID, AWS_PROFILE and the endpoint"
         }
-        "SignatureDoesNotMatch" => {
-            "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY"
-        }
+        "SignatureDoesNotMatch" => "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY",
         "ExpiredToken" | "InvalidToken" | "ExpiredTokenException" => {
             "the credentials have expired: get new ones, such as by `aws sso login`"
         }
         "RequestTimeTooSkewed" => "the clock of this machine is wrong: set it",
         "AuthorizationHeaderMalformed" => "the region or the access key is wrong: check AWS_REGION",
-        "InvalidResourceName" => {
-            "that is no name of a container: 3 to 63 small letters, digits and single `-`"
+        "InvalidResourceName" => "that is no name of a container: 3 to 63 small letters, digits and single `-`",
+        "AuthenticationFailed" | "AuthenticationRequired" | "AuthorizationFailure" | "InvalidAuthenticationInfo" => {
+            CREDENTIALS
         }
-        "AuthenticationFailed"
-        | "AuthenticationRequired"
-        | "AuthorizationFailure"
-        | "InvalidAuthenticationInfo" => CREDENTIALS,
         _ => return None,
     })
 }
@@ -234,12 +227,8 @@ fn help(code: &str, status: StatusCode, who: Who) -> String {
 pub(super) fn credentials_help(kind: Kind) -> &'static str {
     match kind {
         Kind::Http => "give user and password in the URL, or an address that is signed",
-        Kind::S3 => {
-            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; public data need `--anonymous`"
-        }
-        Kind::Google => {
-            "set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials; public data need `--anonymous`"
-        }
+        Kind::S3 => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; public data need `--anonymous`",
+        Kind::Google => "set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials; public data need `--anonymous`",
         Kind::Azure => {
             "check AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY, which expires; \
              public data need `--anonymous`"

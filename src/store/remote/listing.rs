@@ -107,8 +107,7 @@ mod tests {
 
     #[test]
     fn keys_that_are_no_paths_are_apart_from_others() {
-        let entry =
-            |key: &str, bytes: u64| format!("<Contents><Key>{key}</Key><Size>{bytes}</Size></Contents>");
+        let entry = |key: &str, bytes: u64| format!("<Contents><Key>{key}</Key><Size>{bytes}</Size></Contents>");
         let folder = |key: &str| format!("<CommonPrefixes><Prefix>{key}</Prefix></CommonPrefixes>");
         let entries = [
             entry("a/b&amp; c", 0),
@@ -123,10 +122,8 @@ mod tests {
             entry("d/", 3),
             folder("a//"),
         ];
-        let text = format!(
-            "<?xml version=\"1.0\"?><ListBucketResult><Name>b</Name>{}</ListBucketResult>",
-            entries.concat()
-        );
+        let text =
+            format!("<?xml version=\"1.0\"?><ListBucketResult><Name>b</Name>{}</ListBucketResult>", entries.concat());
         let page = Page::parse(text.as_bytes()).unwrap();
         assert_eq!(page.objects, [("a/b& c".to_owned(), 0), ("a/[ä]%2F".to_owned(), 7)]);
         assert_eq!((page.folders, page.next), (vec!["a/c".to_owned()], None));
@@ -142,9 +139,7 @@ mod tests {
 
     #[test]
     fn page_that_is_none_is_not_an_empty_one() {
-        for text in
-            ["", "<html></html>", "<Error><Code>AccessDenied</Code></Error>", "{}", "<ListBucketResult><Blob"]
-        {
+        for text in ["", "<html></html>", "<Error><Code>AccessDenied</Code></Error>", "{}", "<ListBucketResult><Blob"] {
             assert!(Page::parse(text.as_bytes()).is_none(), "{text}");
         }
         assert!(Page::parse(b"<ListBucketResult/>").is_some());

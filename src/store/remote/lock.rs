@@ -33,7 +33,8 @@ const ATTEMPTS: usize = 3;
 
 pub(super) const LOST: &str =
     "another run has taken this lock over, since this one gave no sign for too long, or it was removed";
-pub(super) const LOST_HELP: &str = "see which runs write there; one goes on with what is done by `--resume`, a part of a job by `--partition` again";
+pub(super) const LOST_HELP: &str =
+    "see which runs write there; one goes on with what is done by `--resume`, a part of a job by `--partition` again";
 
 /// A lock that this process has until it is dropped.
 #[derive(Debug)]
@@ -96,11 +97,7 @@ struct LockState {
 
 impl RemoteLock {
     /// Asks for a lock. The store has none where the server does not take conditions, or does not heed them.
-    pub(super) async fn ask(
-        client: Arc<Client>,
-        key: String,
-        asker: &Asker<'_>,
-    ) -> Result<(Lock, Option<RemoteLock>)> {
+    pub(super) async fn ask(client: Arc<Client>, key: String, asker: &Asker<'_>) -> Result<(Lock, Option<RemoteLock>)> {
         let (id, note) = (machine::unique_name(), asker.note.to_owned());
         let owner = LockOwner {
             client,
@@ -139,8 +136,7 @@ impl LockOwner {
     async fn made(mut self, written: LockState) -> Result<(Lock, Option<RemoteLock>)> {
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
-        let (again, elsewhere) =
-            join(self.write(PutMode::Create), self.write(PutMode::Update(no_version()))).await;
+        let (again, elsewhere) = join(self.write(PutMode::Create), self.write(PutMode::Update(no_version()))).await;
         if !matches!(again?, PutOutcome::Refused) {
             self.client.delete(&self.key).await?;
             return Ok((Lock::Unsupported, None));
@@ -268,8 +264,7 @@ impl LockState {
     fn of(headers: &HeaderMap) -> Self {
         let text = |name| header(headers, name).map(str::to_owned);
         let time = |name| header(headers, name).and_then(seconds);
-        let version =
-            UpdateVersion { e_tag: text(ETAG), version: text(HeaderName::from_static("x-goog-generation")) };
+        let version = UpdateVersion { e_tag: text(ETAG), version: text(HeaderName::from_static("x-goog-generation")) };
         let (now, renewed) = (time(DATE), time(LAST_MODIFIED));
         LockState {
             text: Text::default(),

@@ -255,12 +255,7 @@ impl Store for RemoteStore {
         Ok(Box::new(RemoteWriter::new(client, key)))
     }
 
-    fn copy_from(
-        &self,
-        source: &dyn Store,
-        (from, to): (&Key<'_>, &Key<'_>),
-        most: u64,
-    ) -> Result<Option<u64>> {
+    fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         match source.network().map(Network::as_remote).filter(|source| self.may_copy_from(source)) {
             Some(_) => self.copy_inside((from, to), most),
             None => super::copy_in_pieces(self, source, (from, to), most),

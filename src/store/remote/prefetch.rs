@@ -203,9 +203,7 @@ impl RemoteReader {
     fn fetch(&self, offset: u64, length: u64) -> Result<Answer> {
         let (part, version) = (Part::Range { offset, length }, self.version.as_deref());
         let wanted = GetRequest { key: &self.key, part, most: length, version };
-        let gone = || {
-            self.client.error("read", &self.key, "it went away while it was read", "run the command again")
-        };
+        let gone = || self.client.error("read", &self.key, "it went away while it was read", "run the command again");
         self.client.wait(self.client.fetch(wanted))?.ok_or_else(gone)
     }
 }
@@ -245,11 +243,8 @@ impl ReadObject for RemoteReader {
             return;
         }
         let mut parts = parts();
-        let is_inside =
-            |offset: u64, length| offset.checked_add(length).is_some_and(|end| end <= self.length);
-        parts.retain(|(offset, length)| {
-            is_inside(*offset, *length) && self.first.bytes_at(*offset, *length).is_none()
-        });
+        let is_inside = |offset: u64, length| offset.checked_add(length).is_some_and(|end| end <= self.length);
+        parts.retain(|(offset, length)| is_inside(*offset, *length) && self.first.bytes_at(*offset, *length).is_none());
         parts.sort_unstable();
         parts.dedup();
         let mut pieces: Vec<(u64, u64)> = Vec::new();

@@ -15,9 +15,7 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 use object_store::{ClientOptions, GetRange};
-use reqwest::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, RETRY_AFTER,
-};
+use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method, StatusCode, Url};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
@@ -112,8 +110,7 @@ impl Service {
             Kind::Http => builder.redirect(Policy::limited(MOST_REDIRECTS)),
             _ => builder,
         };
-        let builder =
-            builder.connect_timeout(FIRST_ATTEMPT).pool_max_idle_per_host(requests).default_headers(headers);
+        let builder = builder.connect_timeout(FIRST_ATTEMPT).pool_max_idle_per_host(requests).default_headers(headers);
         Ok(Service {
             client: HttpClient::new(builder.build().map_err(|error| cause(&error))?),
             limiter: Arc::new(Limiter::new(requests)),
@@ -164,10 +161,9 @@ impl Service {
         match (outcome, made) {
             (Some(outcome), made) => outcome.map(|answer| (made, answer)),
             (None, Ok(made)) => Ok((Ok(made), Answer::default())),
-            (
-                None,
-                Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }),
-            ) => Err(Failure::of_status(StatusCode::NOT_IMPLEMENTED)),
+            (None, Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. })) => {
+                Err(Failure::of_status(StatusCode::NOT_IMPLEMENTED))
+            }
             (None, Err(error)) => {
                 let why = format!("there are no credentials: {}", cause(&error));
                 Err(Failure::Final(why, credentials_help(self.kind)))
@@ -292,12 +288,10 @@ impl Service {
     /// Sends a request, and reads what comes.
     async fn receive(&self, call: &Call, request: HttpRequest, silence: Duration) -> Result<Answer, Failure> {
         let sent = request.body().content_length() as u64;
-        let longest =
-            silence + Duration::from_secs(sent / SLOWEST_UPLOAD + call.copied.unwrap_or(0) / SLOWEST_COPY);
+        let longest = silence + Duration::from_secs(sent / SLOWEST_UPLOAD + call.copied.unwrap_or(0) / SLOWEST_COPY);
         let range = call.range.clone().filter(|_| answer::is_read(&request));
         let is_head = request.method() == Method::HEAD;
-        let silent =
-            |_| Failure::passing(format!("no answer came within {:.0} s", longest.as_secs_f64().ceil()));
+        let silent = |_| Failure::passing(format!("no answer came within {:.0} s", longest.as_secs_f64().ceil()));
         let answered = tokio::time::timeout(longest, self.client.execute(request)).await.map_err(silent)?;
         let (parts, body) = answered.map_err(|error| Failure::of_transport(&error))?.into_parts();
         let (status, headers) = (parts.status, parts.headers);
@@ -386,8 +380,7 @@ pub(super) fn client_builder() -> reqwest::ClientBuilder {
 #[cfg(all(unix, not(target_vendor = "apple")))]
 fn authorities_instead() -> Option<Vec<Certificate>> {
     // It is looked at once: the files are long.
-    static HAS_SOME: LazyLock<bool> =
-        LazyLock::new(|| !rustls_native_certs::load_native_certs().certs.is_empty());
+    static HAS_SOME: LazyLock<bool> = LazyLock::new(|| !rustls_native_certs::load_native_certs().certs.is_empty());
     if *HAS_SOME {
         return None;
     }

@@ -185,8 +185,7 @@ impl RemoteWriter {
 
     fn end_oldest(&mut self) -> Result<()> {
         let Some(part) = self.under_way.pop_front() else { return Ok(()) };
-        let part =
-            self.client.wait(part).map_err(|error| ended_early(self.client.shown(&self.key), error))?;
+        let part = self.client.wait(part).map_err(|error| ended_early(self.client.shown(&self.key), error))?;
         self.done.push(part?);
         Ok(())
     }

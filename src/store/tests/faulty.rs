@@ -12,8 +12,8 @@ use rustix::io::Errno;
 
 use crate::store::entry::EntryKind;
 use crate::store::{
-    Depth, Destination, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Result,
-    Room, Store, StoreError, Tree, Visit,
+    Depth, Destination, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Result, Room,
+    Store, StoreError, Tree, Visit,
 };
 
 use part::FaultyPart;
@@ -148,13 +148,7 @@ impl Faults {
     }
 
     /// Makes a call, or lets it fail; `half` does half of it.
-    fn call<T>(
-        &self,
-        call: Call,
-        name: &str,
-        whole: impl FnOnce() -> Result<T>,
-        half: impl FnOnce(),
-    ) -> Result<T> {
+    fn call<T>(&self, call: Call, name: &str, whole: impl FnOnce() -> Result<T>, half: impl FnOnce()) -> Result<T> {
         let source = match self.due(call) {
             None => return whole(),
             Some((Failure::Kill, is_now)) => {
@@ -223,8 +217,7 @@ impl Store for Faulty {
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         let opened = self.call(Call::Open, key, || self.inner.open(key, most))?;
         let name = self.inner.shown(key);
-        Ok(opened
-            .map(|inner| Box::new(FaultyPart { inner, name, faults: self.faults.clone() }) as ObjectReader))
+        Ok(opened.map(|inner| Box::new(FaultyPart { inner, name, faults: self.faults.clone() }) as ObjectReader))
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
@@ -260,12 +253,7 @@ impl Store for Faulty {
         Ok(Box::new(FaultyPart { inner: Some(inner), name, faults: self.faults.clone() }))
     }
 
-    fn copy_from(
-        &self,
-        source: &dyn Store,
-        (from, to): (&Key<'_>, &Key<'_>),
-        most: u64,
-    ) -> Result<Option<u64>> {
+    fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         let half = || {
             let mut bytes = Vec::new();
             if let Ok(true) = source.read(from, Part::Whole, most, &mut bytes) {
@@ -318,9 +306,7 @@ impl Store for Faulty {
     fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool> {
         let call = if exchanges { Call::Exchange } else { Call::Rename };
         match self.call(call, from, || self.inner.rename(from, to, exchanges)) {
-            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::Unsupported => {
-                Ok(false)
-            }
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::Unsupported => Ok(false),
             renamed => renamed,
         }
     }

@@ -48,8 +48,7 @@ fn member(name: &str, bytes: u64, crc32: u32, extra: &[u8]) -> Vec<u8> {
     let flags = if name.is_ascii() { 0 } else { UTF_8 };
     let words = [version, flags, 0, 0, DAY].map(u16::to_le_bytes);
     let lengths = [length(name.as_bytes()), length(extra)];
-    [words.as_flattened(), &crc32.to_le_bytes(), &narrow(bytes), &narrow(bytes), lengths.as_flattened()]
-        .concat()
+    [words.as_flattened(), &crc32.to_le_bytes(), &narrow(bytes), &narrow(bytes), lengths.as_flattened()].concat()
 }
 
 /// The header before the bytes of a member.
@@ -103,8 +102,6 @@ fn end(count: u64, start: u64, length: u64) -> Vec<u8> {
         records.extend(1_u32.to_le_bytes());
     }
     let count = u16::try_from(count).unwrap_or(u16::MAX).to_le_bytes();
-    records.extend(
-        [b"PK\x05\x06\0\0\0\0", &count[..], &count, &narrow(length), &narrow(start), &[0; 2]].concat(),
-    );
+    records.extend([b"PK\x05\x06\0\0\0\0", &count[..], &count, &narrow(length), &narrow(start), &[0; 2]].concat());
     records
 }

@@ -20,8 +20,7 @@ use super::node::object_name;
 use super::opened_once::get_or_open;
 use super::sorted_keys::SortedKeys;
 use super::{
-    Abilities, Depth, Destination, Key, Node, ObjectReader, Part, PrefetchLimit, Result, Store, StoreError,
-    Visit,
+    Abilities, Depth, Destination, Key, Node, ObjectReader, Part, PrefetchLimit, Result, Store, StoreError, Visit,
 };
 
 /// A zip file, which is an object of another store. Nothing is read before it is asked for.

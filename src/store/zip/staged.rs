@@ -11,8 +11,8 @@ use crate::store::local;
 use crate::store::object::PartReader;
 use crate::store::sorted_keys::{SortedKeys, remove_from};
 use crate::store::{
-    Depth, Destination, Entry, Key, Modes, Node, ObjectReader, ObjectWriter, Put, Result, Room, Store,
-    StoreError, Tree, Visit,
+    Depth, Destination, Entry, Key, Modes, Node, ObjectReader, ObjectWriter, Put, Result, Room, Store, StoreError,
+    Tree, Visit,
 };
 
 /// The destination that is the zip file at a path, which need not be there yet. Nothing is touched.
@@ -77,12 +77,7 @@ impl Store for StagedZip {
         Ok(Box::new(MemberWriter::new(self.writer.clone(), key)))
     }
 
-    fn copy_from(
-        &self,
-        source: &dyn Store,
-        (from, to): (&Key<'_>, &Key<'_>),
-        most: u64,
-    ) -> Result<Option<u64>> {
+    fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         let Some(reader) = source.open(from, most)? else { return Ok(None) };
         StoreError::check_size(reader.length(), most, || source.shown(from))?;
         self.writer.copy(to, reader).map(Some)

@@ -3,9 +3,7 @@ use std::sync::Arc;
 
 use self::builder::{Member, end_record, zip, zip_with};
 use crate::store::tests::faulty::{Faults, Heard};
-use crate::store::{
-    Depth, EntryKind, Key, MemoryStore, Node, Part, PrefetchLimit, Store, StoreError, ZipStore,
-};
+use crate::store::{Depth, EntryKind, Key, MemoryStore, Node, Part, PrefetchLimit, Store, StoreError, ZipStore};
 
 #[path = "../../../tests/support/zip.rs"]
 mod builder;
@@ -59,8 +57,7 @@ fn members_are_read_whole_and_in_parts_whatever_stores_them() {
             assert!(node.store.read(&Key::new(key).unwrap(), Part::Last(3), 3, &mut part).unwrap());
             assert_eq!(part, content[length.saturating_sub(3)..]);
             if length > 0 {
-                let whole =
-                    node.store.read(&Key::new(key).unwrap(), Part::Whole, length as u64 - 1, &mut part);
+                let whole = node.store.read(&Key::new(key).unwrap(), Part::Whole, length as u64 - 1, &mut part);
                 assert!(matches!(whole, Err(StoreError::TooLarge { .. })));
             }
         }
@@ -133,25 +130,16 @@ fn one_folder_that_holds_all_is_taken_and_may_be_named() {
     assert_eq!(node.read_document("c/0").unwrap().unwrap(), b"1");
     for others in [["a/zarr.json", "b/zarr.json"], ["a/zarr.json", "x"]] {
         let node = node_of(&others.map(|name| Member::stored(name, "")));
-        assert!(
-            node.open("zarr.json", 1000).unwrap().is_none()
-                && node.open("a/zarr.json", 1000).unwrap().is_some()
-        );
+        assert!(node.open("zarr.json", 1000).unwrap().is_none() && node.open("a/zarr.json", 1000).unwrap().is_some());
     }
 }
 
 #[test]
 fn zip_may_have_what_stands_before_it_and_a_comment_that_looks_like_an_end() {
     let members = [Member::stored("zarr.json", "{}"), Member::stored("c/0", "1234")];
-    let fakes = [
-        end_record(3, 9, 9, b""),
-        end_record(0, 0, 0, b"and more"),
-        b"PK\x05\x06".to_vec(),
-        vec![b'x'; 65_535],
-    ];
-    for (prefix, comment) in
-        fakes.iter().map(|fake| (&b""[..], &fake[..])).chain([(&b"#!/bin/sh"[..], &b"x"[..])])
-    {
+    let fakes =
+        [end_record(3, 9, 9, b""), end_record(0, 0, 0, b"and more"), b"PK\x05\x06".to_vec(), vec![b'x'; 65_535]];
+    for (prefix, comment) in fakes.iter().map(|fake| (&b""[..], &fake[..])).chain([(&b"#!/bin/sh"[..], &b"x"[..])]) {
         let node = Node::of(Arc::new(store_of(&zip_with(prefix, &members, comment))));
         assert_eq!(node.read_document("c/0").unwrap().unwrap(), b"1234");
     }
@@ -174,10 +162,7 @@ fn zip64_is_read() {
     // A count of 16 bits that has wrapped.
     let many: Vec<Member> = (0..70_000).map(|index| Member::stored(&format!("c/{index}"), "")).collect();
     let node = node_of(&many);
-    assert_eq!(
-        (node.kind_of("69999").unwrap(), node.kind_of("70000").unwrap()),
-        (Some(EntryKind::File), None)
-    );
+    assert_eq!((node.kind_of("69999").unwrap(), node.kind_of("70000").unwrap()), (Some(EntryKind::File), None));
 }
 
 #[test]
@@ -215,22 +200,15 @@ fn cut_and_damaged_directories_are_errors() {
 #[test]
 fn names_that_lead_out_and_members_that_overlap_are_errors() {
     let with = |name: &str| fault(&[Member::stored("zarr.json", "{}"), Member::stored(name, "")]);
-    assert_eq!(
-        with("/etc/x"),
-        "memory/a.zip is damaged: the name of its member \"/etc/x\" is an absolute path"
-    );
+    assert_eq!(with("/etc/x"), "memory/a.zip is damaged: the name of its member \"/etc/x\" is an absolute path");
     for name in ["../x", "a/../../x", "a/.."] {
         assert!(with(name).contains(&format!("the name of its member {name:?} leads out of it")));
     }
     let mut twice = [Member::stored("a", "1234"), Member::stored("b", "1234")];
     twice[1].header = Some(0);
-    assert!(
-        fault(&twice).contains("its members \"a\" and \"b\" overlap")
-            || fault(&twice).contains("\"b\" and \"a\"")
-    );
+    assert!(fault(&twice).contains("its members \"a\" and \"b\" overlap") || fault(&twice).contains("\"b\" and \"a\""));
     // No keys, but no harm either.
-    let node =
-        node_of(&[Member::stored("./a", ""), Member::stored("a//b", ""), Member::stored("zarr.json", "{}")]);
+    let node = node_of(&[Member::stored("./a", ""), Member::stored("a//b", ""), Member::stored("zarr.json", "{}")]);
     assert_eq!(node.list("").unwrap().unnamed, ["./a", "a//b"]);
 }
 
@@ -256,17 +234,14 @@ fn members_that_cannot_be_read_say_why() {
         assert!(copied.is_err(), "{reason}");
     }
     let node = node_of(&[Member::stored("zarr.json", "{}"), good.clone(), good]);
-    assert!(
-        node.read_document("c/0").unwrap_err().to_string().contains("there are two members of this name")
-    );
+    assert!(node.read_document("c/0").unwrap_err().to_string().contains("there are two members of this name"));
     assert!(node.read_document("zarr.json").unwrap().is_some());
 }
 
 #[test]
 fn bombs_cost_what_is_asked_for() {
     let zeros = vec![0; 64 << 20];
-    let node =
-        node_of(&[Member::deflated("d", &zeros), Member::by_zstd("z", &zeros), Member::stored("x", "")]);
+    let node = node_of(&[Member::deflated("d", &zeros), Member::by_zstd("z", &zeros), Member::stored("x", "")]);
     let mut bytes = Vec::new();
     for key in ["d", "z"] {
         assert!(matches!(node.read_into(key, 1000, &mut bytes), Err(StoreError::TooLarge { .. })));
@@ -340,11 +315,8 @@ fn read_all(bytes: &[u8]) {
 
 #[test]
 fn every_byte_may_be_another() {
-    let mut members = [
-        Member::stored("zarr.json", "{}"),
-        Member::deflated("c/0", bytes(40)),
-        Member::by_zstd("c/1", bytes(40)),
-    ];
+    let mut members =
+        [Member::stored("zarr.json", "{}"), Member::deflated("c/0", bytes(40)), Member::by_zstd("c/1", bytes(40))];
     members[0].is_zip64 = true;
     let good = zip(&members);
     read_all(&good);
@@ -362,8 +334,7 @@ fn store_below_is_told_what_is_read_of_it() {
     let faults = Faults::hearing(PrefetchLimit { requests: 4, bytes: 1 << 20 });
     let outer = Node::of(Arc::new(MemoryStore::new("memory")));
     let large = bytes(2 << 20);
-    let members =
-        [Member::stored("c/0", "1234"), Member::stored("c/1", &large), Member::deflated("c/2", &large)];
+    let members = [Member::stored("c/0", "1234"), Member::stored("c/1", &large), Member::deflated("c/2", &large)];
     outer.write("a.zip", &zip(&members)).unwrap();
     let node = Node::of(Arc::new(ZipStore::new(faults.wrap(&outer.child("a.zip").unwrap()))));
     assert!(node.prefetch_limit().is_some() && node.exists().unwrap());
@@ -374,8 +345,7 @@ fn store_below_is_told_what_is_read_of_it() {
         assert_eq!(node.read_document(key).unwrap().unwrap(), content);
     }
     let heard = faults.heard().split_off(before);
-    let (expected, read): (Vec<_>, Vec<_>) =
-        heard.into_iter().partition(|heard| matches!(heard, Heard::Expected(..)));
+    let (expected, read): (Vec<_>, Vec<_>) = heard.into_iter().partition(|heard| matches!(heard, Heard::Expected(..)));
     let parts = |heard: Vec<Heard>| -> Vec<Part> {
         heard
             .into_iter()

@@ -45,8 +45,8 @@ pub(super) fn encode(data_type: &str, values: &str) -> Vec<u8> {
         let (value, count) = word.split_once('*').unwrap_or((word, "1"));
         let (first, end) = value.split_once("..").unwrap_or((value, ""));
         let range = end.parse().map(|end: i64| first.parse().unwrap()..end);
-        let words = range
-            .map_or_else(|_| vec![value.to_owned()], |range| range.map(|value| value.to_string()).collect());
+        let words =
+            range.map_or_else(|_| vec![value.to_owned()], |range| range.map(|value| value.to_string()).collect());
         for _ in 0..count.parse().unwrap() {
             for word in &words {
                 let mut element = element(data_type, word);
@@ -89,9 +89,7 @@ pub(super) fn at_pointer(json: &Value, pointer: &str) -> Result<Value, String> {
         pointer.find('/').unwrap_or(pointer.len())
     };
     let (segment, rest) = pointer.split_at(end);
-    if let Some((name, value)) =
-        segment.trim_matches(['[', ']']).split_once('=').filter(|_| segment.starts_with('['))
-    {
+    if let Some((name, value)) = segment.trim_matches(['[', ']']).split_once('=').filter(|_| segment.starts_with('[')) {
         let is_it = |item: &&Value| item[name] == *value;
         let item = json.as_array().and_then(|items| items.iter().find(is_it));
         return at_pointer(item.ok_or_else(|| format!("{segment} is not in {json:#}"))?, rest);

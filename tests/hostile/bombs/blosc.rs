@@ -17,10 +17,7 @@ const COMPRESSORS: [(&str, BloscCompressor); 6] = [
 ];
 
 fn blosc(cname: &str) -> String {
-    codec(
-        "blosc",
-        &format!(r#"{{"cname":"{cname}","clevel":5,"shuffle":"shuffle","typesize":4,"blocksize":0}}"#),
-    )
+    codec("blosc", &format!(r#"{{"cname":"{cname}","clevel":5,"shuffle":"shuffle","typesize":4,"blocksize":0}}"#))
 }
 
 /// 4096 bytes that compress; `None` for a compressor that the library is built without.
@@ -67,9 +64,7 @@ fn headers() -> Vec<Case> {
         stored_as("chunk and stored content of 2^28 bytes", codec, "[268435456]", || {
             header(0x23, [1 << 28, 1 << 28, 32])
         }),
-        stored_as("chunk and content of 2^28 bytes", codec, "[268435456]", || {
-            header(0x21, [1 << 28, 1 << 20, 32])
-        }),
+        stored_as("chunk and content of 2^28 bytes", codec, "[268435456]", || header(0x21, [1 << 28, 1 << 20, 32])),
         stored("block of 0 bytes", codec, || header(0x21, [4, 0, 32])),
         stored("block of -1 bytes", codec, || header(0x21, [4, u32::MAX, 32])),
         stored("whole of 0 bytes", codec, || header(0x21, [4, 4, 0])),

@@ -37,18 +37,12 @@ fn in_each_other() -> Vec<Case> {
     let crc32c = r#"{"name":"crc32c"}"#;
     let many = vec![zstd.as_str(); 250].join(",");
     vec![
-        chain("zstd in zstd", after_bytes(&format!("{zstd},{zstd}")), || {
-            zstd_of(&zstd_bomb(128 << 10, None))
-        }),
+        chain("zstd in zstd", after_bytes(&format!("{zstd},{zstd}")), || zstd_of(&zstd_bomb(128 << 10, None))),
         chain("gzip in gzip", after_bytes(&format!("{gzip},{gzip}")), || gzip_of(&gzip_bomb())),
         chain("gzip in gzip in gzip", after_bytes(&format!("{gzip},{gzip},{gzip}")), || {
             gzip_of(&gzip_of(&gzip_bomb()))
         }),
-        chain(
-            "zstd in gzip in zlib",
-            after_bytes(&format!("{zlib},{gzip},{zstd}")),
-            || zstd_of(&gzip_bomb()),
-        ),
+        chain("zstd in gzip in zlib", after_bytes(&format!("{zlib},{gzip},{zstd}")), || zstd_of(&gzip_bomb())),
         chain("bz2 in zstd", after_bytes(&format!("{},{zstd}", bz2())), || zstd_of(&bz2_bomb())),
         chain("zstd under a right checksum", after_bytes(&format!("{zstd},{crc32c}")), || {
             with_crc32c(zstd_bomb(128 << 10, None))
@@ -109,9 +103,7 @@ fn in_shards() -> Vec<Case> {
             let bomb = zstd_bomb(1 << 10, None);
             let mut shard = bomb.clone();
             shard.extend(index(&vec![(0, bomb.len() as u64); 10_000]));
-            store
-                .array(&[("shape", "[10000]"), ("chunk_shape", "[10000]"), ("codecs", &codecs)])
-                .write("c/0", shard);
+            store.array(&[("shape", "[10000]"), ("chunk_shape", "[10000]"), ("codecs", &codecs)]).write("c/0", shard);
         }),
     ]
 }

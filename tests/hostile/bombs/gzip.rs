@@ -36,9 +36,7 @@ pub(crate) fn cases() -> Vec<Case> {
         .harmless(),
         stored("members of two bytes each", codec, || gzip_of(&[1, 2]).repeat(2)).harmless(),
         stored("content and garbage", codec, || [gzip_of(&[1, 2, 3, 4]), vec![0xee; 9]].concat()),
-        stored("content and the start of a member", codec, || {
-            [gzip_of(&[1, 2, 3, 4]), vec![0x1f, 0x8b]].concat()
-        }),
+        stored("content and the start of a member", codec, || [gzip_of(&[1, 2, 3, 4]), vec![0x1f, 0x8b]].concat()),
         stored("extra field that is not there", codec, || with_flags(4, &[0xff, 0xff, 1])),
         stored("name of 16 MiB without end", codec, || with_flags(8, &vec![b'a'; 16 << 20])),
         stored("comment without end", codec, || with_flags(16, b"comment")),

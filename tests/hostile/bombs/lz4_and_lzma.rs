@@ -92,9 +92,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let auto = &lzma(r#"{"format":0}"#);
     vec![
         stored("lz4: 64 MiB of zeros in a chunk of 4", fast, || lz4_chunk(64 << 20, &lz4_zeros(263_172))),
-        stored_as("lz4: 2^28 bytes in a block of 100", fast, "[268435456]", || {
-            lz4_chunk(1 << 28, &lz4_zeros(100))
-        }),
+        stored_as("lz4: 2^28 bytes in a block of 100", fast, "[268435456]", || lz4_chunk(1 << 28, &lz4_zeros(100))),
         stored_as("lz4: 64 MiB of zeros in a chunk of 2^40", fast, "[1099511627776]", || {
             lz4_chunk(64 << 20, &lz4_zeros(263_172))
         }),

@@ -27,12 +27,7 @@ fn stored(name: &'static str, compressor: &str, chunk: impl Fn() -> Vec<u8> + 's
 }
 
 /// The same with another chunk shape, which is also that of the array.
-fn stored_as(
-    name: &'static str,
-    compressor: &str,
-    shape: &'static str,
-    chunk: impl Fn() -> Vec<u8> + 'static,
-) -> Case {
+fn stored_as(name: &'static str, compressor: &str, shape: &'static str, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
     let codecs = after_bytes(compressor);
     case(name, move |store| {
         store.array(&[("shape", shape), ("chunk_shape", shape), ("codecs", &codecs)]).write("c/0", chunk());

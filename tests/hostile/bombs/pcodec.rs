@@ -9,8 +9,7 @@ use crate::case::{Case, case, codec};
 fn stored(name: &'static str, shape: &'static str, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
     let codecs = format!("[{}]", codec("numcodecs.pcodec", "{}"));
     case(name, move |store| {
-        let members =
-            [("shape", shape), ("chunk_shape", shape), ("data_type", "\"float64\""), ("codecs", &codecs)];
+        let members = [("shape", shape), ("chunk_shape", shape), ("data_type", "\"float64\""), ("codecs", &codecs)];
         store.array(&members).write("c/0", chunk());
     })
 }
@@ -77,9 +76,7 @@ pub(crate) fn cases() -> Vec<Case> {
         stored("a window of 2^24", "[4]", || page(4, &[0x20, 0x17, 0])),
         stored("a window of 2^32", "[4]", || page(4, &[0x20, 0x1f, 0])),
         stored("windows in a chunk of 2^40", MANY, looking_back),
-        stored("another type", "[4]", || {
-            simple_compress(&[1_u32, 2, 3, 4], &ChunkConfig::default()).unwrap()
-        }),
+        stored("another type", "[4]", || simple_compress(&[1_u32, 2, 3, 4], &ChunkConfig::default()).unwrap()),
         stored("a later format", "[4]", || [&b"pco!"[..], &[3, 0, 0, 200, 1, 0]].concat()),
         stored("no numbers", "[4]", || [header(), vec![0]].concat()),
         stored("no end", "[4]", || four()[..four().len() - 1].to_vec()),

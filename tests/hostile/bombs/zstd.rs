@@ -89,9 +89,7 @@ fn frames() -> Vec<Case> {
             frame.extend([0xff; 16]);
             frame
         }),
-        stored("block of 2 MiB that is not there", codec, || {
-            vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, 4, 0xf9, 0xff, 0xff]
-        }),
+        stored("block of 2 MiB that is not there", codec, || vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, 4, 0xf9, 0xff, 0xff]),
         stored("magic number alone", codec, || vec![0x28, 0xb5, 0x2f, 0xfd]),
         stored("nothing", codec, Vec::new),
         stored("content and one more byte", codec, || [plain(), vec![0]].concat()),

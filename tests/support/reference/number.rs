@@ -88,8 +88,7 @@ pub(crate) fn number(bits: u64, kind: Kind) -> Number {
 fn float_number(bits: u64, float: Float) -> Number {
     let Float { exponent_bits, mantissa_bits, special, .. } = float;
     let least = least_unit(float);
-    let of =
-        |negative, magnitude, exponent| Number::Finite(Exact { negative, magnitude, exponent, more: false });
+    let of = |negative, magnitude, exponent| Number::Finite(Exact { negative, magnitude, exponent, more: false });
     if special == Special::Unsigned {
         let steps = i32::try_from(bits).expect("8 bits");
         return if bits == mask(exponent_bits) { Number::Nan } else { of(false, 1, least + steps) };
@@ -209,9 +208,7 @@ pub(crate) fn infinity(negative: bool, float: Float) -> Result<u64, Fault> {
 /// The NaN that `"NaN"` means in metadata: of IEEE 754 positive, only the first bit of the mantissa set.
 pub(crate) fn canonical_nan(float: Float) -> Option<u64> {
     match float.special {
-        Special::Ieee => {
-            Some((mask(float.exponent_bits) << float.mantissa_bits) | (1 << (float.mantissa_bits - 1)))
-        }
+        Special::Ieee => Some((mask(float.exponent_bits) << float.mantissa_bits) | (1 << (float.mantissa_bits - 1))),
         Special::Nothing => None,
         Special::NanForNegativeZero => Some(1 << (float.exponent_bits + float.mantissa_bits)),
         Special::NanForAllOnes => Some(mask(float.exponent_bits + float.mantissa_bits)),

@@ -56,11 +56,8 @@ fn integer(left: u64, operation: Operation, right: u64, signed: bool, width: u32
         Operation::Divide if left % right != 0 => return Err(Fault::Inexact),
         Operation::Divide => left.checked_div(right),
     };
-    let (least, greatest) = if signed {
-        (-(1_i128 << (width - 1)), (1_i128 << (width - 1)) - 1)
-    } else {
-        (0, (1_i128 << width) - 1)
-    };
+    let (least, greatest) =
+        if signed { (-(1_i128 << (width - 1)), (1_i128 << (width - 1)) - 1) } else { (0, (1_i128 << width) - 1) };
     let result = result.filter(|result| (least..=greatest).contains(result)).ok_or(Fault::Overflow)?;
     let residue = if result < 0 { result + (1_i128 << width) } else { result };
     Ok(u64::try_from(residue).expect("in the range of the type"))
@@ -109,9 +106,7 @@ fn float(left: u64, operation: Operation, right: u64, format: Float) -> Result<u
         },
         (Number::Finite(value), Number::Infinite { .. }) => match operation {
             Operation::Multiply if value.is_zero() => nan(),
-            Operation::Divide => {
-                Ok(u64::from(is_product_negative) << (format.exponent_bits + format.mantissa_bits))
-            }
+            Operation::Divide => Ok(u64::from(is_product_negative) << (format.exponent_bits + format.mantissa_bits)),
             _ => Err(Fault::Overflow),
         },
         (Number::Finite(left), Number::Finite(right)) => {
@@ -186,8 +181,7 @@ fn quotient(left: Exact, right: Exact) -> Exact {
     Exact {
         negative,
         magnitude: dividend / divisor,
-        exponent: (left.exponent - dividend_shift.cast_signed())
-            - (right.exponent - divisor_shift.cast_signed()),
+        exponent: (left.exponent - dividend_shift.cast_signed()) - (right.exponent - divisor_shift.cast_signed()),
         more: dividend % divisor != 0,
     }
 }

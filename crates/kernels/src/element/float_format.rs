@@ -120,9 +120,7 @@ impl FloatFormat {
     /// Whether bits of the format are 0 or -0.
     pub const fn is_zero(self, bits: u64) -> bool {
         match self.special {
-            SpecialValues::Ieee | SpecialValues::Finite | SpecialValues::NanAsAllOnes => {
-                bits & (self.sign() - 1) == 0
-            }
+            SpecialValues::Ieee | SpecialValues::Finite | SpecialValues::NanAsAllOnes => bits & (self.sign() - 1) == 0,
             SpecialValues::NanAsNegativeZero => bits == 0,
             SpecialValues::Unsigned => false,
         }

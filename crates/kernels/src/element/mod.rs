@@ -127,11 +127,7 @@ macro_rules! element {
             fn to_bits64(self) -> u64 {
                 u64::from($to_bits(self))
             }
-            #[allow(
-                clippy::cast_possible_truncation,
-                trivial_numeric_casts,
-                reason = "the low bits are the element"
-            )]
+            #[allow(clippy::cast_possible_truncation, trivial_numeric_casts, reason = "the low bits are the element")]
             fn from_bits64(bits: u64) -> Self {
                 $from_bits(bits as $bits)
             }
@@ -323,8 +319,7 @@ impl TryFrom<String> for NumberType {
 
     fn try_from(name: String) -> Result<Self, String> {
         let small = SmallFloat::from_name(&name).map(NumberType::small);
-        let integers =
-            (1..=64).flat_map(|bits| [true, false].map(|signed| NumberType::integer(signed, bits)));
+        let integers = (1..=64).flat_map(|bits| [true, false].map(|signed| NumberType::integer(signed, bits)));
         let mut all = ElementType::ALL.map(NumberType::of).into_iter().chain(integers.flatten());
         small
             .or_else(|| all.find(|number| number.name() == name))

@@ -95,8 +95,7 @@ mod tests {
     #[test]
     fn bitround_of_floats_keeps_bits_of_the_significand() {
         let values = [(0.0, 0.0), (1.234_567_9, 1.25), (-8.358_719, -8.0), (98_765.43, 98_304.0)];
-        let mut bytes: Vec<u8> =
-            values.iter().flat_map(|(value, _): &(f32, f32)| value.to_ne_bytes()).collect();
+        let mut bytes: Vec<u8> = values.iter().flat_map(|(value, _): &(f32, f32)| value.to_ne_bytes()).collect();
         float32(3).encode(&mut bytes);
         let expected: Vec<u8> = values.iter().flat_map(|(_, value)| value.to_ne_bytes()).collect();
         assert_eq!(bytes, expected);

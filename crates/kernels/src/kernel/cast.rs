@@ -180,8 +180,7 @@ impl FastCast {
     fn new(cast: &Cast) -> Self {
         let (options, own) = (&cast.options, cast.clone());
         let sizes = (options.source.size(), options.target.size());
-        let is_small =
-            |number_type: NumberType| number_type.small_float().is_some() && number_type.size() == 1;
+        let is_small = |number_type: NumberType| number_type.small_float().is_some() && number_type.size() == 1;
         let to_small = is_small(options.target);
         let is_tabled = match sizes.0 {
             1 => options.source.small_float().is_some() || options.target.small_float().is_some(),
@@ -216,9 +215,7 @@ impl FastCast {
         let Some(replacing) = &self.replacing else { return self.convert_values(source, target) };
         let mut buffer = TileBuffer::new();
         let harmless = buffer.bytes_mut(source.len());
-        replacing.around((source, harmless), target, self.sizes, |source, target| {
-            self.convert_values(source, target)
-        })
+        replacing.around((source, harmless), target, self.sizes, |source, target| self.convert_values(source, target))
     }
 
     /// The same without the scalar map.
@@ -248,11 +245,7 @@ pub(crate) fn is_of_type(bits: u64, number_type: NumberType) -> bool {
 }
 
 /// The element bits of an integer in the target's range.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "two's complement is cut to the element"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "two's complement is cut to the element")]
 pub(crate) fn low_bits(integer: i128, number_type: NumberType) -> u64 {
     integer_bits(integer as u64, number_type.element())
 }

@@ -21,11 +21,7 @@ pub(crate) trait TileLoop {
     ///
     /// `ROUNDS` says that rounding a float to an integer and a fused multiply-add are instructions. Implementations are
     /// `#[inline(always)]`.
-    fn run<const ROUNDS: bool>(
-        source: &[u8],
-        target: &mut [u8],
-        parameters: &Self::Parameters,
-    ) -> Self::Outcome;
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Self::Parameters) -> Self::Outcome;
 }
 
 /// A conversion of one element, with its constants.

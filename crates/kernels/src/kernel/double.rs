@@ -34,10 +34,7 @@ impl Double {
 
     /// An integer, exact up to 106 bits.
     #[expect(clippy::cast_precision_loss, reason = "what the first cast loses is the second part")]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the float is that of an i128, or 2^127, which saturates"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "the float is that of an i128, or 2^127, which saturates")]
     pub(crate) fn of_integer(integer: i128) -> Self {
         let high = integer as f64;
         Double::new(high, integer.wrapping_sub(high as i128) as f64)

@@ -9,13 +9,7 @@ use crate::element::Element;
 /// An integer element; `as_` to a float gives the nearest, ties to even, and to an integer the low bits, extended by its
 /// sign where the target is wider.
 pub(crate) trait IntegerElement:
-    Element
-    + AsPrimitive<f32>
-    + AsPrimitive<f64>
-    + AsPrimitive<u8>
-    + AsPrimitive<u16>
-    + AsPrimitive<u32>
-    + AsPrimitive<u64>
+    Element + AsPrimitive<f32> + AsPrimitive<f64> + AsPrimitive<u8> + AsPrimitive<u16> + AsPrimitive<u32> + AsPrimitive<u64>
 {
     /// Its bits.
     const BITS: u32;

@@ -139,8 +139,7 @@ fn round<T: Rounded>(bits: u64, codec: BitRound) -> u64 {
 fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> TileFigures {
     let mut figures = TileFigures::default();
     for (source, target) in source.chunks_exact(size_of::<T>()).zip(target.chunks_exact(size_of::<T>())) {
-        let [value, rounded] =
-            [source, target].map(|element| bytemuck::pod_read_unaligned::<T>(element).as_());
+        let [value, rounded] = [source, target].map(|element| bytemuck::pod_read_unaligned::<T>(element).as_());
         let error = (rounded - value).abs();
         figures.nan += usize::from(value.is_nan());
         figures.infinite += usize::from(value.is_infinite());
@@ -258,11 +257,7 @@ mod tests {
         let source: &[u8] = bytemuck::cast_slice(&values);
         let mut target = vec![0.0_f32; values.len()];
         let mut figures = QuantizeFigures::default();
-        KeepBits::new(number_type, 7, &[]).convert(
-            source,
-            bytemuck::cast_slice_mut(&mut target),
-            &mut figures,
-        );
+        KeepBits::new(number_type, 7, &[]).convert(source, bytemuck::cast_slice_mut(&mut target), &mut figures);
         assert!(figures.max_abs_error <= 1.0 / 256.0 && figures.max_abs_error > 0.99 / 256.0);
         // A uniform distribution of errors: the bound over the square root of 3.
         assert!((figures.rms_error() * 3.0_f64.sqrt() * 256.0 - 1.0).abs() < 0.01);

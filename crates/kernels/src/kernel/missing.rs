@@ -171,10 +171,7 @@ mod tests {
         assert_eq!(kept, expected);
         assert_eq!(count, MissingCount { all: 1668, first: 1667 });
         assert_eq!(present(&values, &[]).0, values);
-        assert_eq!(
-            present(&[-999_i16; 3000], &[-999]),
-            (Vec::new(), MissingCount { all: 3000, first: 3000 })
-        );
+        assert_eq!(present(&[-999_i16; 3000], &[-999]), (Vec::new(), MissingCount { all: 3000, first: 3000 }));
     }
 
     #[test]

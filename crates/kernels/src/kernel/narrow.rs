@@ -102,9 +102,7 @@ pub(crate) fn odd_float32(value: f64) -> f32 {
     let bits = nearest.to_bits();
     let outwards = if rounded < magnitude { bits.wrapping_add(1) } else { bits };
     let odd = if rounded > magnitude { bits.wrapping_sub(1) } else { outwards };
-    let nan = (value.to_bits() >> 32) as u32 & 0x8000_0000
-        | 0x7fc0_0000
-        | (value.to_bits() >> 29) as u32 & 0x003f_ffff;
+    let nan = (value.to_bits() >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (value.to_bits() >> 29) as u32 & 0x003f_ffff;
     let result = if bits & 1 == 1 { bits } else { odd };
     f32::from_bits(if value.is_nan() { nan } else { result })
 }
@@ -112,11 +110,7 @@ pub(crate) fn odd_float32(value: f64) -> f32 {
 impl ConvertFloat<f16> for f32 {
     #[inline(always)]
     fn convert_float<M: RoundingMode>(self) -> (f16, bool) {
-        if M::ROUNDING == Rounding::NearestEven {
-            nearest_float16(self)
-        } else {
-            float32_to_float16::<M>(self)
-        }
+        if M::ROUNDING == Rounding::NearestEven { nearest_float16(self) } else { float32_to_float16::<M>(self) }
     }
 }
 
@@ -133,10 +127,7 @@ impl ConvertFloat<f16> for f64 {
 }
 
 impl ConvertFloat<f32> for f64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "rounding to nearest, ties to even, is what `as` does"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "rounding to nearest, ties to even, is what `as` does")]
     #[inline(always)]
     fn convert_float<M: RoundingMode>(self) -> (f32, bool) {
         if M::ROUNDING != Rounding::NearestEven {

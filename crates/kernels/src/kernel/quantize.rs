@@ -72,12 +72,7 @@ impl Quantize {
     /// Encodes `source` (native-endian floats) into codes and adds to `figures`.
     ///
     /// On a fault the contents of `target` and `figures` are unspecified.
-    pub fn convert(
-        &self,
-        source: &[u8],
-        target: &mut [u8],
-        figures: &mut QuantizeFigures,
-    ) -> Result<(), ElementFault> {
+    pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> Result<(), ElementFault> {
         let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
         figures.normalizer = self.exact.normalizer();
         let count = num_elements(source, source_size, target, target_size);
@@ -188,8 +183,7 @@ impl Quantize {
         let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
         for index in 0..source.len() / source_size {
             let bits = read_bits(source, source_size, index);
-            let coded =
-                self.exact.encode(bits).map_err(|kind| ElementFault { kind, index: first + index })?;
+            let coded = self.exact.encode(bits).map_err(|kind| ElementFault { kind, index: first + index })?;
             coded.add_to(figures);
             write_bits(target, target_size, index, coded.bits);
         }
@@ -275,10 +269,7 @@ impl QuantizeFigures {
         if num_valid == 0 || self.sum_of_squares <= 0.0 {
             return 0.0;
         }
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a count rounded to 53 bits is far within the figure's error"
-        )]
+        #[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is far within the figure's error")]
         let mean = self.sum_of_squares / num_valid as f64;
         mean.sqrt() / self.normalizer
     }

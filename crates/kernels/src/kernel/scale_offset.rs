@@ -195,9 +195,8 @@ impl ScaleOffset {
     /// Both steps in integers, each in the range of the type.
     fn integer(&self, direction: Direction, bits: u64) -> Result<u64, FaultKind> {
         let (least, greatest) = self.number_type.integer_bounds().unwrap_or_default();
-        let in_range = |value: Option<i128>| {
-            value.filter(|value| (least..=greatest).contains(value)).ok_or(FaultKind::Overflow)
-        };
+        let in_range =
+            |value: Option<i128>| value.filter(|value| (least..=greatest).contains(value)).ok_or(FaultKind::Overflow);
         let element = self.number_type.element();
         let x = integer_of(bits, element);
         let offset = self.offset.map_or(0, |bits| integer_of(bits, element));

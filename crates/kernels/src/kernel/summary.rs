@@ -151,8 +151,8 @@ impl SummaryScan {
     pub fn merge(&self, summary: &mut Summary, other: &Summary) {
         if summary.finite > 0 && other.finite > 0 {
             let apart = (quotient(other.sum, other.finite) - quotient(summary.sum, summary.finite)).value();
-            let weight = approximate(summary.finite) * approximate(other.finite)
-                / approximate(summary.finite + other.finite);
+            let weight =
+                approximate(summary.finite) * approximate(other.finite) / approximate(summary.finite + other.finite);
             summary.squares = summary.squares + Double::from(apart * apart * weight);
         }
         summary.squares = summary.squares + other.squares;
@@ -163,9 +163,7 @@ impl SummaryScan {
         summary.negative_infinity += other.negative_infinity;
         summary.equal += other.equal;
         summary.extremes = match (summary.extremes, other.extremes) {
-            (Some(one), Some(two)) => {
-                Some(with_element!(self.number_type.element(), T => widen::<T>(one, two)))
-            }
+            (Some(one), Some(two)) => Some(with_element!(self.number_type.element(), T => widen::<T>(one, two))),
             (one, two) => one.or(two),
         };
     }
@@ -188,10 +186,7 @@ impl SummaryScan {
 }
 
 /// A count as the nearest float64.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a weight rounded to 53 bits is far within the figure's error"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a weight rounded to 53 bits is far within the figure's error")]
 fn approximate(count: u64) -> f64 {
     count as f64
 }

@@ -92,11 +92,7 @@ pub(crate) fn for_each_tile<E>(
 
 /// Runs `each` on aligned copies. Apart, so that aligned slices do not pay for the two tiles on the stack.
 #[inline(never)]
-fn copied<E>(
-    source: &[u8],
-    target: &mut [u8],
-    each: impl FnOnce(&[u8], &mut [u8]) -> Result<(), E>,
-) -> Result<(), E> {
+fn copied<E>(source: &[u8], target: &mut [u8], each: impl FnOnce(&[u8], &mut [u8]) -> Result<(), E>) -> Result<(), E> {
     let (mut source_tile, mut target_tile) = (TileBuffer::new(), TileBuffer::new());
     let source_tile = source_tile.bytes_mut(source.len());
     source_tile.copy_from_slice(source);

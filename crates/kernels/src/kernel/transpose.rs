@@ -53,11 +53,8 @@ impl Transpose {
             return Err(TransposeError::Order { order: order.to_vec(), dimensions: shape.len() });
         };
         let too_large = || TransposeError::TooLarge { shape: shape.to_vec(), element_size };
-        let extents: Vec<usize> = shape
-            .iter()
-            .map(|&extent| usize::try_from(extent))
-            .collect::<Result<_, _>>()
-            .map_err(|_| too_large())?;
+        let extents: Vec<usize> =
+            shape.iter().map(|&extent| usize::try_from(extent)).collect::<Result<_, _>>().map_err(|_| too_large())?;
         let length = extents
             .iter()
             .try_fold(element_size, |product, &extent| product.checked_mul(extent))
@@ -164,9 +161,7 @@ impl Plan {
         // The innermost dimension is not contiguous in the source, else it would be in the run: one outside it is.
         let contiguous = (0..outer.len()).min_by_key(|&index| outer[index].source_stride);
         let first = contiguous
-            .map_or(Dimension { extent: 1, source_stride: 0, destination_stride: 0 }, |index| {
-                outer.remove(index)
-            });
+            .map_or(Dimension { extent: 1, source_stride: 0, destination_stride: 0 }, |index| outer.remove(index));
         Plan { element_size: element_size * run, outer, dimensions: vec![first, innermost] }
     }
 
@@ -300,12 +295,7 @@ impl<const SIZE: usize> Block<'_, SIZE> {
 }
 
 /// Elements of any other size, as runs that stay together are.
-fn transpose_any(
-    size: usize,
-    rows: Dimension,
-    columns: Dimension,
-    (source, destination): (&[u8], &mut [u8]),
-) {
+fn transpose_any(size: usize, rows: Dimension, columns: Dimension, (source, destination): (&[u8], &mut [u8])) {
     let tile = (LINE / size).max(1);
     for row_tile in (0..rows.extent).step_by(tile) {
         for column in 0..columns.extent {
@@ -381,9 +371,8 @@ mod tests {
 
     #[test]
     fn transpose_of_an_identity_moves_everything_as_one() {
-        let is_identity = |shape: &[u64], order: &[usize]| {
-            Transpose::new(shape, order, 4).unwrap().encode.dimensions.is_empty()
-        };
+        let is_identity =
+            |shape: &[u64], order: &[usize]| Transpose::new(shape, order, 4).unwrap().encode.dimensions.is_empty();
         assert!(is_identity(&[3, 4], &[0, 1]));
         assert!(is_identity(&[3, 1, 4], &[1, 0, 2]));
         assert!(is_identity(&[], &[]));
@@ -393,19 +382,13 @@ mod tests {
     #[test]
     fn transpose_orders_that_are_no_permutations_are_errors() {
         for order in [vec![0], vec![0, 0], vec![0, 2], vec![0, 1, 2]] {
-            assert!(
-                matches!(Transpose::new(&[2, 2], &order, 1), Err(TransposeError::Order { .. })),
-                "{order:?}"
-            );
+            assert!(matches!(Transpose::new(&[2, 2], &order, 1), Err(TransposeError::Order { .. })), "{order:?}");
         }
     }
 
     #[test]
     fn transpose_of_what_memory_cannot_hold_is_an_error() {
-        assert!(matches!(
-            Transpose::new(&[1 << 40, 1 << 40], &[1, 0], 8),
-            Err(TransposeError::TooLarge { .. })
-        ));
+        assert!(matches!(Transpose::new(&[1 << 40, 1 << 40], &[1, 0], 8), Err(TransposeError::TooLarge { .. })));
         let transpose = Transpose::new(&[2, 3], &[1, 0], 2).unwrap();
         let error = transpose.encode(&[0; 11], &mut [0; 12]).unwrap_err();
         assert_eq!(error, TransposeError::Length { expected: 12, found: 11 });

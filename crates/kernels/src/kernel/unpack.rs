@@ -19,13 +19,7 @@ pub struct Unpack {
 
 impl Unpack {
     /// Binds it: `target` is float32 or float64, `missing` are the integer codes that stand for NaN.
-    pub fn new(
-        source: NumberType,
-        target: NumberType,
-        scale_factor: f64,
-        add_offset: f64,
-        missing: Vec<i128>,
-    ) -> Self {
+    pub fn new(source: NumberType, target: NumberType, scale_factor: f64, add_offset: f64, missing: Vec<i128>) -> Self {
         Unpack { source, target, scale_factor, add_offset, missing }
     }
 
@@ -90,8 +84,7 @@ mod tests {
         let codes: Vec<u8> = [0_i16, 100, -32768].iter().flat_map(|code| code.to_ne_bytes()).collect();
         let mut values = [0; 12];
         unpack.convert(&codes, &mut values);
-        let values: Vec<f32> =
-            values.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
+        let values: Vec<f32> = values.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
         assert_eq!(values[..2], [273.15, 274.15]);
         assert!(values[2].is_nan());
     }

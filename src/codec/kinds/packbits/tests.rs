@@ -13,8 +13,7 @@ use zarrs::metadata_ext::codec::packbits::PackBitsPaddingEncoding;
 use super::*;
 use crate::codec::kinds::coding::{decoded as unpacked, encoded as packed};
 
-const PADDINGS: [PaddingEncoding; 3] =
-    [PaddingEncoding::None, PaddingEncoding::FirstByte, PaddingEncoding::LastByte];
+const PADDINGS: [PaddingEncoding; 3] = [PaddingEncoding::None, PaddingEncoding::FirstByte, PaddingEncoding::LastByte];
 
 fn bound(component_size: usize, num_components: usize, is_signed: bool, bits: u32) -> PackBits {
     PackBits {
@@ -53,11 +52,8 @@ fn elements(bound: &PackBits, values: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
         let low = value & low_bits(width);
-        let value = if bound.is_signed {
-            ((low << (64 - width)).cast_signed() >> (64 - width)).cast_unsigned()
-        } else {
-            low
-        };
+        let value =
+            if bound.is_signed { ((low << (64 - width)).cast_signed() >> (64 - width)).cast_unsigned() } else { low };
         bytes.extend_from_slice(&(value << bound.first_bit).to_le_bytes()[..bound.component_size]);
     }
     bytes

@@ -24,8 +24,7 @@ impl Vlen {
     /// The same, and gives `visit` the offset and the length of each element.
     pub fn each(self, encoded: &[u8], mut visit: impl FnMut(usize, u32)) -> Result<(), CodecError> {
         let fault = |message: String| CodecError::Bytes(message);
-        let truncated =
-            |element: u64| fault(format!("the chunk of {} bytes ends in element {element}", encoded.len()));
+        let truncated = |element: u64| fault(format!("the chunk of {} bytes ends in element {element}", encoded.len()));
         let (count, mut rest) = length(encoded).ok_or_else(|| truncated(0))?;
         if u64::from(count) != self.num_elements {
             return Err(fault(format!("{count} elements found, {} expected", self.num_elements)));
@@ -35,9 +34,7 @@ impl Vlen {
             let own = usize::try_from(length).ok().and_then(|length| after.split_at_checked(length));
             let Some((bytes, following)) = own else {
                 let left = after.len();
-                return Err(fault(format!(
-                    "element {element} is of {length} bytes, of which {left} are left"
-                )));
+                return Err(fault(format!("element {element} is of {length} bytes, of which {left} are left")));
             };
             if self.is_text && std::str::from_utf8(bytes).is_err() {
                 return Err(fault(format!("element {element} is not UTF-8")));
@@ -97,8 +94,7 @@ mod tests {
         let theirs = ArrayBytes::new_vlen(text.as_bytes().to_vec(), offsets).unwrap();
         let (shape, fill) = ([NonZeroU64::new(3).unwrap()], FillValue::from(""));
         let (codec, options) = (VlenV2Codec::new(), CodecOptions::default());
-        let encoded =
-            codec.encode(theirs.clone(), &shape, &data_type::string(), &fill, &options).unwrap().to_vec();
+        let encoded = codec.encode(theirs.clone(), &shape, &data_type::string(), &fill, &options).unwrap().to_vec();
         assert_eq!(encoded, chunk(&elements));
         assert_eq!(TEXT.check(&encoded), Ok(()));
         let decoded = codec.decode(encoded.into(), &shape, &data_type::string(), &fill, &options).unwrap();

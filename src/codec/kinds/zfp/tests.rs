@@ -143,9 +143,7 @@ fn rates_are_those_of_the_rank_and_integers_keep_all_of_an_accuracy() {
 #[test]
 fn half_floats_and_a_single_element_come_back() {
     let halves: Vec<u8> = (0_u8..6).flat_map(|n| f16::from_f32(f32::from(n) * 0.7).to_ne_bytes()).collect();
-    for (name, shape, elements) in
-        [("float16", &[2_u64, 3][..], &halves[..]), ("float16", &[], &halves[2..4])]
-    {
+    for (name, shape, elements) in [("float16", &[2_u64, 3][..], &halves[..]), ("float16", &[], &halves[2..4])] {
         let codec = zfp(name, shape, r#"{"mode":"reversible"}"#);
         let stream = encoded(&*codec, elements).unwrap();
         assert_eq!(decoded(&*codec, &stream).unwrap(), elements, "{shape:?}");
@@ -191,10 +189,7 @@ fn streams_of_the_c_library_are_read_and_written() {
             zfp("int32", &[2, 3, 4], r#"{"mode":"fixed_rate","rate":20}"#),
             steps,
             steps,
-            format!(
-                "0000020840011138400201540040040010300003013420400502701000010044{}",
-                "0".repeat(256)
-            ),
+            format!("0000020840011138400201540040040010300003013420400502701000010044{}", "0".repeat(256)),
         ),
     ] {
         assert_eq!(decoded(&*codec, &bytes(&stream)).unwrap(), expected);

@@ -202,20 +202,13 @@ impl VariableSizeBuffers {
     }
 
     /// Encodes a subchunk of elements that fill a box of shape `valid` at its origin; the others are `fill`.
-    pub fn encode(
-        &mut self,
-        chain: &VlenChain,
-        elements: &VlenElements,
-        valid: &[u64],
-        fill: &[u8],
-    ) -> Result<()> {
+    pub fn encode(&mut self, chain: &VlenChain, elements: &VlenElements, valid: &[u64], fill: &[u8]) -> Result<()> {
         // What comes of it is no longer than what went in by much.
         let bytes = chain.framed_bytes(elements, fill);
         let cost = self.cost(bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));
         self.take(cost, 0)?;
         self.kept.clear();
-        fallibly(|| self.kept.try_reserve_exact(as_index(bytes)))
-            .map_err(|_| Fault::Memory { needed: bytes })?;
+        fallibly(|| self.kept.try_reserve_exact(as_index(bytes))).map_err(|_| Fault::Memory { needed: bytes })?;
         chain.frame(elements, valid, fill, &mut self.kept)?;
         Ok(chain.redo(&self.kept, &mut self.written, &mut self.source.workspace)?)
     }

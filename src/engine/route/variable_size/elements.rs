@@ -64,9 +64,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let count = volume(&block.shape);
         let fill = self.chain.fill_value();
         let subchunks = self.source.side().subchunks_in(block);
-        if let Err(fault) =
-            buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0)
-        {
+        if let Err(fault) = buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0) {
             // A chunk that claims elements which it does not hold is itself at fault, not the memory.
             self.load(&subchunks.start, buffers)?;
             return Err(fault);
@@ -95,9 +93,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
             && present.len() < count
         {
             let present = present.iter().map(|object| position(object, &side.metadata));
-            return present
-                .filter(|subchunk| subchunks.contains(subchunk))
-                .try_for_each(|subchunk| visit(&subchunk));
+            return present.filter(|subchunk| subchunks.contains(subchunk)).try_for_each(|subchunk| visit(&subchunk));
         }
         subchunks.cells().try_for_each(|subchunk| visit(&subchunk))
     }
@@ -119,8 +115,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let mut places = Vec::new();
         let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(PLACE_BYTES);
         buffers.take(needed, 0)?;
-        fallibly(|| places.try_reserve_exact(as_index(needed / PLACE_BYTES)))
-            .map_err(|_| Fault::Memory { needed })?;
+        fallibly(|| places.try_reserve_exact(as_index(needed / PLACE_BYTES))).map_err(|_| Fault::Memory { needed })?;
         chain.places(&bytes, &mut places).map_err(|fault| located(Fault::Chain(fault)))?;
         let elements = VlenElements { bytes, places };
         buffers.keep(key, DecodedSubchunk { elements, encoded });
@@ -165,8 +160,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         each(&mut |position| length = length.saturating_add(loaded.element(from(position)).len() as u64));
         // A buffer that grows has room for twice what is in it.
         buffers.take(length.saturating_mul(2), 1)?;
-        fallibly(|| elements.bytes.try_reserve(as_index(length)))
-            .map_err(|_| Fault::Memory { needed: length })?;
+        fallibly(|| elements.bytes.try_reserve(as_index(length))).map_err(|_| Fault::Memory { needed: length })?;
         let Some((_, DecodedSubchunk { elements: loaded, .. })) = buffers.subchunks.by_key.peek_mru() else {
             return Ok(());
         };

@@ -32,9 +32,9 @@ impl Claim {
 
     /// Makes what was written durable, and what is noted of it.
     pub(in crate::operation::transcode) fn checkpoint(&self) -> Result<(), OperationError> {
-        self.journal.checkpoint().map_err(|error| {
-            OperationError::environment("the destination cannot be made durable").because(error)
-        })?;
+        self.journal
+            .checkpoint()
+            .map_err(|error| OperationError::environment("the destination cannot be made durable").because(error))?;
         self.journal.confirm().map_err(|error| self.output.refused(error))
     }
 
@@ -53,9 +53,8 @@ impl Claim {
             Some(holder) => format!("; {holder} has written there before, and is taken for ended"),
             None => String::new(),
         };
-        let message = format!(
-            "what `{shown}` lies in has no locks: nothing keeps a run on another machine out{before}"
-        );
+        let message =
+            format!("what `{shown}` lies in has no locks: nothing keeps a run on another machine out{before}");
         let help = "see to it that no two machines write there at once";
         Some(Diagnostic::new(code::NOT_LOCKED, message).with_help(help))
     }
@@ -82,8 +81,7 @@ impl Claim {
             })?;
         }
         output.destination.clear().map_err(|error| {
-            let message =
-                format!("`{}` is complete, but what the run needed cannot be removed", output.shown);
+            let message = format!("`{}` is complete, but what the run needed cannot be removed", output.shown);
             let help = if keeps {
                 "the same command with `--resume` tries again".to_owned()
             } else {
@@ -95,11 +93,7 @@ impl Claim {
 
     /// Ends a run that failed. What it has done is kept for another, but where it wrote what it should not have (`is_for_good`);
     /// of a part it always is. Where that is nothing, DEST goes.
-    pub(in crate::operation::transcode) fn fail(
-        self,
-        error: OperationError,
-        is_for_good: bool,
-    ) -> OperationError {
+    pub(in crate::operation::transcode) fn fail(self, error: OperationError, is_for_good: bool) -> OperationError {
         let Claim { output, journal, is_published, left, .. } = self;
         let is_whole = journal.is_whole_run();
         if is_whole && is_for_good {
@@ -129,8 +123,7 @@ impl Output {
         let Some(((key, document), others)) = documents.split_last() else { return Ok(()) };
         // Each below the root comes whole or not at all, and what holds others after them.
         for level in by_depth(others) {
-            let written =
-                driver.map_plain(&level, |(key, document)| self.data().replace(key, document.as_bytes()));
+            let written = driver.map_plain(&level, |(key, document)| self.data().replace(key, document.as_bytes()));
             written.into_iter().collect::<Result<(), _>>()?;
         }
         if !others.is_empty() {

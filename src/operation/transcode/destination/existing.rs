@@ -119,11 +119,7 @@ pub(super) fn no_destination(error: StoreError, shown: &str) -> OperationError {
 
 /// Nothing can be made below what is not a folder: looks from a node upwards, DEST itself or, where DEST is known to be
 /// missing, what it is to lie in.
-pub(super) fn refuse_file_above(
-    node: Option<&Node>,
-    is_missing: bool,
-    shown: &str,
-) -> Result<(), OperationError> {
+pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &str) -> Result<(), OperationError> {
     let Some(node) = node else { return Ok(()) };
     let (existing, missing) = match nearest_existing(node) {
         // A zip file that is none stands at the place itself.
@@ -138,11 +134,8 @@ pub(super) fn refuse_file_above(
     if missing.is_empty() && !is_missing {
         return Ok(());
     }
-    Err(OperationError::environment(format!(
-        "`{shown}` cannot be made: {} is {what}, not a folder",
-        existing.name()
-    ))
-    .with_help("name a place in a folder"))
+    Err(OperationError::environment(format!("`{shown}` cannot be made: {} is {what}, not a folder", existing.name()))
+        .with_help("name a place in a folder"))
 }
 
 /// A zip file is written as a whole; but what is a folder already is a folder.
@@ -150,10 +143,8 @@ pub(super) fn refuse_inside_zip(destination: &Location) -> Result<(), OperationE
     if !destination.is_inside_zip() {
         return Ok(());
     }
-    Err(OperationError::usage(format!(
-        "DEST `{destination}` lies in a zip file, which is written as a whole"
-    ))
-    .with_help("name a zip file of its own, or a folder"))
+    Err(OperationError::usage(format!("DEST `{destination}` lies in a zip file, which is written as a whole"))
+        .with_help("name a zip file of its own, or a folder"))
 }
 
 /// Looks at the place of DEST.

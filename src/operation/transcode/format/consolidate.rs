@@ -48,9 +48,7 @@ pub(in crate::operation) fn with_copies(
     }
     let root = nodes.remove("/").unwrap_or_default();
     let below = nodes.into_iter().flat_map(|(path, documents)| {
-        documents
-            .into_iter()
-            .map(move |(key, document)| (format!("{}/{key}", path.trim_start_matches('/')), document))
+        documents.into_iter().map(move |(key, document)| (format!("{}/{key}", path.trim_start_matches('/')), document))
     });
     let text = |document: NodeDocument| String::from_utf8_lossy(&document.bytes).into_owned();
     Ok(below.chain(root).map(|(key, document)| (key, text(document))).collect())
@@ -104,9 +102,7 @@ impl<'a> Writing<'a> {
 
     /// The documents of nodes that consolidated metadata of v3 copies, by their paths.
     fn copied_in_version_3(&self) -> BTreeMap<String, &'a Json> {
-        self.below()
-            .filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json)))
-            .collect()
+        self.below().filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json))).collect()
     }
 
     fn version_2(&self) -> Result<NodeDocuments, OperationError> {
@@ -130,10 +126,8 @@ impl<'a> Writing<'a> {
         })?;
         let Some(bytes) = bytes else { return Ok(documents) };
         let document = if let Some(copies) = copies(consolidated, &copied) {
-            let json = parse_document(CONSOLIDATED_KEY, &bytes).map_or_else(
-                |_| Object::new().with("zarr_consolidated_format", 1_u64).into(),
-                |(json, _)| json,
-            );
+            let json = parse_document(CONSOLIDATED_KEY, &bytes)
+                .map_or_else(|_| Object::new().with("zarr_consolidated_format", 1_u64).into(), |(json, _)| json);
             NodeDocument::new(with_member(&json, "metadata", copies.into()))
         } else {
             // Nobody asks what it holds: it is no document that is copied.
@@ -167,10 +161,8 @@ impl<'a> Writing<'a> {
         let mut attributes = self.group.attributes.clone();
         // What is said of these members was said when the tree was read.
         keep_members(&mut attributes, netcdf_members(&self.group.documents.document));
-        let mut document = Object::new()
-            .with("zarr_format", 3_u64)
-            .with("node_type", "group")
-            .with("attributes", attributes);
+        let mut document =
+            Object::new().with("zarr_format", 3_u64).with("node_type", "group").with("attributes", attributes);
         if self.consolidates {
             document.push(MEMBER, consolidated_member(all_copies(&self.copied_in_version_3())));
         }
@@ -181,14 +173,10 @@ impl<'a> Writing<'a> {
     fn version_2_of_3(&self) -> Result<NodeDocuments, OperationError> {
         const EXPRESSED: [&str; 4] = ["zarr_format", "node_type", "attributes", MEMBER];
         let members = self.group.documents.document.as_object();
-        if let Some(other) =
-            members.and_then(|members| members.names().find(|name| !EXPRESSED.contains(name)))
-        {
+        if let Some(other) = members.and_then(|members| members.names().find(|name| !EXPRESSED.contains(name))) {
             let name = self.group.place.name();
-            return Err(OperationError::data(format!(
-                "Zarr v2 has no place for the member `{other}` of `{name}`"
-            ))
-            .with_help("remove it, or keep Zarr v3"));
+            return Err(OperationError::data(format!("Zarr v2 has no place for the member `{other}` of `{name}`"))
+                .with_help("remove it, or keep Zarr v3"));
         }
         let mut documents = Vec::new();
         if !self.group.attributes.is_empty() {

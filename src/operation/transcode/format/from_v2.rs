@@ -35,8 +35,7 @@ pub(in crate::operation) fn tell_of_members(
 ) {
     // What v2 says of them is no longer so.
     let pointers: Vec<String> = members.names().map(|name| format!("/{name}")).collect();
-    let is_about =
-        |known: &Diagnostic| known.location.pointer.as_ref().is_some_and(|at| pointers.contains(at));
+    let is_about = |known: &Diagnostic| known.location.pointer.as_ref().is_some_and(|at| pointers.contains(at));
     diagnostics.retain(|known| !(known.is(code::V2_MEMBER_UNKNOWN) && is_about(known)));
     let mut found = keep_members(&mut attributes.clone(), members);
     place.locate(&mut found, key);
@@ -65,10 +64,7 @@ pub(in crate::operation) fn tell_of_ome(attributes: &Object) -> Option<Diagnosti
 /// without it (SEMANTICS D12). Where another filter follows, which goes by that type, `astype` changes the type alone.
 pub(in crate::operation) fn leave_quantize(draft: &mut Draft) {
     let type_of = |codec: &CodecMetadata, name: &str| {
-        codec
-            .member(name)
-            .and_then(Json::as_str)
-            .map(|text| text.trim_start_matches(['<', '>', '|', '=']).to_owned())
+        codec.member(name).and_then(Json::as_str).map(|text| text.trim_start_matches(['<', '>', '|', '=']).to_owned())
     };
     let changes_type = |codec: &CodecMetadata| {
         let astype = type_of(codec, "astype");
@@ -79,8 +75,7 @@ pub(in crate::operation) fn leave_quantize(draft: &mut Draft) {
     let follower = codecs.get(place + 1).and_then(|codec| codec_kind(&codec.name));
     if follower == Some(CodecKind::ArrayToArray) {
         let member = |name: &str| codecs[place].member(name).cloned().unwrap_or(Json::Null);
-        let configuration =
-            Object::new().with("encode_dtype", member("astype")).with("decode_dtype", member("dtype"));
+        let configuration = Object::new().with("encode_dtype", member("astype")).with("decode_dtype", member("dtype"));
         codecs[place] = CodecMetadata::new("numcodecs.astype", Some(configuration));
     } else {
         codecs.remove(place);

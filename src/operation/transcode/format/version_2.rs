@@ -11,8 +11,8 @@ use crate::metadata::edit::{codecs_json, set_chunk_shape, set_member};
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::{
-    self, NotInV2, V2ByteOrder, V2Chain, extension_finding, with_little_endian_types, write_codecs,
-    write_dtype, write_fill_value,
+    self, NotInV2, V2ByteOrder, V2Chain, extension_finding, with_little_endian_types, write_codecs, write_dtype,
+    write_fill_value,
 };
 use crate::operation::document::{Documents, parse_document};
 use crate::operation::draft::Draft;
@@ -71,10 +71,7 @@ fn mask(source: &OpenedArray) -> Option<&Json> {
 }
 
 /// Refuses, before any data are read, what no v2 array can be.
-pub(in crate::operation) fn refuse_codecs(
-    source: &OpenedArray,
-    options: &ChangeOptions,
-) -> Result<(), OperationError> {
+pub(in crate::operation) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Result<(), OperationError> {
     let to_codecs = options.quantize.as_ref().is_some_and(|quantize| quantize.form == QuantizeForm::Codecs);
     if options.zarr_format.unwrap_or(source.documents.zarr_format) != 2 || !to_codecs {
         return Ok(());
@@ -92,11 +89,8 @@ pub(in crate::operation) fn set_format(
     draft.zarr_format = options.zarr_format.unwrap_or(source.documents.zarr_format);
     let present = source.metadata.chunk_key_encoding.of_whole();
     let separator = options.separator.unwrap_or_else(|| present.separator());
-    let encoding = if draft.zarr_format == 2 {
-        ChunkKeyEncoding::v2(separator)
-    } else {
-        present.with_separator(separator)
-    };
+    let encoding =
+        if draft.zarr_format == 2 { ChunkKeyEncoding::v2(separator) } else { present.with_separator(separator) };
     if encoding != present {
         set_member(&mut draft.document, "chunk_key_encoding", encoding.to_json());
     }
@@ -207,9 +201,7 @@ pub(in crate::operation) fn mask_by_fill_value(draft: &mut Draft) -> Result<(), 
     let attributes = draft.attributes();
     let masked = attributes.get(FILL_VALUE).and_then(|json| xarray::decode(&draft.data_type, json));
     match masked.zip(draft.fill_value.as_ref()) {
-        Some((masked, fill)) if !xarray::is_same_mask(&draft.data_type, &masked, fill) => {
-            draft.set_fill_value(masked)
-        }
+        Some((masked, fill)) if !xarray::is_same_mask(&draft.data_type, &masked, fill) => draft.set_fill_value(masked),
         _ => Ok(()),
     }
 }
@@ -267,8 +259,7 @@ pub(in crate::operation) fn documents(
     if !source.warnings.iter().any(|known| known.is(code::V2_DTYPE_EXTENSION)) {
         warnings.extend(array.get("dtype").and_then(extension_finding));
     }
-    let as_text = |json: Json, read: Option<&Json>, bytes: Option<&Vec<u8>>| match bytes
-        .filter(|_| read == Some(&json))
+    let as_text = |json: Json, read: Option<&Json>, bytes: Option<&Vec<u8>>| match bytes.filter(|_| read == Some(&json))
     {
         Some(bytes) => NodeDocument { bytes: bytes.clone(), json },
         None => NodeDocument::new(json),
@@ -286,9 +277,7 @@ pub(in crate::operation) fn documents(
 
 fn refused(source: &OpenedArray, error: NotInV2) -> OperationError {
     let help = error.help.unwrap_or("`--zarr-format 3` writes Zarr v3");
-    OperationError::data(format!("`{}` cannot be written as Zarr v2", source.store))
-        .because(error)
-        .with_help(help)
+    OperationError::data(format!("`{}` cannot be written as Zarr v2", source.store)).because(error).with_help(help)
 }
 
 /// Writes the documents of v2: what was read stays as it was read, where nothing about it has changed.
@@ -346,11 +335,8 @@ impl Writer<'_> {
         } else if !keeps_fill {
             set_member(&mut document, "fill_value", self.fill_value(&order)?);
         }
-        let separator =
-            draft.document.pointer("/chunk_key_encoding/configuration/separator").and_then(Json::as_str);
-        if is_new
-            || separator != Some(&source.metadata.chunk_key_encoding.separator().character().to_string())
-        {
+        let separator = draft.document.pointer("/chunk_key_encoding/configuration/separator").and_then(Json::as_str);
+        if is_new || separator != Some(&source.metadata.chunk_key_encoding.separator().character().to_string()) {
             set_member(&mut document, "dimension_separator", separator.unwrap_or("."));
         }
         Ok(document)

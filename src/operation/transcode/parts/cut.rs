@@ -26,8 +26,8 @@ pub(super) fn cut(work: &[Work], parts: u64) -> Vec<Boundary> {
     let (mut units_before, mut bytes_before, mut array) = (0_u64, 0_u128, 0_usize);
     let mut before = 0;
     for part in 1..parts {
-        let share = all / u128::from(parts) * u128::from(part)
-            + all % u128::from(parts) * u128::from(part) / u128::from(parts);
+        let share =
+            all / u128::from(parts) * u128::from(part) + all % u128::from(parts) * u128::from(part) / u128::from(parts);
         let least = before + 1;
         let most = total - (parts - part);
         while array + 1 < work.len() && bytes_before + bytes(&work[array]) <= share {
@@ -73,10 +73,8 @@ mod tests {
     use super::*;
 
     fn work(arrays: &[(Vec<u64>, u64)]) -> Vec<Work> {
-        let of = |(units, bytes): &(Vec<u64>, u64)| Work {
-            units: ChunkSet::from_indices(units.clone()),
-            bytes: *bytes,
-        };
+        let of =
+            |(units, bytes): &(Vec<u64>, u64)| Work { units: ChunkSet::from_indices(units.clone()), bytes: *bytes };
         arrays.iter().map(of).collect()
     }
 

@@ -46,9 +46,8 @@ pub(super) fn note(
 }
 
 fn publish(place: &Node, key: &str, value: &impl Serialize) -> Result<(), OperationError> {
-    let text = serde_json::to_vec(value).map_err(|error| {
-        OperationError::environment(format!("`{key}` cannot be written down")).because(error)
-    })?;
+    let text = serde_json::to_vec(value)
+        .map_err(|error| OperationError::environment(format!("`{key}` cannot be written down")).because(error))?;
     place.publish_new(key, &text).map(drop).map_err(cannot_write)
 }
 
@@ -81,9 +80,8 @@ impl<'a> DoneParts<'a> {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(unknown) => {
                 let (folder, mut parts) = (format!("{}/{pass}", self.folder), BTreeSet::new());
-                let listed = self
-                    .place
-                    .each_entry(&folder, |key, _, _| parts.extend(part_of(&key[folder.len() + 1..])));
+                let listed =
+                    self.place.each_entry(&folder, |key, _, _| parts.extend(part_of(&key[folder.len() + 1..])));
                 listed.map_err(cannot_write)?;
                 Ok(unknown.insert(parts))
             }
@@ -121,10 +119,7 @@ impl<'a> DoneParts<'a> {
 
     /// The output of the complete pass for intermediate data, for each array by its number. The first part that asks
     /// writes it down: each part of the next pass asks.
-    pub(super) fn between(
-        &mut self,
-        plan: &PartsPlan,
-    ) -> Result<BTreeMap<usize, Intermediate>, OperationError> {
+    pub(super) fn between(&mut self, plan: &PartsPlan) -> Result<BTreeMap<usize, Intermediate>, OperationError> {
         let mut between: BTreeMap<usize, Intermediate> = BTreeMap::new();
         if plan.passes.iter().all(|pass| pass.name != PassName::Staging) {
             return Ok(between);
@@ -301,8 +296,7 @@ mod tests {
 
     #[test]
     fn report_comes_back_as_it_was_noted() {
-        let counted =
-            ObjectReport { written: 3, bytes_read: 70, bytes_written: 1 << 40, ..ObjectReport::default() };
+        let counted = ObjectReport { written: 3, bytes_read: 70, bytes_written: 1 << 40, ..ObjectReport::default() };
         for (max_abs_error, bound, codes) in
             [(0.0, None, vec![]), (0.1, None, vec![]), (0.1, Some(f64::INFINITY.to_bits()), vec![0, 255, 1])]
         {

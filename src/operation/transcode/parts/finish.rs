@@ -95,8 +95,7 @@ pub fn finish(
     }
     let folder = format!("{}/finish", plan.folder());
     let left = "DEST is not published: `--finish` again does it".to_owned();
-    let claim =
-        job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new(), left)?;
+    let claim = job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new(), left)?;
     if let Err(error) = job.copy_other_keys(&claim).and_then(|()| claim.checkpoint()) {
         return Err(claim.fail(error, false));
     }
@@ -144,10 +143,8 @@ fn lost(
             let parts = parts_without(pass, (array, number), &present, counted, driver)?;
             if parts.is_empty() {
                 let place = array.plan.target.name();
-                return Err(OperationError::environment(format!(
-                    "`{place}` holds chunks that no part wrote"
-                ))
-                .with_help("something else writes there: remove what it wrote, and finish again"));
+                return Err(OperationError::environment(format!("`{place}` holds chunks that no part wrote"))
+                    .with_help("something else writes there: remove what it wrote, and finish again"));
             }
             lost.extend(parts);
         }

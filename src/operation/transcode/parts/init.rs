@@ -113,14 +113,11 @@ fn compressor(array: &PlannedArray) -> Option<ChosenCompressor> {
 /// The passes, each cut into so many parts at most. The quantisation of arrays that are `open` is left to the first.
 pub(super) fn passes(arrays: &[PlannedArray], open: &[usize], partitions: u64) -> Vec<PassPlan> {
     let is_staged = arrays.iter().any(|array| array.plan.job.staged().is_some());
-    let passes =
-        [(PassName::Range, !open.is_empty()), (PassName::Staging, is_staged), (PassName::Write, true)];
+    let passes = [(PassName::Range, !open.is_empty()), (PassName::Staging, is_staged), (PassName::Write, true)];
     let passes = passes.into_iter().filter(|(_, is_there)| *is_there);
     let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
     let at_most = |name| if name == PassName::Range { partitions } else { partitions.min(objects.max(1)) };
-    passes
-        .map(|(name, _)| PassPlan { name, boundaries: cut(&work(arrays, open, name), at_most(name)) })
-        .collect()
+    passes.map(|(name, _)| PassPlan { name, boundaries: cut(&work(arrays, open, name), at_most(name)) }).collect()
 }
 
 /// The work of a pass, array by array.
@@ -132,9 +129,7 @@ fn work(arrays: &[PlannedArray], open: &[usize], pass: PassName) -> Vec<Work> {
                 let bytes = job.objects().map_or(1, |job| job.transfer.source.chunk_bytes().max(1));
                 Work { units: array.plan.listing.present.clone(), bytes }
             }
-            (PassName::Range, _) | (PassName::Staging, false) => {
-                Work { units: ChunkSet::default(), bytes: 1 }
-            }
+            (PassName::Range, _) | (PassName::Staging, false) => Work { units: ChunkSet::default(), bytes: 1 },
             (PassName::Staging | PassName::Write, _) => {
                 let number = pass.number_in(job);
                 Work { units: job.units_of(number), bytes: job.unit_bytes(number) }

@@ -80,11 +80,7 @@ pub fn print_script(
     // Scripts run in other folders.
     let named = |location: &Location| {
         let node = location.node();
-        if node.is_local() {
-            String::from_utf8_lossy(&node.identity()).into_owned()
-        } else {
-            location.from_anywhere()
-        }
+        if node.is_local() { String::from_utf8_lossy(&node.identity()).into_owned() } else { location.from_anywhere() }
     };
     let passes = plan.passes.iter().map(|pass| (pass.name.name().to_owned(), pass.partitions()));
     let threads = options.run.common.threads.map_or(plan.threads, NonZeroUsize::get);
@@ -130,9 +126,8 @@ fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnost
     };
     place.below(&RUN_FOLDER).each_entry("", each).map_err(cannot_write)?;
     let warning = |job: String| {
-        let message = format!(
-            "`.zarrcast/{job}` is of another job than the one that is planned here, and counts for nothing"
-        );
+        let message =
+            format!("`.zarrcast/{job}` is of another job than the one that is planned here, and counts for nothing");
         let help = "see to it that nothing of the other job still runs; `--finish` removes the folder";
         Diagnostic::new(code::KEY_TEMPORARY, message).with_help(help)
     };
@@ -145,7 +140,6 @@ fn status_of(
     passes: Vec<PassStatus>,
     warnings: Vec<Diagnostic>,
 ) -> StatusResult {
-    let [source, destination] =
-        [&options.source, &options.destination].map(|location| location.display().to_string());
+    let [source, destination] = [&options.source, &options.destination].map(|location| location.display().to_string());
     StatusResult { source, destination, complete, passes, warnings }
 }

@@ -98,8 +98,7 @@ pub fn partition(
     for (_, report) in &counted {
         all.add(&report.counted);
     }
-    (result.chunks_written, result.bytes_read, result.bytes_written) =
-        (all.written, all.bytes_read, all.bytes_written);
+    (result.chunks_written, result.bytes_read, result.bytes_written) = (all.written, all.bytes_read, all.bytes_written);
     result.seconds = begun.elapsed().as_secs_f64();
     Ok(result)
 }
@@ -114,11 +113,7 @@ fn check_index(plan: &PartsPlan, wanted: Wanted) -> Result<(), OperationError> {
 }
 
 /// The pass that is wanted, all before which must be complete; else the first that is not complete, or the last.
-fn pass_of<'p>(
-    done: &mut DoneParts<'_>,
-    plan: &'p PartsPlan,
-    wanted: Wanted,
-) -> Result<&'p PassPlan, OperationError> {
+fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: Wanted) -> Result<&'p PassPlan, OperationError> {
     let names: Vec<&str> = plan.passes.iter().map(|pass| pass.name.name()).collect();
     let no_pass = |name: &str| {
         OperationError::usage(format!("the job has no pass `{name}`"))
@@ -180,8 +175,7 @@ impl Part<'_> {
         let job = JobPlan::new(&options, given, is_own, progress, interrupt)?;
         job.check_same(&self.plan.sealed, is_own)?;
         let numbers: Vec<usize> = (0..self.plan.sealed.arrays.len()).filter(|n| is_own(*n)).collect();
-        let left =
-            format!("part {} is unfinished: `--partition {}` again goes on with it", self.index, self.index);
+        let left = format!("part {} is unfinished: `--partition {}` again goes on with it", self.index, self.index);
         let unfinished = interrupt.begin(left.clone(), Some(job.output.clearing(Weak::new())))?;
         let assigned = job.arrays.iter().zip(&numbers).map(|(array, number)| {
             let name = match self.pass {

@@ -120,11 +120,7 @@ pub(super) fn present_of(arrays: &[PlannedArray]) -> Option<Vec<ChunkSet>> {
 impl PartsPlan {
     /// Lets the arrays of SOURCE be changed as the plan has it, and tells which of their chunks are there, and what the first
     /// pass found of arrays, by their numbers.
-    pub(super) fn apply(
-        &self,
-        source: &mut Source,
-        surveys: BTreeMap<usize, Survey>,
-    ) -> Result<(), OperationError> {
+    pub(super) fn apply(&self, source: &mut Source, surveys: BTreeMap<usize, Survey>) -> Result<(), OperationError> {
         self.sealed.apply(source, surveys)?;
         for (array, present) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
             array.listing = Some(Listing { present: present.clone(), ..Listing::default() });
@@ -209,8 +205,7 @@ impl PartsPlan {
                 .with_help("remove DEST, and begin again with `--init`")
         };
         let Some(bytes) = place.read_document(key).map_err(cannot_write)? else { return Ok(None) };
-        let (plan, is_intact): (PartsPlan, bool) =
-            read_document(SCHEMA, &bytes).map_err(|fault| unreadable(&fault))?;
+        let (plan, is_intact): (PartsPlan, bool) = read_document(SCHEMA, &bytes).map_err(|fault| unreadable(&fault))?;
         let fault = (!is_intact).then_some("it was changed after it was sealed").or(plan.fault());
         fault.map_or(Ok(Some(plan)), |fault| Err(unreadable(&fault)))
     }
@@ -218,9 +213,8 @@ impl PartsPlan {
     /// A fault of a plan that this program did not write.
     fn fault(&self) -> Option<&'static str> {
         let is_name = !self.id.is_empty() && self.id.bytes().all(|letter| letter.is_ascii_alphanumeric());
-        let ascends = |pass: &PassPlan| {
-            pass.boundaries.len() > 1 && pass.boundaries.windows(2).all(|pair| pair[0] <= pair[1])
-        };
+        let ascends =
+            |pass: &PassPlan| pass.boundaries.len() > 1 && pass.boundaries.windows(2).all(|pair| pair[0] <= pair[1]);
         if !is_name {
             return Some("`id` should be of letters and digits");
         }

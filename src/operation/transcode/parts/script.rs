@@ -58,11 +58,9 @@ impl ScriptedJob {
     /// A template with what each of its scripts needs, as its engine takes words, and with values of its own.
     fn filled(&self, template: &str, own: &[(&str, &str)]) -> String {
         let is_shell = template.starts_with("#!/bin/bash");
-        let (quoted, between) =
-            if is_shell { (in_shell as fn(&str) -> String, " ") } else { (in_quotes as _, ", ") };
+        let (quoted, between) = if is_shell { (in_shell as fn(&str) -> String, " ") } else { (in_quotes as _, ", ") };
         let options: Vec<String> = self.options.iter().map(|word| quoted(word)).collect();
-        let passes: Vec<String> =
-            self.passes.iter().map(|(name, partitions)| format!("{name}:{partitions}")).collect();
+        let passes: Vec<String> = self.passes.iter().map(|(name, partitions)| format!("{name}:{partitions}")).collect();
         let all = [
             ("words", self.passes_in_words()),
             ("mebibytes", self.process_mebibytes().to_string()),
@@ -98,23 +96,16 @@ impl ScriptedJob {
     /// <https://kubernetes.io/docs/concepts/workloads/controllers/job/>
     fn kubernetes(&self) -> String {
         let names: Vec<String> = self.passes.iter().map(|(name, _)| format!("zarrcast-{name}")).collect();
-        let mut script =
-            self.filled(include_str!("script/kubernetes.yaml.tmpl"), &[("names", &names.join(" "))]);
+        let mut script = self.filled(include_str!("script/kubernetes.yaml.tmpl"), &[("names", &names.join(" "))]);
         let (memory, threads) = (self.memory_bytes.to_string(), self.threads.to_string());
         for (name, partitions) in &self.passes {
             let at_once = MOST_AT_ONCE.min(*partitions);
             let spec = format!(
                 "  completionMode: Indexed\n  completions: {partitions}\n  parallelism: {at_once}\n  backoffLimitPerIndex: 5\n"
             );
-            let options =
-                ["--partition", "auto", "--pass", name, "--threads", &threads, "--max-memory", &memory];
+            let options = ["--partition", "auto", "--pass", name, "--threads", &threads, "--max-memory", &memory];
             // Another try does not help where data, command or pass are at fault; a pass that is too early is 4.
-            let own = [
-                ("name", name.as_str()),
-                ("spec", &spec),
-                ("action", "FailIndex"),
-                ("statuses", "[1, 2, 4]"),
-            ];
+            let own = [("name", name.as_str()), ("spec", &spec), ("action", "FailIndex"), ("statuses", "[1, 2, 4]")];
             script += &self.kubernetes_job(&own, &options);
         }
         let spec = "  backoffLimit: 5\n";
@@ -156,9 +147,8 @@ impl ScriptedJob {
 fn filled(template: &str, values: &[(&str, &str)]) -> String {
     let (mut text, mut rest) = (String::new(), template);
     while let Some((before, after)) = rest.split_once("{{") {
-        let named = |(name, value): &(&str, &'_ str)| {
-            Some((value.to_string(), after.strip_prefix(name)?.strip_prefix("}}")?))
-        };
+        let named =
+            |(name, value): &(&str, &'_ str)| Some((value.to_string(), after.strip_prefix(name)?.strip_prefix("}}")?));
         let (value, after) = values.iter().find_map(named).unwrap_or(("{{".to_owned(), after));
         text = text + before + &value;
         rest = after;
@@ -207,10 +197,7 @@ mod tests {
     #[test]
     fn words_are_quoted_whatever_they_hold() {
         assert_eq!(in_shell("it's $HOME\n"), "'it'\\''s $HOME\n'");
-        assert_eq!(
-            in_quotes("a \"b\" \\ é\n\u{2028}\u{7f}"),
-            r#""a \"b\" \\ é\U0000000a\U00002028\U0000007f""#
-        );
+        assert_eq!(in_quotes("a \"b\" \\ é\n\u{2028}\u{7f}"), r#""a \"b\" \\ é\U0000000a\U00002028\U0000007f""#);
     }
 
     #[test]
@@ -239,8 +226,7 @@ mod tests {
     fn kubernetes_mounts_a_volume_for_places_that_are_folders() {
         let both = script(Engine::Kubernetes, &job());
         assert!(both.contains("volumeMounts") && both.contains("envFrom"), "{both}");
-        let remote =
-            script(Engine::Kubernetes, &ScriptedJob { source: "s3://bucket/from".to_owned(), ..job() });
+        let remote = script(Engine::Kubernetes, &ScriptedJob { source: "s3://bucket/from".to_owned(), ..job() });
         assert!(!remote.contains("volume") && remote.contains("envFrom"), "{remote}");
     }
 

@@ -63,10 +63,8 @@ pub(in crate::operation) fn convert(
     };
     refuse_bound_codecs(options, draft, (from, to))?;
     if options.out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
-        return Err(OperationError::data(format!(
-            "--out-of-range wrap is for integer types, and {to} is not one"
-        ))
-        .with_help("use `--out-of-range clamp`, or leave it out"));
+        return Err(OperationError::data(format!("--out-of-range wrap is for integer types, and {to} is not one"))
+            .with_help("use `--out-of-range clamp`, or leave it out"));
     }
     if is_lossy(from, to) && !options.allow_lossy_cast {
         return Err(lossy(from, to));
@@ -74,10 +72,7 @@ pub(in crate::operation) fn convert(
     let scalar_map = match &options.nan_value {
         Some(json) if let Some(nan) = from.float_format().and_then(FloatFormat::canonical_nan) => {
             let read = value_from_json(to, json);
-            vec![(
-                nan,
-                read.map_err(|error| OperationError::not_a_value("--nan-value", json, to, error))?.value,
-            )]
+            vec![(nan, read.map_err(|error| OperationError::not_a_value("--nan-value", json, to, error))?.value)]
         }
         _ => Vec::new(),
     };
@@ -116,9 +111,7 @@ pub(in crate::operation) fn refuse_bound_codecs(
     let Some(name) = bound.filter(|_| options.codecs.is_none()) else { return Ok(()) };
     let error = OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"));
     Err(error.with_help(match name.as_str() {
-        "scale_offset" | "cast_value" => {
-            "give the chain anew with --codecs, or take the codec off with --unpack"
-        }
+        "scale_offset" | "cast_value" => "give the chain anew with --codecs, or take the codec off with --unpack",
         _ => "give the chain anew with --codecs",
     }))
 }

@@ -95,8 +95,7 @@ pub(super) fn apply(
     let fill_value = FloatType(number_type).value(fill.unwrap_or(0));
     let (fill_is_nan, fill_is_infinite) = (fill_value.is_nan(), fill_value.is_infinite());
     let container_name = container.to_owned();
-    let rounding =
-        BitRounding { keep, number_type, fill_is_nan, fill_is_infinite, container: container_name };
+    let rounding = BitRounding { keep, number_type, fill_is_nan, fill_is_infinite, container: container_name };
     let bits = rounding.bits().unwrap_or(all);
     if bits > all {
         return Err(OperationError::data(format!(
@@ -130,11 +129,8 @@ pub(super) fn apply(
 /// Writes the attributes of a rounding, in the place of those of one before.
 fn describe(container: &str, bits: u32, draft: &mut Draft) {
     let mut attributes = draft.attributes();
-    let stale: Vec<String> = attributes
-        .names()
-        .filter(|name| *name == DIGITS || name.starts_with(OF_NETCDF))
-        .map(str::to_owned)
-        .collect();
+    let stale: Vec<String> =
+        attributes.names().filter(|name| *name == DIGITS || name.starts_with(OF_NETCDF)).map(str::to_owned).collect();
     for name in stale {
         attributes.remove(&name);
     }
@@ -202,8 +198,6 @@ fn all_bits(number_type: NumberType) -> u32 {
 fn float_type(data_type: &DataType, store: &str) -> Result<NumberType, OperationError> {
     match data_type.number() {
         Some(number_type) if number_type.is_float() => Ok(number_type),
-        _ => Err(OperationError::data(format!(
-            "--keep-bits applies to float arrays; `{store}` holds {data_type}"
-        ))),
+        _ => Err(OperationError::data(format!("--keep-bits applies to float arrays; `{store}` holds {data_type}"))),
     }
 }

@@ -34,10 +34,8 @@ pub(in crate::operation) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
 pub(in crate::operation) fn loses_fill_value(job: &ObjectJob) -> bool {
     let is_other_grid = matches!(job.route, Route::Rechunk(_) | Route::Staged(_));
     let (source, chain) = (&job.transfer.source, job.transfer.destination.subchunk_chain());
-    let has_filter = chain
-        .codecs()
-        .iter()
-        .any(|codec| matches!(codec.codec.role(), Role::Filter { .. } | Role::BitRound(_)));
+    let has_filter =
+        chain.codecs().iter().any(|codec| matches!(codec.codec.role(), Role::Filter { .. } | Role::BitRound(_)));
     let absent = chain
         .decoded()
         .fill_value
@@ -66,7 +64,8 @@ pub(in crate::operation) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
              infinite element can be lost",
             codec.name
         );
-        let help = "the mode `reversible`, or another codec, keeps every value; `--verify` tells by how much they change";
+        let help =
+            "the mode `reversible`, or another codec, keeps every value; `--verify` tells by how much they change";
         return Some(Diagnostic::new(code::ZFP_LOSSY, message).with_help(help));
     }
     let message = format!(
@@ -74,22 +73,19 @@ pub(in crate::operation) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
          last digits, and what follows a NaN or an infinite element in its chunk is lost",
         codec.name
     );
-    let help = "`--codecs` with a chain without it keeps every value; so does a change that leaves the chunks as they are";
+    let help =
+        "`--codecs` with a chain without it keeps every value; so does a change that leaves the chunks as they are";
     Some(Diagnostic::new(code::DELTA_LOSSY, message).with_help(help))
 }
 
 /// A warning for the first such type, where the source does not have it anywhere in its chain.
-pub(in crate::operation) fn rare_type_warning(
-    source: &Pipeline,
-    destination: &Pipeline,
-) -> Option<Diagnostic> {
+pub(in crate::operation) fn rare_type_warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagnostic> {
     let (mut known, mut written) = (Vec::new(), Vec::new());
     collect(source, &mut known);
     collect(destination, &mut written);
     let new = written.into_iter().find(|data_type| is_rare(data_type) && !known.contains(data_type))?;
-    let message = format!(
-        "{new} is written: zarr-python cannot open the array, nor a consolidated group that holds it"
-    );
+    let message =
+        format!("{new} is written: zarr-python cannot open the array, nor a consolidated group that holds it");
     Some(
         Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message)
             .with_help("zarrs reads it, and tensorstore reads some of these types as an array's own; float16 and uint8 are read everywhere"),
@@ -102,10 +98,8 @@ pub(in crate::operation) fn raw_warning(source: &OpenedArray, draft: &Draft) -> 
     if source.documents.zarr_format == draft.zarr_format || draft.zarr_format != 3 {
         return None;
     }
-    let message = format!(
-        "{} is written, as the core specification has it, which no zarr-python reads",
-        draft.data_type
-    );
+    let message =
+        format!("{} is written, as the core specification has it, which no zarr-python reads", draft.data_type);
     let help = format!(
         "for zarr-python: `--data-type '{{\"name\":\"raw_bytes\",\"configuration\":{{\"length_bytes\":{size}}}}}'`"
     );
@@ -120,9 +114,7 @@ fn is_rare(data_type: &DataType) -> bool {
 fn collect(pipeline: &Pipeline, types: &mut Vec<DataType>) {
     types.push(pipeline.input.data_type.clone());
     for stage in &pipeline.stages {
-        types.extend(
-            stage.output.as_ref().and_then(|after| after.array()).map(|array| array.data_type.clone()),
-        );
+        types.extend(stage.output.as_ref().and_then(|after| after.array()).map(|array| array.data_type.clone()));
         if let BoundConfiguration::Sharding(sharding) = &stage.configuration {
             collect(&sharding.inner, types);
         }

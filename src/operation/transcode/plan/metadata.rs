@@ -40,11 +40,7 @@ pub(in crate::operation) struct DestinationMetadata {
 
 impl DestinationMetadata {
     /// Reads the documents that were made of a draft. An error where they describe other elements than the draft.
-    pub(super) fn read(
-        draft: Draft,
-        documents: &NodeDocuments,
-        source: &OpenedArray,
-    ) -> Result<Self, OperationError> {
+    pub(super) fn read(draft: Draft, documents: &NodeDocuments, source: &OpenedArray) -> Result<Self, OperationError> {
         let is_copied = documents.last().is_some_and(|(_, made)| made.bytes == source.documents.bytes);
         if is_copied && draft.is_as_read(source) {
             let (metadata, pipeline) = (source.metadata.by_itself(), source.pipeline.clone());
@@ -68,12 +64,10 @@ impl DestinationMetadata {
         ];
         if let Some((what, _)) = is_same.into_iter().find(|(_, is_same)| !is_same) {
             let store = &source.store;
-            return Err(OperationError::environment(format!(
-                "the metadata made from `{store}` would describe {what}"
-            ))
-            .with_help(
-                "nothing was written: this is a fault of zarrcast, please report it with the command line",
-            ));
+            return Err(OperationError::environment(format!("the metadata made from `{store}` would describe {what}"))
+                .with_help(
+                    "nothing was written: this is a fault of zarrcast, please report it with the command line",
+                ));
         }
         pipeline.input.data_type = draft.data_type.clone();
         Ok(DestinationMetadata { draft, metadata, pipeline })
@@ -197,9 +191,8 @@ fn is_of_fill(found: &Diagnostic) -> bool {
 /// The beginning of the message about errors in DEST's metadata. It names the option that caused them, if one did.
 fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> String {
     let at = |part: &str| {
-        let is_there = |error: &Diagnostic| {
-            error.location.pointer.as_deref().is_some_and(|pointer| pointer.starts_with(part))
-        };
+        let is_there =
+            |error: &Diagnostic| error.location.pointer.as_deref().is_some_and(|pointer| pointer.starts_with(part));
         errors.iter().any(is_there)
     };
     let is_of_fill = at("/fill_value") || errors.iter().all(is_of_fill);

@@ -37,16 +37,11 @@ pub(in crate::operation::transcode) fn ahead_bytes(source: &Node) -> u64 {
 
 impl Planner<'_> {
     /// Settles the plan.
-    pub(in crate::operation::transcode) fn plan(
-        &mut self,
-        progress: &dyn Progress,
-    ) -> Result<Plan, OperationError> {
+    pub(in crate::operation::transcode) fn plan(&mut self, progress: &dyn Progress) -> Result<Plan, OperationError> {
         version_2::refuse_codecs(&self.array.opened, &self.array.change)?;
         let listing = self.list()?;
         if let Some(folder) = listing.misplaced_folder() {
-            return Err(OperationError::data(format!(
-                "a folder stands where the chunk `{folder}` should be"
-            )));
+            return Err(OperationError::data(format!("a folder stands where the chunk `{folder}` should be")));
         }
         let quantization = self.quantization(&listing, progress)?;
         // Parts of a job have no pass for it: the bits are found when it is begun.
@@ -94,11 +89,7 @@ impl Planner<'_> {
     }
 
     /// The quantisation, where one is asked for: of a plan that reads no chunk, without what only the data tell.
-    fn quantization(
-        &self,
-        listing: &Listing,
-        progress: &dyn Progress,
-    ) -> Result<Option<Quantization>, OperationError> {
+    fn quantization(&self, listing: &Listing, progress: &dyn Progress) -> Result<Option<Quantization>, OperationError> {
         let SourceArray { opened: source, change, settled, surveyed, .. } = &self.array;
         let Some(quantize) = &change.quantize else { return Ok(None) };
         if let Some(settled) = settled {
@@ -170,9 +161,7 @@ impl Planner<'_> {
         let (quantization, rounding) = (changed.quantization.clone(), changed.rounding.clone());
         if let Some(rounding) = &rounding {
             // Whatever equals the fill value is not rounded.
-            warnings.retain(|known| {
-                !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known)
-            });
+            warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known));
             warnings.extend(rounding.warning());
         }
         let choice = Choice {
@@ -247,9 +236,7 @@ impl Planner<'_> {
         let element_bytes = self.element_bytes(&draft);
         let regridded = regrid::apply(&mut draft, options, &source.metadata, element_bytes, &source.store);
         regridded.map_err(|error| match path.trim_start_matches('/') {
-            path if self.is_in_tree => {
-                error.or_help(&format!("leave this array as it is with `--exclude '{path}'`"))
-            }
+            path if self.is_in_tree => error.or_help(&format!("leave this array as it is with `--exclude '{path}'`")),
             _ => error,
         })?;
         version_2::set_grid(&mut draft, source)?;
@@ -279,8 +266,7 @@ impl Planner<'_> {
         const OF_ANY_LENGTH: u64 = 16;
         let SourceArray { opened: source, change, .. } = &self.array;
         let quantize = change.quantize.as_ref();
-        let is_open =
-            quantize.is_some_and(|asked| asked.form != QuantizeForm::Codecs && asked.data_type.is_none());
+        let is_open = quantize.is_some_and(|asked| asked.form != QuantizeForm::Codecs && asked.data_type.is_none());
         let data_type = if is_open { &source.data_type } else { &draft.data_type };
         data_type.size().map_or(OF_ANY_LENGTH, |bytes| (bytes as u64).max(1))
     }
@@ -303,11 +289,7 @@ impl Planner<'_> {
     }
 
     /// DEST's documents, and what the user should know of them. `zarr.json` is as it was written, where nothing changed.
-    fn documents(
-        &self,
-        draft: &Draft,
-        is_settled: bool,
-    ) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
+    fn documents(&self, draft: &Draft, is_settled: bool) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
         let SourceArray { opened: source, change: options, .. } = &self.array;
         if draft.zarr_format == 2 {
             let is_fill_given = options.fill_value.is_some() || is_settled;
@@ -320,11 +302,7 @@ impl Planner<'_> {
     }
 
     /// Applies the options that change values or the chain to the draft.
-    fn change(
-        &self,
-        quantization: Option<Quantization>,
-        draft: &mut Draft,
-    ) -> Result<Changed, OperationError> {
+    fn change(&self, quantization: Option<Quantization>, draft: &mut Draft) -> Result<Changed, OperationError> {
         let SourceArray { opened: source, change: options, container, .. } = &self.array;
         let keeps_type = quantization.is_some() || options.keep_bits.is_some();
         let (change, absent) = match &options.data_type {
@@ -354,8 +332,7 @@ impl Planner<'_> {
             changed.absent = (!quantization.is_open).then(|| quantization.absent_value());
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
-            let (change, rounding) =
-                keep_bits::apply(source, changed.absent.as_ref(), (keep, container), draft)?;
+            let (change, rounding) = keep_bits::apply(source, changed.absent.as_ref(), (keep, container), draft)?;
             changed.change = changed.change.then(change);
             changed.rounding = Some(rounding);
         }

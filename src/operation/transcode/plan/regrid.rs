@@ -56,9 +56,7 @@ pub(in crate::operation) fn apply(
         None => present.to_vec(),
     };
     let (codecs, stored) = match (&options.shard_shape, shards) {
-        (Some(ShardRequest::None), shards) => {
-            (shards.map(|shards| shards.taken_out(&draft.codecs)), Some(subchunk))
-        }
+        (Some(ShardRequest::None), shards) => (shards.map(|shards| shards.taken_out(&draft.codecs)), Some(subchunk)),
         (Some(ShardRequest::Shape(request)), shards) => {
             let base = if shards.is_some() { metadata.largest_chunk() } else { &subchunk };
             let shard = match request {
@@ -108,12 +106,7 @@ fn of_several_shapes(store: &str, what: &str, option: &str) -> OperationError {
 }
 
 /// Refuses shards that whole inner chunks do not fill; names the option at fault, and the nearest shape that would do.
-fn check_divides(
-    inner: &[u64],
-    shard: &[u64],
-    options: &ChangeOptions,
-    shape: &[u64],
-) -> Result<(), OperationError> {
+fn check_divides(inner: &[u64], shard: &[u64], options: &ChangeOptions, shape: &[u64]) -> Result<(), OperationError> {
     let Some(axis) = inner.iter().zip(shard).position(|(inner, shard)| !shard.is_multiple_of(*inner)) else {
         return Ok(());
     };
@@ -202,8 +195,7 @@ impl Shards {
             }
         }
         let lengths = codec.member("chunk_shape").and_then(Json::as_array).ok_or_else(unreadable)?;
-        let lengths: Vec<u64> =
-            lengths.iter().filter_map(Json::as_u64).filter(|length| *length > 0).collect();
+        let lengths: Vec<u64> = lengths.iter().filter_map(Json::as_u64).filter(|length| *length > 0).collect();
         if lengths.len() != order.len() {
             return Err(unreadable());
         }
@@ -215,8 +207,7 @@ impl Shards {
     /// The chain with another inner chunk shape.
     fn with_inner(&self, codecs: &[CodecMetadata], inner: &[u64]) -> Vec<CodecMetadata> {
         let mut codecs = codecs.to_vec();
-        if let Some(configuration) = codecs[self.place].configuration.as_mut().filter(|_| inner != self.inner)
-        {
+        if let Some(configuration) = codecs[self.place].configuration.as_mut().filter(|_| inner != self.inner) {
             let permuted: Vec<u64> = self.order.iter().map(|dimension| inner[*dimension]).collect();
             configuration.insert("chunk_shape", Json::from(permuted));
         }
@@ -306,11 +297,7 @@ impl Names<'_> {
     }
 
     /// The dimension of a name.
-    pub(in crate::operation::transcode) fn place(
-        &self,
-        option: &str,
-        name: &str,
-    ) -> Result<usize, OperationError> {
+    pub(in crate::operation::transcode) fn place(&self, option: &str, name: &str) -> Result<usize, OperationError> {
         let present: Vec<&str> = match (self.asked, &self.source.dimension_names) {
             (Some(asked), _) => asked.iter().map(String::as_str).collect(),
             (None, Some(names)) => names.iter().map(|name| name.as_deref().unwrap_or("")).collect(),
@@ -331,9 +318,7 @@ impl Names<'_> {
                     _ if present.is_empty() && option == "--select" => {
                         "its dimensions have no names; give their numbers, such as 0=10:20".to_owned()
                     }
-                    _ if present.is_empty() => {
-                        "its dimensions have no names; give the lengths as numbers".to_owned()
-                    }
+                    _ if present.is_empty() => "its dimensions have no names; give the lengths as numbers".to_owned(),
                     Some(near) => format!("did you mean `{near}`? its dimensions are {}", present.join(", ")),
                     None => format!("its dimensions are {}", present.join(", ")),
                 };

@@ -29,9 +29,7 @@ use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::stored::{opaque_array, side, stored_array};
-use crate::operation::transcode::budget::{
-    ENTRY_BYTES, first_pass_bytes, least_bytes, of_chunks, open_bytes,
-};
+use crate::operation::transcode::budget::{ENTRY_BYTES, first_pass_bytes, least_bytes, of_chunks, open_bytes};
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode_result::RouteName;
 
@@ -72,8 +70,8 @@ impl<'a> Choice<'a> {
             Err(error) => return self.opaque_work(error),
         };
         let quantization = changed.quantization.as_ref();
-        let surveyed = quantization
-            .map_or(0, |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled)));
+        let surveyed =
+            quantization.map_or(0, |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled)));
         let writes_absent = quantization.is_some_and(|quantization| quantization.writes_absent);
         let absent = changed.absent.as_ref().filter(|_| writes_absent || !keeps_fill);
         let absent_element = absent.map(|fill| fill.0.clone());
@@ -85,10 +83,10 @@ impl<'a> Choice<'a> {
         let job = ObjectJob { transfer, route };
         let is_told = depends_on_one_element(job.transfer.destination.subchunk_chain(), kept(&job));
         if planner.run.verify && planner.array.change.codecs.is_some() && !is_told {
-            let message = "`--verify` compares element by element, but the destination's chain adds up rounded differences";
-            return Err(OperationError::data(message).with_help(
-                "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`",
-            ));
+            let message =
+                "`--verify` compares element by element, but the destination's chain adds up rounded differences";
+            return Err(OperationError::data(message)
+                .with_help("leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`"));
         }
         Ok(Job::Objects(Box::new(job)))
     }
@@ -103,9 +101,7 @@ impl<'a> Choice<'a> {
             present: self.present.cloned(),
             missing: Missing::default(),
             // Of what an unknown codec wrote nothing is known.
-            most_bytes: pipeline
-                .output()
-                .map_or(u64::MAX, |encoded| pipeline.input.max_encoded_bytes(&encoded)),
+            most_bytes: pipeline.output().map_or(u64::MAX, |encoded| pipeline.input.max_encoded_bytes(&encoded)),
             decoded_bytes: pipeline.input.num_bytes(),
         }
     }
@@ -128,8 +124,7 @@ impl<'a> Choice<'a> {
     }
 
     fn has_same_grid(&self) -> bool {
-        !self.source().metadata.skips()
-            && self.source().metadata.grid.has_chunks_of(&self.destination.metadata.grid)
+        !self.source().metadata.skips() && self.source().metadata.grid.has_chunks_of(&self.destination.metadata.grid)
     }
 
     /// Both arrays with their chains bound; an error where elements have no fixed size.
@@ -162,9 +157,8 @@ impl<'a> Choice<'a> {
     fn check_counts(&self, sides: [&StoredArray; 2]) -> Result<(), OperationError> {
         let counts = sides.map(|side| num_elements(side.subchunk_shape()).unwrap_or(u64::MAX));
         let store = &self.source().store;
-        let is_too_many = |count: &u64| {
-            *count > u64::from(u32::MAX) && self.present.is_none_or(|present| !present.is_empty())
-        };
+        let is_too_many =
+            |count: &u64| *count > u64::from(u32::MAX) && self.present.is_none_or(|present| !present.is_empty());
         let Some(side) = counts.iter().position(is_too_many) else { return Ok(()) };
         let (whose, help) = match side {
             0 => ("of", "a chunk that is stored has fewer: correct its chunk shape"),
@@ -181,8 +175,7 @@ impl<'a> Choice<'a> {
     /// that is not run here has encoded. `refusal` where there is no route for them.
     fn opaque_work(&self, refusal: OperationError) -> Result<Job, OperationError> {
         let (source, destination) = (self.source(), self.destination);
-        let from =
-            opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
+        let from = opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
         let (node, metadata) = (self.planner.target.clone(), destination.metadata.clone());
         let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
         let Some(route) = self.opaque_route(&from, &to)? else { return Err(refusal) };
@@ -195,8 +188,7 @@ impl<'a> Choice<'a> {
             self.changed.absent.clone().filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
         let is_whole = self.has_all_chunks() && from.layout.is_none();
         // Absent chunks become such as hold the old fill value, if anybody here can write them.
-        let can_fill =
-            matches!(&route, Route::VariableSize(variable_size) if variable_size.destination.is_some());
+        let can_fill = matches!(&route, Route::VariableSize(variable_size) if variable_size.destination.is_some());
         if absent_element.is_some() && !is_whole && !can_fill {
             return Err(refusal);
         }
@@ -230,8 +222,7 @@ impl<'a> Choice<'a> {
         if !from.skips_whole_subchunks() {
             return self.blocks(from, to);
         }
-        let same_objects =
-            from.metadata.grid.has_chunks_of(&to.metadata.grid) && from.is_regular() == to.is_regular();
+        let same_objects = from.metadata.grid.has_chunks_of(&to.metadata.grid) && from.is_regular() == to.is_regular();
         // A shard is not a unit of values, whatever its shape: the codecs of its inner chunks are no part of its chain.
         let has_shards = from.layout.is_some() || to.layout.is_some();
         let has_same_subchunks = from.has_subchunks_of(to) && (has_shards || !same_objects);
@@ -245,11 +236,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The way of objects that are not decoded to elements of one size; `None` where there is none.
-    pub(super) fn opaque_route(
-        &self,
-        from: &StoredArray,
-        to: &StoredArray,
-    ) -> Result<Option<Route>, OperationError> {
+    pub(super) fn opaque_route(&self, from: &StoredArray, to: &StoredArray) -> Result<Option<Route>, OperationError> {
         if !matches!(self.changed.change, ValueChange::None) {
             return Ok(None);
         }
@@ -300,12 +287,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Both passes through intermediate data of a grid.
-    fn staged(
-        &self,
-        from: &StoredArray,
-        to: &StoredArray,
-        shape: &StagingShape,
-    ) -> Result<Staged, OperationError> {
+    fn staged(&self, from: &StoredArray, to: &StoredArray, shape: &StagingShape) -> Result<Staged, OperationError> {
         let (folder, is_outside) = match self.parts() {
             // What one part writes another reads, wherever it runs.
             Some(_) => (folder_inside(&to.node), false),
@@ -316,8 +298,7 @@ impl<'a> Choice<'a> {
         let stored = stored.map_err(|error| self.unsupported(error))?;
         let first = self.planned(from, &staging, stored, Pass::First);
         let second = self.planned(&staging, to, self.encoder(&staging, to)?, Pass::Second);
-        let needed =
-            |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
+        let needed = |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
         match (first, second) {
             (Ok(first), Ok(second)) => Ok(Staged { staging, is_outside, document, first, second }),
             (first, second) => Err(self.too_small(needed(&first).max(needed(&second)), to)),
@@ -333,8 +314,7 @@ impl<'a> Choice<'a> {
     /// The encoder of DEST's subchunks.
     fn encoder(&self, from: &StoredArray, to: &StoredArray) -> Result<SubchunkEncoder, OperationError> {
         let write_empty = self.planner.array.change.write_empty_chunks;
-        SubchunkEncoder::new(from, to, &self.changed.change, write_empty)
-            .map_err(|error| self.unsupported(error))
+        SubchunkEncoder::new(from, to, &self.changed.change, write_empty).map_err(|error| self.unsupported(error))
     }
 
     fn too_small(&self, least: u64, to: &StoredArray) -> OperationError {
@@ -342,8 +322,7 @@ impl<'a> Choice<'a> {
     }
 
     fn unsupported(&self, error: BindError) -> OperationError {
-        OperationError::data(format!("the chunks of `{}` cannot be converted", &self.source().store))
-            .because(error)
+        OperationError::data(format!("the chunks of `{}` cannot be converted", &self.source().store)).because(error)
     }
 
     fn planned(
@@ -382,8 +361,7 @@ impl<'a> Choice<'a> {
         };
         let given = shape.cloned();
         let given = given.and_then(|shape| RechunkPlan::of_blocks(grids.clone(), costs, shape, budget));
-        let plan = given
-            .unwrap_or_else(|| RechunkPlan::in_groups(grids, costs, budget, self.parts().unwrap_or(1)))?;
+        let plan = given.unwrap_or_else(|| RechunkPlan::in_groups(grids, costs, budget, self.parts().unwrap_or(1)))?;
         let schedule = Schedule::new(&plan, self.planner.budget.threads(), budget);
         Ok(Rechunk { plan, encoder, schedule })
     }

@@ -42,11 +42,8 @@ pub(in crate::operation) fn begun(destination: &Node, from: &StoredArray) -> Res
     let document = std::str::from_utf8(&text).ok().and_then(|text| Json::parse_str(text).ok());
     let shape = document.and_then(|document| shape_of(&document, &from.metadata));
     shape.map(Begun::InTwoPasses).ok_or_else(|| {
-        OperationError::environment(format!(
-            "the intermediate data at `{}` are not of this array",
-            place.name()
-        ))
-        .with_help("remove the unfinished destination, and begin again")
+        OperationError::environment(format!("the intermediate data at `{}` are not of this array", place.name()))
+            .with_help("remove the unfinished destination, and begin again")
     })
 }
 
@@ -70,22 +67,18 @@ pub(in crate::operation) fn staging(
     store: &str,
 ) -> Result<(StoredArray, Json), OperationError> {
     if !shape.fits(&from.metadata.taken_shape()) {
-        let what =
-            format!("intermediate data of shards of {:?} with chunks of {:?}", shape.shard, shape.subchunk);
+        let what = format!("intermediate data of shards of {:?} with chunks of {:?}", shape.shard, shape.subchunk);
         return Err(misfit(store, &what));
     }
-    let found = document(from, shape)
-        .and_then(|document| Some((ArrayDocument::read(&document).metadata()?, document)));
-    let (metadata, document) =
-        found.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
+    let found = document(from, shape).and_then(|document| Some((ArrayDocument::read(&document).metadata()?, document)));
+    let (metadata, document) = found.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
     let decoded = from.chain.decoded();
     let input = ArrayRepresentation {
         data_type: decoded.data_type.clone(),
         shape: shape.shard.clone(),
         fill_value: decoded.fill_value.clone(),
     };
-    let pipeline =
-        Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+    let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
     let side = side(folder, metadata, &pipeline, store, 0, true)?;
     Ok((side, document))
 }
@@ -102,8 +95,7 @@ fn document(from: &StoredArray, shape: &StagingShape) -> Option<Json> {
     let StagingShape { subchunk, shard } = shape;
     let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
     let bytes = format!(r#"[{{"name":"bytes","configuration":{{"endian":"{endian}"}}}}]"#);
-    let [data_type, fill_value] =
-        [&from.metadata.data_type, &from.metadata.fill_value].map(Json::to_string_compact);
+    let [data_type, fill_value] = [&from.metadata.data_type, &from.metadata.fill_value].map(Json::to_string_compact);
     let text = format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":{:?},"data_type":{data_type},
         "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{shard:?}}}}},

@@ -63,15 +63,10 @@ impl Geometry {
         // Half for pieces; half for the threads.
         let half = budget.bytes() / 2;
         let whole = |dimension: usize| no_levels.is_none() && dimension + 1 == rank;
-        let bytes_of = |piece: &[u64]| {
-            piece.iter().fold(element_bytes, |bytes, length| bytes.saturating_mul((*length).max(1)))
-        };
+        let bytes_of =
+            |piece: &[u64]| piece.iter().fold(element_bytes, |bytes, length| bytes.saturating_mul((*length).max(1)));
         let mut piece: Vec<u64> = (0..rank)
-            .map(
-                |dimension| {
-                    if whole(dimension) { shape[dimension] } else { aligned(sides, shape, dimension) }
-                },
-            )
+            .map(|dimension| if whole(dimension) { shape[dimension] } else { aligned(sides, shape, dimension) })
             .collect();
         // A thread reads a piece into one buffer, and may cut it into another.
         let most = (half / 8).min(half.saturating_sub(unit) / 2);
@@ -84,17 +79,9 @@ impl Geometry {
                 None => break,
             }
         }
-        let grid: Vec<u64> =
-            shape.iter().zip(&piece).map(|(length, piece)| length.div_ceil((*piece).max(1))).collect();
-        let mut geometry = Geometry {
-            shape: shape.to_vec(),
-            piece,
-            grid,
-            no_levels,
-            element_bytes,
-            slab_bytes: 0,
-            threads: 1,
-        };
+        let grid: Vec<u64> = shape.iter().zip(&piece).map(|(length, piece)| length.div_ceil((*piece).max(1))).collect();
+        let mut geometry =
+            Geometry { shape: shape.to_vec(), piece, grid, no_levels, element_bytes, slab_bytes: 0, threads: 1 };
         let least = geometry.least_slab();
         let purpose = || "for measuring the quality, of which both sides are kept in whole rows".to_owned();
         if least > half {
@@ -162,15 +149,12 @@ impl Geometry {
     /// Whether the thread that reads a piece compares its levels, too: it has them whole, and they are still in its caches.
     pub(super) fn compares_pieces(&self) -> bool {
         let threads = self.threads as u64;
-        !self.reads_twice()
-            && self.pieces_per_level() == 1
-            && self.num_pieces() >= threads.saturating_mul(TURNS)
+        !self.reads_twice() && self.pieces_per_level() == 1 && self.num_pieces() >= threads.saturating_mul(TURNS)
     }
 
     /// The runs of pieces that are kept at a time: of whole levels, or else of parts of them that overlap.
     pub(super) fn slabs(&self) -> Vec<Range<u64>> {
-        let (per_level, most) =
-            (self.pieces_per_level(), (self.slab_bytes / self.piece_bytes().max(1)).max(1));
+        let (per_level, most) = (self.pieces_per_level(), (self.slab_bytes / self.piece_bytes().max(1)).max(1));
         let all = self.num_pieces();
         if !self.reads_twice() {
             let run = (most / per_level).max(1) * per_level;
@@ -204,8 +188,7 @@ impl Geometry {
 
     /// The number of a piece.
     pub(super) fn number_of(&self, piece: &Region) -> u64 {
-        let place: Vec<u64> =
-            piece.start.iter().zip(&self.piece).map(|(start, length)| start / length).collect();
+        let place: Vec<u64> = piece.start.iter().zip(&self.piece).map(|(start, length)| start / length).collect();
         ravel(&place, &self.grid)
     }
 
@@ -222,7 +205,6 @@ fn aligned(sides: [&StoredArray; 2], shape: &[u64], dimension: usize) -> u64 {
         None => side.metadata.largest_chunk()[dimension],
     });
     let greater = a.max(b).max(1);
-    let joint =
-        lcm(a.max(1), b.max(1)).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater);
+    let joint = lcm(a.max(1), b.max(1)).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater);
     joint.min(shape[dimension]).max(1)
 }

@@ -32,8 +32,7 @@ pub(super) struct LevelBand {
 
 impl<'a> Levels<'a> {
     pub(super) fn new(geometry: &'a Geometry) -> Self {
-        let count =
-            geometry.level().map_or(0, |_| as_index(leading(&geometry.shape).iter().product::<u64>()));
+        let count = geometry.level().map_or(0, |_| as_index(leading(&geometry.shape).iter().product::<u64>()));
         Levels {
             geometry,
             ranges: vec![(f64::INFINITY, f64::NEG_INFINITY); count],
@@ -68,8 +67,7 @@ impl<'a> Levels<'a> {
 
     /// The level with the least DSSIM, the first of several, by its indices; `None` where none has any.
     pub(super) fn least(&self) -> Option<(Vec<u64>, f64)> {
-        let means =
-            self.similarities.iter().enumerate().filter_map(|(level, all)| Some((level, all.mean()?)));
+        let means = self.similarities.iter().enumerate().filter_map(|(level, all)| Some((level, all.mean()?)));
         let least = means.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         Some((unravel(least.0 as u64, leading(&self.geometry.shape)), least.1))
     }

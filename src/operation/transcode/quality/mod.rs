@@ -95,8 +95,7 @@ pub(super) fn measure(
 
 fn measured(pieces: &Pieces<'_>) -> Result<(QualityResult, Compared), ChunkFault> {
     let (geometry, progress) = (pieces.geometry, pieces.progress);
-    progress
-        .start("quality", Some(geometry.bytes().saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
+    progress.start("quality", Some(geometry.bytes().saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
     let mut sums = (PairSums::default(), Compared::default());
     let counts = ThreadCounts::default();
     let mut levels = Levels::new(geometry);

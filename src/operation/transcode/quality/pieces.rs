@@ -171,8 +171,7 @@ impl Pieces<'_> {
             }
             if then == Then::Compare {
                 let index = self.geometry.number_of(pair.region);
-                let own =
-                    bands(self.geometry, &(index..index + 1), |_, place| measured.ranges.get(place).copied());
+                let own = bands(self.geometry, &(index..index + 1), |_, place| measured.ranges.get(place).copied());
                 for band in own {
                     let similarity = compare(self, &band, (index, &[piece]), (rows, numbers));
                     measured.compared.push((band, similarity));

@@ -108,8 +108,7 @@ fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
     }
     let (mut decoded, mut workspace) = (Vec::new(), Workspace::default());
     decode(quantization).run(&encoded, &mut decoded, &mut workspace.tiles, None).ok()?;
-    let values =
-        Values { decoding: None, number_type: Some(quantization.source), widening: Widening::default() };
+    let values = Values { decoding: None, number_type: Some(quantization.source), widening: Widening::default() };
     let mut numbers = Vec::new();
     values.convert(&decoded, &mut numbers, &mut ValueBuffers::default());
     numbers.iter().all(|value| value.is_finite()).then_some(numbers)

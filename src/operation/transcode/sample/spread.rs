@@ -73,9 +73,7 @@ impl Population {
 /// the same place.
 pub(super) fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
     let total = u128::from(all.len());
-    let edge = |stretch: u64| {
-        u64::try_from(u128::from(stretch) * total / u128::from(count.max(1))).unwrap_or(u64::MAX)
-    };
+    let edge = |stretch: u64| u64::try_from(u128::from(stretch) * total / u128::from(count.max(1))).unwrap_or(u64::MAX);
     let drawn = (0..count).filter_map(|stretch| {
         let (first, end) = (edge(stretch), edge(stretch + 1));
         let length = end.saturating_sub(first).max(1);
@@ -141,10 +139,7 @@ mod tests {
             5
         );
         assert_eq!(Population { memory: 0, ..population(400, 1 << 20) }.num_drawn(SampleSize::Chunks(9)), 1);
-        assert_eq!(
-            Population { chunks_per_unit: 8, ..population(400, 64 << 20) }.num_drawn(SampleSize::ByDefault),
-            4
-        );
+        assert_eq!(Population { chunks_per_unit: 8, ..population(400, 64 << 20) }.num_drawn(SampleSize::ByDefault), 4);
         assert_eq!(
             Population { amplification: 4, ..population(40_000, 1 << 20) }.num_drawn(SampleSize::ByDefault),
             100
@@ -156,10 +151,8 @@ mod tests {
         let all = ChunkSet::from_ranges(vec![5..505, 1000..1500]);
         let drawn = spread(&all, 10);
         assert_eq!(drawn.len(), 10);
-        let stretches: Vec<u64> = drawn
-            .iter()
-            .map(|index| if index < 505 { (index - 5) / 100 } else { (index - 1000) / 100 + 5 })
-            .collect();
+        let stretches: Vec<u64> =
+            drawn.iter().map(|index| if index < 505 { (index - 5) / 100 } else { (index - 1000) / 100 + 5 }).collect();
         assert_eq!(stretches, (0..10).collect::<Vec<u64>>());
         assert!(spread(&all, 10).iter().eq(drawn.iter()));
         assert!(spread(&all, 1000).iter().eq(all.iter()));

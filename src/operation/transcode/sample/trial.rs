@@ -153,8 +153,7 @@ impl Sampler<'_> {
             let using = (self.budget, self.driver.interrupt());
             let chunks = (Some(&there), sample.is_whole);
             let begun = Instant::now();
-            options.keep_bits =
-                Some(keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent)?);
+            options.keep_bits = Some(keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent)?);
             growing += begun.elapsed();
         }
         let settled = Settled { quantization: quantization.clone(), blocks: None };
@@ -231,8 +230,7 @@ fn without_shards(codecs: &[Json]) -> (Vec<Json>, bool) {
         Some(Json::Array(codecs)) => Some(codecs.clone()),
         _ => None,
     };
-    let Some((place, inner)) =
-        codecs.iter().enumerate().find_map(|(place, codec)| Some((place, inside(codec)?)))
+    let Some((place, inner)) = codecs.iter().enumerate().find_map(|(place, codec)| Some((place, inside(codec)?)))
     else {
         return (codecs.to_vec(), false);
     };

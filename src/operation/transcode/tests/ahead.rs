@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{
-    ChangeOptions, Files, Kind, Scene, changing, plain, plain_v2, planes, shape, sharded, text,
-    text_in_shards, transcode, write, zstd,
+    ChangeOptions, Files, Kind, Scene, changing, plain, plain_v2, planes, shape, sharded, text, text_in_shards,
+    transcode, write, zstd,
 };
 use crate::array::interrupt::Interrupt;
 use crate::engine::progress::{Progress, Silent};
@@ -62,9 +62,7 @@ fn check(source: &Files, heard: &[Heard], case: &str) {
                 }
                 let length = source[key].len() as u64;
                 let is_it = |told: &Part| match (*told, *part) {
-                    (Part::Last(last), Part::Range { offset, length: of }) => {
-                        of == last && offset + of == length
-                    }
+                    (Part::Last(last), Part::Range { offset, length: of }) => of == last && offset + of == length,
                     (told, part) => told == Part::Whole || told == part,
                 };
                 let told = expected.get(key).map(Vec::as_slice).unwrap_or_default();
@@ -101,11 +99,7 @@ fn what_every_route_reads_is_told_before() {
         ("recode inside shards", sharded(), recode.clone()),
         ("fill value", plain(""), change(ChangeOptions { fill_value: fill, ..none() })),
         ("into shards", plain(""), change(ChangeOptions { shard_shape: Some(into), ..none() })),
-        (
-            "out of shards",
-            sharded(),
-            change(ChangeOptions { shard_shape: Some(ShardRequest::None), ..none() }),
-        ),
+        ("out of shards", sharded(), change(ChangeOptions { shard_shape: Some(ShardRequest::None), ..none() })),
         ("rechunk to rows", plain(""), rows),
         ("rechunk to columns", plain(""), columns.clone()),
         ("rechunk of compressed chunks", compressed.destination(), columns),
@@ -129,8 +123,7 @@ fn first_of_two_passes_is_told_before() {
     };
     let source = planes();
     let refused = Scene::new(Kind::Local, &source, &change(1), false).run(false).unwrap_err();
-    let least =
-        refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
+    let least = refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     let scene = Scene::new(Kind::Local, &source, &change(least.unwrap()), false);
     let hearing = Faults::hearing(PrefetchLimit { requests: 3, bytes: u64::MAX });
     let mut options = scene.options.clone();

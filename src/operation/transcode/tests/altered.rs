@@ -1,9 +1,7 @@
 //! Plans of which a number was changed after they were sealed: refused, or carried out right.
 
 use super::sealed::{from_document, seal, to_document, transcode_sealed};
-use super::{
-    ChangeOptions, Files, Kind, Scene, changing, files, plain, planes, shape, sharded, transcode, zstd,
-};
+use super::{ChangeOptions, Files, Kind, Scene, changing, files, plain, planes, shape, sharded, transcode, zstd};
 use crate::array::interrupt::Interrupt;
 use crate::element::{ElementType, NumberType};
 use crate::engine::progress::Silent;
@@ -140,11 +138,7 @@ fn plan_with_another_number_is_refused_or_carried_out_right() {
         (
             "rechunk",
             sharded(),
-            ChangeOptions {
-                chunk_shape: Some(shape(&[1, 2])),
-                shard_shape: shards(shape(&[2, 4])),
-                ..none()
-            },
+            ChangeOptions { chunk_shape: Some(shape(&[1, 2])), shard_shape: shards(shape(&[2, 4])), ..none() },
         ),
         ("fill value", plain(""), ChangeOptions { fill_value: Some(Json::from(7_u64)), ..none() }),
         ("v3 to v2", plain(""), ChangeOptions { zarr_format: Some(2), ..none() }),
@@ -160,8 +154,7 @@ fn quantisation_with_another_number_is_refused_or_carried_out() {
     for form in [QuantizeForm::Codecs, QuantizeForm::Cf, QuantizeForm::Plain] {
         let to_type = QuantizeOptions { data_type, form, ..QuantizeOptions::default() };
         let within = QuantizeOptions { max_error: Some(0.1), form, ..QuantizeOptions::default() };
-        let masked =
-            QuantizeOptions { data_type, form, missing: missing.clone(), ..QuantizeOptions::default() };
+        let masked = QuantizeOptions { data_type, form, missing: missing.clone(), ..QuantizeOptions::default() };
         for quantize in [to_type, within, masked] {
             let change = ChangeOptions { quantize: Some(quantize), ..ChangeOptions::default() };
             try_altered(&format!("{form:?}"), &plain(""), &changing(change));

@@ -3,9 +3,7 @@
 
 use std::ops::Range;
 
-use super::{
-    ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, text, zstd,
-};
+use super::{ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, text, zstd};
 use crate::array::ChunkSet;
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::interrupt::Interrupt;
@@ -68,8 +66,8 @@ impl Run<'_> {
         let folder = output.data().child(&folder).unwrap();
         let assigned = Assignment::from([(name.clone(), ChunkSet::from_ranges(vec![units]))]);
         let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
-        let journal = Journal::open_part((&folder, output.data()), &fingerprint, assigned)
-            .map_err(|error| said(&error))?;
+        let journal =
+            Journal::open_part((&folder, output.data()), &fingerprint, assigned).map_err(|error| said(&error))?;
         let part = journal.pass(path);
         let mut tally = ObjectReport::default();
         let written = if let Some(between) = self.between {
@@ -177,8 +175,7 @@ fn shares_of_both_passes_make_what_one_run_makes() {
     let source = planes();
     let scene = Scene::new(Kind::Local, &source, &change, false);
     let refused = scene.run(false).unwrap_err();
-    let least =
-        refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
+    let least = refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     change.run.common.max_memory = least;
     try_shares("two passes", &source, &change);
 }

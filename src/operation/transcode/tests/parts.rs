@@ -10,11 +10,7 @@ use crate::store::Room;
 
 /// The options of a part, where DEST is this.
 fn of_part(options: &TranscodeOptions, destination: Node) -> TranscodeOptions {
-    TranscodeOptions {
-        source: options.source.clone(),
-        destination: destination.into(),
-        ..TranscodeOptions::default()
-    }
+    TranscodeOptions { source: options.source.clone(), destination: destination.into(), ..TranscodeOptions::default() }
 }
 
 fn part(index: u64) -> Wanted {
@@ -79,8 +75,7 @@ fn full(codec: &str) -> Files {
 fn progress_of_a_part_is_that_of_its_own_objects() {
     let recode = || ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() };
     let rechunk = ChangeOptions { chunk_shape: Some(shape(&[1, 4])), ..ChangeOptions::default() };
-    let reshard =
-        ChangeOptions { shard_shape: Some(ShardRequest::Shape(shape(&[2, 4]))), ..ChangeOptions::default() };
+    let reshard = ChangeOptions { shard_shape: Some(ShardRequest::Shape(shape(&[2, 4]))), ..ChangeOptions::default() };
     for (route, change) in
         [("copy", ChangeOptions::default()), ("recode", recode()), ("rechunk", rechunk), ("reshard", reshard)]
     {
@@ -115,9 +110,8 @@ fn some_arrays_of_a_hierarchy_are_settled_as_among_all() {
     let change = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
     let scene = Scene::new(Kind::Local, &source, &change, false);
     let (options, interrupt) = (&scene.options, Interrupt::default());
-    let settled = |is_wanted: &dyn Fn(usize) -> bool| {
-        JobPlan::new(options, |_| Ok(()), is_wanted, &Silent, &interrupt).unwrap()
-    };
+    let settled =
+        |is_wanted: &dyn Fn(usize) -> bool| JobPlan::new(options, |_| Ok(()), is_wanted, &Silent, &interrupt).unwrap();
     let all = settled(&|_| true);
     let sealed = settled(&|_| true).seal();
     for number in 0..3 {

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::{
-    ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, zstd,
-};
+use super::{ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, zstd};
 use crate::array::interrupt::Interrupt;
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
@@ -16,8 +14,7 @@ use crate::metadata::extension::read_codecs;
 use crate::metadata::json::Json;
 use crate::operation::error::OperationError;
 use crate::operation::options::{
-    Compression, KeepBits, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, Slice,
-    TranscodeOptions,
+    Compression, KeepBits, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, Slice, TranscodeOptions,
 };
 use crate::operation::transcode::job::JobPlan;
 use crate::operation::transcode::sealed::{SealedPlan, document_of, read_document};
@@ -51,13 +48,7 @@ pub(super) fn transcode_sealed(
     sealed: &SealedPlan,
 ) -> Result<TranscodeResult, OperationError> {
     let (options, interrupt) = (sealed.options(options), Interrupt::default());
-    let job = JobPlan::new(
-        &options,
-        |source| sealed.apply(source, BTreeMap::new()),
-        |_| true,
-        &Silent,
-        &interrupt,
-    )?;
+    let job = JobPlan::new(&options, |source| sealed.apply(source, BTreeMap::new()), |_| true, &Silent, &interrupt)?;
     job.check_same(sealed, |_| true)?;
     job.run(Instant::now(), &Silent, &interrupt)
 }
@@ -85,8 +76,7 @@ fn try_sealed(route: &str, source: &Files, change: &TranscodeOptions) {
 
 #[test]
 fn sealed_plan_that_is_read_again_makes_the_same_destination() {
-    let zarr_format =
-        |zarr_format| ChangeOptions { zarr_format: Some(zarr_format), ..ChangeOptions::default() };
+    let zarr_format = |zarr_format| ChangeOptions { zarr_format: Some(zarr_format), ..ChangeOptions::default() };
     let recode = ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() };
     let reshard = ShardRequest::Shape(shape(&[4, 2]));
     let reshard = ChangeOptions { shard_shape: Some(reshard), ..ChangeOptions::default() };
@@ -137,8 +127,7 @@ fn sealed_plan_keeps_its_passes_and_blocks_in_other_memory() {
     let source = planes();
     let scene = Scene::new(Kind::Local, &source, &narrow, false);
     let refused = seal(&scene.options).unwrap_err();
-    let least =
-        refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
+    let least = refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     let mut options = scene.options.clone();
     options.run.common.max_memory = least;
     let sealed = seal(&options).unwrap();

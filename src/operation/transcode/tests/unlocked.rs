@@ -84,8 +84,7 @@ fn run_that_goes_on_is_told_by_its_journal_without_locks() {
         let journal_bytes = lines();
         let mut overwriting = scene.with(&faults);
         overwriting.run.overwrite = true;
-        let refusals =
-            [run(scene.with(&faults), true).unwrap_err(), run(overwriting.clone(), false).unwrap_err()];
+        let refusals = [run(scene.with(&faults), true).unwrap_err(), run(overwriting.clone(), false).unwrap_err()];
         for refused in refusals {
             assert_eq!(refused.class(), FaultClass::Environment);
             let reason = std::error::Error::source(&refused).map(ToString::to_string);

@@ -106,8 +106,7 @@ impl Comparison {
             quantizes,
             number_type: destination.chain.decoded().data_type.real_number(),
             source_fill: source.fill_value(),
-            absent: absent
-                .map_or_else(|| fill.clone(), |absent| read_absent((change, quantization), chain, absent)),
+            absent: absent.map_or_else(|| fill.clone(), |absent| read_absent((change, quantization), chain, absent)),
             fill,
             may_be_fill: false,
             max_loss: chain.max_loss(kept).filter(|_| !is_exact && !quantizes),
@@ -127,9 +126,7 @@ impl Comparison {
         if !is_converted {
             let size = self.absent.len();
             let differing = match pair.is_stored[1] {
-                true => {
-                    pair.elements[1].chunks_exact(size).filter(|found| *found != self.absent).count() as u64
-                }
+                true => pair.elements[1].chunks_exact(size).filter(|found| *found != self.absent).count() as u64,
                 false if self.absent == self.fill => 0,
                 false => elements,
             };
@@ -148,9 +145,8 @@ impl Comparison {
     fn stretch(&self, from: &[u8], to: &[u8], scratch: &mut Scratch) -> Result<Compared, Fault> {
         let Scratch { changed, expected, workspace } = scratch;
         let mut figures = QuantizeFigures::default();
-        let fault = |fault: ProgramFault| {
-            Fault::Other(format!("the values cannot be converted again: {:?}", fault.fault.kind))
-        };
+        let fault =
+            |fault: ProgramFault| Fault::Other(format!("the values cannot be converted again: {:?}", fault.fault.kind));
         self.change.run(from, changed, &mut workspace.tiles, Some(&mut figures)).map_err(fault)?;
         self.read_back.run(changed, expected, &mut workspace.tiles, None).map_err(fault)?;
         if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
@@ -162,11 +158,8 @@ impl Comparison {
                 }
             }
         }
-        let max_abs_error = if self.quantizes {
-            figures.max_abs_error
-        } else {
-            max_abs_difference(changed, to, self.number_type)
-        };
+        let max_abs_error =
+            if self.quantizes { figures.max_abs_error } else { max_abs_difference(changed, to, self.number_type) };
         let elements = (from.len() / self.source_fill.len()) as u64;
         Ok(Compared { elements, differing: self.differing(from, expected, to), max_abs_error })
     }
@@ -185,8 +178,7 @@ impl Comparison {
         let loss = self.max_loss.zip(self.number_type);
         let is_near = |expected: &[u8], found: &[u8]| {
             loss.is_some_and(|(loss, number_type)| {
-                let [one, other] =
-                    [expected, found].map(|bytes| number_value(number_type, element_bits(bytes)));
+                let [one, other] = [expected, found].map(|bytes| number_value(number_type, element_bits(bytes)));
                 // No NaN becomes a number, and no number a NaN.
                 (one.is_nan() && other.is_nan()) || (one - other).abs() <= loss
             })

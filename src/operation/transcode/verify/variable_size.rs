@@ -19,8 +19,7 @@ pub(super) fn variable_size_values(
     among: Option<&ChunkSet>,
     driver: &Driver,
 ) -> Result<Compared, ChunkFault> {
-    let (source, written) =
-        (SubchunkSource::new(&transfer.source), SubchunkSource::new(&transfer.destination));
+    let (source, written) = (SubchunkSource::new(&transfer.source), SubchunkSource::new(&transfer.destination));
     let readers = ElementReader::new(&source, 0).zip(ElementReader::new(&written, 1));
     let objects = transfer.overlapped_among(&transfer.destination.metadata.grid, among);
     let mut all = Compared::default();

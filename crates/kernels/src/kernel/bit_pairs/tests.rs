@@ -150,11 +150,8 @@ fn information_is_that_of_the_joint_shares() {
 
 #[test]
 fn kept_bits_are_the_first_that_pass_the_share() {
-    let of = |by_position: &[f64]| Information {
-        pairs: 1 << 40,
-        by_position: by_position.to_vec(),
-        insignificant: 1e-6,
-    };
+    let of =
+        |by_position: &[f64]| Information { pairs: 1 << 40, by_position: by_position.to_vec(), insignificant: 1e-6 };
     let information = of(&[0.5, 0.4, 0.09, 0.009, 0.001, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(information.kept(0.95), Some(3));
     assert_eq!(information.kept(0.999), Some(5));

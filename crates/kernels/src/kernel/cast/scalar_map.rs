@@ -190,12 +190,7 @@ impl Rules {
             }
         }
         let exact = map.iter().rev();
-        rules.extend(exact.map(|(key, value)| Rule {
-            mask: u64::MAX,
-            key: *key,
-            is_above: false,
-            value: *value,
-        }));
+        rules.extend(exact.map(|(key, value)| Rule { mask: u64::MAX, key: *key, is_above: false, value: *value }));
         let (disarm, replace) = match source_size {
             1 => select::<u8>(target_size),
             2 => select::<u16>(target_size),

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use half::{bf16, f16};
 
 use super::loops::{
-    Accepted, FloatToFloat, FloatToInteger, FloatToKey, IntegerToFloat, IntegerToInteger, IntegerToKey,
-    OfFloat, OfInteger, ToInteger,
+    Accepted, FloatToFloat, FloatToInteger, FloatToKey, IntegerToFloat, IntegerToInteger, IntegerToKey, OfFloat,
+    OfInteger, ToInteger,
 };
 use super::{CastOptions, low_bits};
 use crate::element::{Element, ElementType, FloatFormat, NumberType};
@@ -92,10 +92,7 @@ fn integer_to_integer<S: IntegerElement + num_traits::AsPrimitive<T>, T: Element
 }
 
 /// Where every result is exact one loop serves every rounding.
-fn integer_to_float<S: IntegerElement, T: OfInteger>(
-    options: &CastOptions,
-    is_exact: bool,
-) -> TileConversion {
+fn integer_to_float<S: IntegerElement, T: OfInteger>(options: &CastOptions, is_exact: bool) -> TileConversion {
     let accepted = ranges::<S>(options).0;
     let is_checked = options.out_of_range != OutOfRange::Clamp;
     let rounding = if is_exact { Rounding::NearestEven } else { options.rounding };
@@ -144,8 +141,7 @@ where
     let format = FloatFormat::of(<S::Wide as Element>::TYPE).unwrap_or(FloatFormat::BINARY64);
     let wide = |bits| <S::Wide as Element>::from_bits64(bits);
     // The float next to a bound inside the range: the bound itself, where the float type holds it.
-    let inside =
-        |integer| wide(Value::from_integer(integer).to_float(format, Rounding::TowardsZero).unwrap_or(0));
+    let inside = |integer| wide(Value::from_integer(integer).to_float(format, Rounding::TowardsZero).unwrap_or(0));
     let floats = |(least, greatest)| (inside(least), inside(greatest));
     let range = target.integer_bounds().unwrap_or_default();
     let greatest_float = format.infinity() - 1;

@@ -11,11 +11,7 @@ fn cast<S: Element, T: Element>(rounding: Rounding, out_of_range: OutOfRange, ma
     })
 }
 
-fn one<S: Element, T: Element>(
-    value: S,
-    rounding: Rounding,
-    out_of_range: OutOfRange,
-) -> Result<T, FaultKind> {
+fn one<S: Element, T: Element>(value: S, rounding: Rounding, out_of_range: OutOfRange) -> Result<T, FaultKind> {
     cast::<S, T>(rounding, out_of_range, &[]).convert_one(value.to_bits64()).map(T::from_bits64)
 }
 
@@ -35,10 +31,7 @@ fn bounds_are_exact() {
     assert_eq!(one::<f32, i32>(2_147_483_648.0, even, OutOfRange::Clamp), Ok(i32::MAX));
     assert_eq!(one::<f32, i32>(2_147_483_648.0, even, OutOfRange::Wrap), Ok(i32::MIN));
     assert_eq!(one::<f64, i64>(9.223_372_036_854_776e18, even, OutOfRange::Clamp), Ok(i64::MAX));
-    assert_eq!(
-        one::<f64, u64>(18_446_744_073_709_551_616.0, even, OutOfRange::Error),
-        Err(FaultKind::OutOfRange)
-    );
+    assert_eq!(one::<f64, u64>(18_446_744_073_709_551_616.0, even, OutOfRange::Error), Err(FaultKind::OutOfRange));
     assert_eq!(one::<f64, i64>(-9_223_372_036_854_775_808.0, even, OutOfRange::Error), Ok(i64::MIN));
 }
 
@@ -58,10 +51,7 @@ fn wrap_is_modular_for_any_finite_float_and_no_other() {
 fn integers_beyond_the_significand_are_rounded_once() {
     let value = (1_i64 << 53) + 1;
     assert_eq!(one::<i64, f64>(value, Rounding::NearestEven, OutOfRange::Error), Ok(9_007_199_254_740_992.0));
-    assert_eq!(
-        one::<i64, f64>(value, Rounding::TowardsPositive, OutOfRange::Error),
-        Ok(9_007_199_254_740_994.0)
-    );
+    assert_eq!(one::<i64, f64>(value, Rounding::TowardsPositive, OutOfRange::Error), Ok(9_007_199_254_740_994.0));
 }
 
 #[test]
@@ -117,8 +107,7 @@ fn map_of_any_length_gives_what_the_exact_path_gives() {
         for length in [1, 8, 9, 24, 25, keys.len()] {
             // The last entry repeats the first key, with another value: the first counts.
             let values = (0..).map(|number: u64| 200 - number % 50);
-            let mut map: Vec<(u64, u64)> =
-                keys[..length].iter().map(|key| key.to_bits64()).zip(values).collect();
+            let mut map: Vec<(u64, u64)> = keys[..length].iter().map(|key| key.to_bits64()).zip(values).collect();
             map.push((map[0].0, 7));
             let cast = cast::<S, T>(Rounding::NearestEven, out_of_range, &map);
             let mut target = vec![T::from_bits64(0); source.len()];

@@ -122,9 +122,7 @@ mod tests {
 
     #[test]
     fn types_are_promoted_as_numpy_does() {
-        use ElementType::{
-            Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64,
-        };
+        use ElementType::{Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
         for (one, other, expected) in [
             (Int8, Int8, Int8),
             (UInt8, UInt32, UInt32),

@@ -71,18 +71,8 @@ fn examples_of_numcodecs_come_out_as_it_prints_them() {
 
     let ninths: Vec<f64> = (0..10).map(|i| f64::from(i) / 9.0).collect();
     let rounded: Vec<f64> = encoded(&quantize::<f64, f64>(2), &ninths).unwrap();
-    let expected = [
-        0.0,
-        0.109_375,
-        0.218_75,
-        0.335_937_5,
-        0.445_312_5,
-        0.554_687_5,
-        0.664_062_5,
-        0.781_25,
-        0.890_625,
-        1.0,
-    ];
+    let expected =
+        [0.0, 0.109_375, 0.218_75, 0.335_937_5, 0.445_312_5, 0.554_687_5, 0.664_062_5, 0.781_25, 0.890_625, 1.0];
     assert_eq!(rounded, expected);
 
     let steps: Vec<i16> = (100..120).step_by(2).collect();
@@ -118,8 +108,7 @@ fn what_would_not_come_back_is_named_when_it_is_encoded() {
         encoded::<half::f16, half::f16>(&quantize::<half::f16, half::f16>(5), &[half::f16::ONE]),
         fault(FaultKind::Overflow, 0)
     );
-    let narrow =
-        as_type(NumpyType::Number(of(ElementType::Int16)), NumpyType::Number(of(ElementType::UInt8)));
+    let narrow = as_type(NumpyType::Number(of(ElementType::Int16)), NumpyType::Number(of(ElementType::UInt8)));
     assert_eq!(encoded::<i16, u8>(&narrow, &[255, 256]), fault(FaultKind::Overflow, 1));
     assert_eq!(encoded::<i16, u8>(&narrow, &[-1]), fault(FaultKind::Overflow, 0));
 }
@@ -167,11 +156,8 @@ fn casts_are_those_of_numpy() {
 fn scale_of_quantize_is_the_least_power_of_two_of_as_many_digits() {
     for digits in LEAST_DIGITS..=GREATEST_DIGITS {
         let power = num_traits::pow(BigInt::from(10), digits.unsigned_abs() as usize);
-        let exact = if digits >= 0 {
-            (power - BigInt::one()).bits() as i32
-        } else {
-            1 - i32::try_from(power.bits()).unwrap()
-        };
+        let exact =
+            if digits >= 0 { (power - BigInt::one()).bits() as i32 } else { 1 - i32::try_from(power.bits()).unwrap() };
         assert_eq!(scale_exponent(digits), exact, "{digits}");
     }
 }

@@ -105,8 +105,7 @@ impl PossibleValues {
         let (first, last) = (*values.first()?, *values.last()?);
         #[expect(clippy::cast_precision_loss, reason = "compared with the most that there may be")]
         let inverse = (values.len() - 1) as f64 / (last - first);
-        (values.len() <= MOST_VALUES)
-            .then(|| Self::new(values, Scale::Steps(Steps { origin: first, inverse })))
+        (values.len() <= MOST_VALUES).then(|| Self::new(values, Scale::Steps(Steps { origin: first, inverse })))
     }
 
     /// The finite values of an IEEE 754 format of whose significand `bits` explicit bits are kept; `None` where they are too
@@ -156,12 +155,8 @@ impl PossibleValues {
         };
         let (counters, copies) = (self.counters(), self.copies());
         counts.near.resize(copies * counters + UNREAD, 0);
-        let places = Places {
-            scale: self.scale,
-            last: self.values.len() as u32 - 1,
-            least_distance,
-            copies: copies as u32,
-        };
+        let places =
+            Places { scale: self.scale, last: self.values.len() as u32 - 1, least_distance, copies: copies as u32 };
         let mut found = [0; PAIRS];
         for (x, y) in source.chunks(PAIRS).zip(destination.chunks(PAIRS)) {
             if self.kernel.run((x, y, &places, &mut found)) {

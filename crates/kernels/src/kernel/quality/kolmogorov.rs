@@ -46,10 +46,7 @@ const NEVER: f64 = 370.0;
 const ALWAYS: f64 = 0.042;
 
 /// That of one sample of half as many values.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a count rounded to 53 bits is within the error of the formulas"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of the formulas")]
 fn asymptotic(count: u64, distance: u64) -> f64 {
     let half = (count as f64 / 2.0).round_ties_even();
     let statistic = distance as f64 / count as f64;
@@ -87,18 +84,16 @@ fn pelz_good(n: f64, z: f64) -> f64 {
         let even_weight = (-even / (2.0 * square)).exp();
         terms[0] += weight / z;
         terms[1] += weight * (odd - square) / (6.0 * power(4));
-        let second = 6.0 * power(6)
-            + 2.0 * power(4)
-            + (2.0 * power(4) - 5.0 * square) * odd
-            + (1.0 - 2.0 * square) * odd * odd;
+        let second =
+            6.0 * power(6) + 2.0 * power(4) + (2.0 * power(4) - 5.0 * square) * odd + (1.0 - 2.0 * square) * odd * odd;
         terms[2] += weight * second / (72.0 * power(7)) - even_weight * even / (36.0 * power(3));
         let third = (5.0 - 30.0 * square) * odd.powi(3)
             + (-60.0 * square + 212.0 * power(4)) * odd * odd
             + (135.0 * power(4) - 96.0 * power(6)) * odd
             - 30.0 * power(6)
             - 90.0 * power(8);
-        terms[3] += weight * third / (6480.0 * power(10))
-            + even_weight * even * (3.0 * square - even) / (216.0 * power(6));
+        terms[3] +=
+            weight * third / (6480.0 * power(10)) + even_weight * even * (3.0 * square - even) / (216.0 * power(6));
         number -= 1.0;
     }
     let root = n.sqrt();

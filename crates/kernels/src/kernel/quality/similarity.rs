@@ -158,9 +158,7 @@ impl BlockLoop for RoundLoop {
         let mut has_gaps = false;
         let values = work.source.chunks(ROUNDED).zip(work.destination.chunks(ROUNDED));
         let rounded = work.x.chunks_mut(ROUNDED).zip(work.y.chunks_mut(ROUNDED));
-        for (((source, destination), (x, y)), counts) in
-            values.zip(rounded).zip(work.counts.chunks_mut(ROUNDED))
-        {
+        for (((source, destination), (x, y)), counts) in values.zip(rounded).zip(work.counts.chunks_mut(ROUNDED)) {
             let (mut gaps, mut is_near) = (false, false);
             for (((source, destination), counts), (x, y)) in
                 source.iter().zip(destination).zip(counts).zip(x.iter_mut().zip(y.iter_mut()))
@@ -177,11 +175,9 @@ impl BlockLoop for RoundLoop {
             has_gaps |= gaps;
             // A product with an inverse is off by some 1e-13, which tells where two steps are as near.
             if is_near {
-                for ((source, destination), (x, y)) in source.iter().zip(destination).zip(x.iter_mut().zip(y))
-                {
+                for ((source, destination), (x, y)) in source.iter().zip(destination).zip(x.iter_mut().zip(y)) {
                     let is_counted = (source - source == 0.0) & (destination - destination == 0.0);
-                    let scaled =
-                        |value: f64| (if is_counted { value } else { least } - least) / range * STEPS;
+                    let scaled = |value: f64| (if is_counted { value } else { least } - least) / range * STEPS;
                     (*x, *y) = (code_of(scaled(*source)), code_of(scaled(*destination)));
                 }
             }

@@ -179,10 +179,7 @@ fn share(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| as_float(part) / as_float(all))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a count rounded to 53 bits is within the error of every figure"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of every figure")]
 fn as_float(count: u64) -> f64 {
     count as f64
 }
@@ -277,8 +274,7 @@ const PLAIN: usize = 8;
 /// [`LARGE_RELATIVE_ERROR`] by more than a division rounds: all blocks of most arrays. `None` of any other.
 #[inline(always)]
 fn plain_sums<const ROUNDS: bool>(source: &[f64], destination: &[f64]) -> Option<PairSums> {
-    let ((source, []), (destination, [])) = (source.as_chunks::<PLAIN>(), destination.as_chunks::<PLAIN>())
-    else {
+    let ((source, []), (destination, [])) = (source.as_chunks::<PLAIN>(), destination.as_chunks::<PLAIN>()) else {
         return None;
     };
     let pivot = source.first()?[0];
@@ -312,8 +308,7 @@ fn plain_sums<const ROUNDS: bool>(source: &[f64], destination: &[f64]) -> Option
     }
     let sums = [distances, errors, squares, products, error_squares];
     // What is not finite makes a sum that is not.
-    let is_plain =
-        unsure.iter().all(|unsure| *unsure == 0) && sums.as_flattened().iter().all(|sum| sum.is_finite());
+    let is_plain = unsure.iter().all(|unsure| *unsure == 0) && sums.as_flattened().iter().all(|sum| sum.is_finite());
     let mut lanes = Lanes::new();
     let points = (source.len() * PLAIN) as u64;
     lanes.points[0] = points;

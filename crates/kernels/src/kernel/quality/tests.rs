@@ -340,8 +340,7 @@ fn dssim_is_that_of_ldcpy() {
         x.iter().map(|value| (value * steps).round_ties_even() / steps).collect()
     };
     let without = |x: &[f64], is_gap: &dyn Fn(usize, usize) -> bool| -> Vec<f64> {
-        let value =
-            |(place, value): (usize, &f64)| if is_gap(place / 90, place % 90) { f64::NAN } else { *value };
+        let value = |(place, value): (usize, &f64)| if is_gap(place / 90, place % 90) { f64::NAN } else { *value };
         x.iter().enumerate().map(value).collect()
     };
     let x = synthetic(40, 90, 1);

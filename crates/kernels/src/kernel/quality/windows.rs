@@ -31,10 +31,7 @@ impl Similarity {
     }
 
     /// The mean; `None` of no windows.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a count rounded to 53 bits is within the error of the sum"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of the sum")]
     pub fn mean(&self) -> Option<f64> {
         (self.windows > 0).then(|| self.sum / self.windows as f64)
     }
@@ -253,9 +250,7 @@ fn fill<const ROUNDS: bool, const GAPS: bool>(
         squared.0[place] = d * d;
         squares.0[place] = x * x + y * y;
     }
-    for (points, means) in
-        maps.points.iter().zip(&mut maps.across[slot]).take(if GAPS { MAPS } else { MAPS - 1 })
-    {
+    for (points, means) in maps.points.iter().zip(&mut maps.across[slot]).take(if GAPS { MAPS } else { MAPS - 1 }) {
         across::<ROUNDS>(points, weights, means);
     }
 }
@@ -299,14 +294,10 @@ fn down<const ROUNDS: bool>(rows: [&Row; REACHED_ROWS], weights: &Weights, means
             weighted::<ROUNDS>(weights, [r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10]]);
         means[1].0[at] =
             weighted::<ROUNDS>(weights, [r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11]]);
-        means[2].0[at] = weighted::<ROUNDS>(
-            weights,
-            [r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12]],
-        );
-        means[3].0[at] = weighted::<ROUNDS>(
-            weights,
-            [r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13]],
-        );
+        means[2].0[at] =
+            weighted::<ROUNDS>(weights, [r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12]]);
+        means[3].0[at] =
+            weighted::<ROUNDS>(weights, [r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13]]);
     }
 }
 

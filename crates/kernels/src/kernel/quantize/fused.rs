@@ -101,8 +101,7 @@ fn parameters<S: FloatElement<Wide: Measured>>(
         codes: (code(options.codes.0), code(options.codes.1)),
         nan_code: code(nan_code),
         normalizer,
-        exact_up_to: FloatFormat::of(S::TYPE)
-            .map_or(0.0, |format| least(format) * S::Wide::INTEGRAL.to_f64()),
+        exact_up_to: FloatFormat::of(S::TYPE).map_or(0.0, |format| least(format) * S::Wide::INTEGRAL.to_f64()),
         expects_nan: false,
         greatest: (0.0, 0.0),
     }
@@ -178,12 +177,7 @@ impl<W: WideFloat> Constants<W> {
         // In this order NaN becomes the first code, and never equals it.
         let code = if rounded > self.codes.0 { rounded } else { self.codes.0 };
         let code = if code < self.codes.1 { code } else { self.codes.1 };
-        Passed {
-            scaled,
-            code,
-            is_in_range: code == rounded,
-            error: (self.decode::<S>(code, true) - x).magnitude(),
-        }
+        Passed { scaled, code, is_in_range: code == rounded, error: (self.decode::<S>(code, true) - x).magnitude() }
     }
 
     #[inline(always)]
@@ -194,11 +188,8 @@ impl<W: WideFloat> Constants<W> {
     /// Decodes a code by a division, or by what has been proved to give the same.
     #[inline(always)]
     pub(super) fn decode<S: FloatElement<Wide = W>>(&self, code: W, divides: bool) -> W {
-        let unscaled = if divides {
-            code / self.scale
-        } else {
-            code.multiply_add(self.reciprocal.0, code * self.reciprocal.1)
-        };
+        let unscaled =
+            if divides { code / self.scale } else { code.multiply_add(self.reciprocal.0, code * self.reciprocal.1) };
         S::settle(S::settle(unscaled) + self.added)
     }
 }
@@ -210,11 +201,7 @@ impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: boo
     type Outcome = TileFigures;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(
-        source: &[u8],
-        target: &mut [u8],
-        parameters: &FusedParameters,
-    ) -> TileFigures {
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &FusedParameters) -> TileFigures {
         let (Ok(source), Ok(target)) =
             (bytemuck::try_cast_slice::<u8, S>(source), bytemuck::try_cast_slice_mut::<u8, T>(target))
         else {

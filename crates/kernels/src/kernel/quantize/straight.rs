@@ -96,11 +96,7 @@ where
     type Outcome = Option<TileFigures>;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(
-        source: &[u8],
-        target: &mut [u8],
-        parameters: &FusedParameters,
-    ) -> Option<TileFigures> {
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &FusedParameters) -> Option<TileFigures> {
         let source = bytemuck::try_cast_slice::<u8, S>(source).ok()?;
         let target = bytemuck::try_cast_slice_mut::<u8, T>(target).ok()?;
         let pass = Pass::<S, M, ROUNDS> { constants: Constants::of(parameters), types: PhantomData };
@@ -156,8 +152,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
     fn shifted(&self, x: S::Wide) -> S::Wide {
         let scaled = self.constants.scale::<S>(x);
         // The addition rounds to nearest by itself.
-        let rounded =
-            if M::ROUNDING == Rounding::NearestEven { scaled } else { round::<_, M, ROUNDS>(scaled) };
+        let rounded = if M::ROUNDING == Rounding::NearestEven { scaled } else { round::<_, M, ROUNDS>(scaled) };
         rounded + S::Wide::SHIFT
     }
 
@@ -211,12 +206,8 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
     }
 
     #[inline(always)]
-    fn row<T: Element, const NAN: bool>(
-        &self,
-        source: &[S; LANES],
-        target: &mut [T; LANES],
-        seen: &mut Seen<S::Wide>,
-    ) where
+    fn row<T: Element, const NAN: bool>(&self, source: &[S; LANES], target: &mut [T; LANES], seen: &mut Seen<S::Wide>)
+    where
         <S::Wide as Shifted>::Bits: AsPrimitive<T>,
     {
         let nan_code = self.constants.nan_code + S::Wide::SHIFT;
@@ -242,12 +233,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
 
     /// The figures of a tile; `None` where it held a number out of range, or errors too small or great to be squared.
     #[inline(always)]
-    fn figures(
-        &self,
-        source: &[S],
-        seen: &Seen<S::Wide>,
-        parameters: &FusedParameters,
-    ) -> Option<TileFigures> {
+    fn figures(&self, source: &[S], seen: &Seen<S::Wide>, parameters: &FusedParameters) -> Option<TileFigures> {
         let codes = self.constants.codes;
         let least = fold(&seen.shifted.0, |one, other| if one < other { one } else { other });
         let greatest = fold(&seen.shifted.1, |one, other| if one > other { one } else { other });

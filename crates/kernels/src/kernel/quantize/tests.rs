@@ -51,8 +51,7 @@ fn out_of_range_values_are_faults_or_clamped_and_counted() {
 
 #[test]
 fn a_number_never_gets_an_inner_nan_code() {
-    let inner =
-        |out_of_range| QuantizeOptions { codes: (0, 255), nan_code: Some(40), ..options(out_of_range) };
+    let inner = |out_of_range| QuantizeOptions { codes: (0, 255), nan_code: Some(40), ..options(out_of_range) };
     assert_eq!(encode(inner(OutOfRange::Error), &[20.0]), Err(FaultKind::ReservedCode));
     let (codes, figures) = encode(inner(OutOfRange::Clamp), &[19.9, 20.1, f32::NAN]).unwrap();
     assert_eq!((codes, figures.clamped), (vec![39, 41, 40], 2));

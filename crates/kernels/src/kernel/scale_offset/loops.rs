@@ -84,9 +84,7 @@ fn integers<S: Modular>(
     let scale = element(scale);
     Some(match direction {
         Direction::Encode => TileConversion::of_each(EncodeInteger { offset, scale, accepted }),
-        Direction::Decode => {
-            TileConversion::of_each(DecodeInteger { offset, scale, accepted, shift, inverse })
-        }
+        Direction::Decode => TileConversion::of_each(DecodeInteger { offset, scale, accepted, shift, inverse }),
     })
 }
 
@@ -101,9 +99,8 @@ fn divide_up(dividend: i128, divisor: i128) -> i128 {
 
 /// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are right.
 fn inverse(odd: u64) -> u64 {
-    (0..5).fold(odd.wrapping_mul(3) ^ 2, |inverse, _| {
-        inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)))
-    })
+    (0..5)
+        .fold(odd.wrapping_mul(3) ^ 2, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
 /// A float type as the loops write it.

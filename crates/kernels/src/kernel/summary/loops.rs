@@ -153,8 +153,7 @@ fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), sc
     for (lane, element) in rest.iter().enumerate() {
         add(*element, &mut sums[lane], &mut lost[lane], &mut squares[lane]);
     }
-    let sum =
-        sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
+    let sum = sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
     let distances = sum - Double::from(pivot).times(count);
     let squares = in_pairs(squares);
     let shift = distances.value() / count;
@@ -225,11 +224,8 @@ macro_rules! wide {
                 let fits = i64::try_from(below.max(above)).is_ok();
                 let mut squares = [0.0; LANES];
                 let add = |element: $type, squares: &mut f64| {
-                    let distance = if fits {
-                        element.wrapping_sub(pivot) as i64 as f64
-                    } else {
-                        element as f64 - pivot as f64
-                    };
+                    let distance =
+                        if fits { element.wrapping_sub(pivot) as i64 as f64 } else { element as f64 - pivot as f64 };
                     *squares += distance * distance;
                 };
                 let (blocks, rest) = elements.as_chunks::<LANES>();

@@ -27,8 +27,8 @@ impl Writer<'_> {
         let fill = draft.fill_value.as_ref();
         let is_fill = |fill| masked.is_some_and(|masked| xarray::is_same_mask(data_type, masked, fill));
         // What v3 has no attribute for stays what it was.
-        let is_kept = source.documents.zarr_format == 2
-            && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
+        let is_kept =
+            source.documents.zarr_format == 2 && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
         let beside = self.fill_value_attribute(masked);
         let mut is_null = false;
         if fill.is_some_and(is_fill) {
@@ -69,8 +69,7 @@ impl Writer<'_> {
         let data_type = &self.draft.data_type;
         let (literal, is_kept) = self.literal_fill_value_attribute()?;
         let said = xarray::decode(data_type, &literal);
-        let is_masked =
-            said.zip(masked).is_some_and(|(value, masked)| xarray::is_same_mask(data_type, &value, masked));
+        let is_masked = said.zip(masked).is_some_and(|(value, masked)| xarray::is_same_mask(data_type, &value, masked));
         if is_kept || is_masked { Some(literal) } else { data_type.fill_value_to_json(masked?).ok() }
     }
 
