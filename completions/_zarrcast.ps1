@@ -36,7 +36,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
         }
         'zarrcast;inspect' {
             [CompletionResult]::new('--node', '--node', [CompletionResultType]::ParameterName, 'Path of a node inside each store')
-            [CompletionResult]::new('--storage', '--storage', [CompletionResultType]::ParameterName, 'Count stored chunks, bytes and unknown keys: auto (local stores), always or never')
+            [CompletionResult]::new('--storage', '--storage', [CompletionResultType]::ParameterName, 'Count stored chunks, bytes and unknown keys: auto (local stores), always or never [default: auto]')
             [CompletionResult]::new('--depth', '--depth', [CompletionResultType]::ParameterName, 'Show nodes at most N levels below a group')
             [CompletionResult]::new('--histogram', '--histogram', [CompletionResultType]::ParameterName, 'Count the values in bins of equal width')
             [CompletionResult]::new('--suggest', '--suggest', [CompletionResultType]::ParameterName, 'Try ways to store floats smaller, with commands')

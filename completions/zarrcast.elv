@@ -32,7 +32,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
         }
         &'zarrcast;inspect'= {
             cand --node 'Path of a node inside each store'
-            cand --storage 'Count stored chunks, bytes and unknown keys: auto (local stores), always or never'
+            cand --storage 'Count stored chunks, bytes and unknown keys: auto (local stores), always or never [default: auto]'
             cand --depth 'Show nodes at most N levels below a group'
             cand --histogram 'Count the values in bins of equal width'
             cand --suggest 'Try ways to store floats smaller, with commands'

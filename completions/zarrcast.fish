@@ -34,7 +34,7 @@ complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "man" -d 'Write th
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write a copy of an array or group: smaller, in other chunks or another format'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l node -d 'Path of a node inside each store' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage -d 'Count stored chunks, bytes and unknown keys: auto (local stores), always or never' -r -f -a "auto\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage -d 'Count stored chunks, bytes and unknown keys: auto (local stores), always or never [default: auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l depth -d 'Show nodes at most N levels below a group' -r

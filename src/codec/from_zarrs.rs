@@ -19,49 +19,51 @@ use super::kinds::{
     ArrayRepresentation, BytesCodec, BytesKind, BytesSize, CodecError, Coder, Output, Representation, SizeRule,
 };
 use super::plugin::{bytes_size, from_zarrs, register, representation};
-use super::registry::{self, CodecKind};
+use super::registry::{self, CodecKind, FindOther, Other, OtherCodec};
 use crate::data_type::{DataType, FillValue};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 
 /// A codec of zarrs.
 #[derive(Debug, Clone)]
-pub(crate) struct ZarrsCodec(Arc<Codec>);
+struct ZarrsCodec(Arc<Codec>);
 
 /// An error of a codec of zarrs.
 type Reason = String;
 
-impl ZarrsCodec {
-    /// The codec of this metadata, or the reason why zarrs refuses its configuration. `None`: zarrs has no codec of the
-    /// name, or has a codec of this crate under another name, whose decoder might not be bounded.
-    pub(crate) fn find(codec: &CodecMetadata) -> Option<Result<Self, Reason>> {
-        // zarrs finds the size of a shard's index by what the configuration claims.
-        if codec
-            .configuration
-            .as_ref()
-            .is_some_and(|members| Json::from(members.clone()).to_string().contains("sharding"))
-        {
-            return None;
-        }
-        register();
-        let metadata = serde_json::from_str::<MetadataV3>(&codec.to_json().to_string()).ok()?;
-        match guard(|| Codec::from_metadata(&metadata)) {
-            Ok(Ok(found)) => {
-                let name = match &found {
-                    Codec::ArrayToArray(codec) => codec.name(ZarrVersion::V3),
-                    Codec::ArrayToBytes(codec) => codec.name(ZarrVersion::V3),
-                    Codec::BytesToBytes(codec) => codec.name(ZarrVersion::V3),
-                };
-                let is_ours = |name: &str| registry::find(name).is_some_and(|entry| entry.is_decoded);
-                (!is_ours(&name.unwrap_or_default())).then(|| Ok(ZarrsCodec(Arc::new(found))))
-            }
-            Ok(Err(PluginCreateError::Unsupported(_))) => None,
-            Ok(Err(error)) => Some(Err(error.to_string())),
-            Err(reason) => Some(Err(reason)),
-        }
-    }
+inventory::submit! {
+    FindOther(find)
+}
 
-    pub(crate) fn kind(&self) -> CodecKind {
+/// The codec of this metadata, or the reason why zarrs refuses its configuration. `None`: zarrs has no codec of the
+/// name, or has a codec of this crate under another name, whose decoder might not be bounded.
+fn find(codec: &CodecMetadata) -> Option<Other> {
+    // zarrs finds the size of a shard's index by what the configuration claims.
+    if codec.configuration.as_ref().is_some_and(|members| Json::from(members.clone()).to_string().contains("sharding"))
+    {
+        return None;
+    }
+    register();
+    let metadata = serde_json::from_str::<MetadataV3>(&codec.to_json().to_string()).ok()?;
+    match guard(|| Codec::from_metadata(&metadata)) {
+        Ok(Ok(found)) => {
+            let name = match &found {
+                Codec::ArrayToArray(codec) => codec.name(ZarrVersion::V3),
+                Codec::ArrayToBytes(codec) => codec.name(ZarrVersion::V3),
+                Codec::BytesToBytes(codec) => codec.name(ZarrVersion::V3),
+            };
+            let is_ours = |name: &str| registry::find(name).is_some_and(|entry| entry.is_decoded);
+            (!is_ours(&name.unwrap_or_default()))
+                .then(|| Ok(Arc::new(ZarrsCodec(Arc::new(found))) as Arc<dyn OtherCodec>))
+        }
+        Ok(Err(PluginCreateError::Unsupported(_))) => None,
+        Ok(Err(error)) => Some(Err(error.to_string())),
+        Err(reason) => Some(Err(reason)),
+    }
+}
+
+impl OtherCodec for ZarrsCodec {
+    fn kind(&self) -> CodecKind {
         match *self.0 {
             Codec::ArrayToArray(_) => CodecKind::ArrayToArray,
             Codec::ArrayToBytes(_) => CodecKind::ArrayToBytes,
@@ -70,7 +72,7 @@ impl ZarrsCodec {
     }
 
     /// The codec for chunks of an array whose elements have one size.
-    pub(crate) fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, Reason> {
+    fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, Reason> {
         let decoded = ZarrsArray::of(array)?;
         let ZarrsArray { shape, data_type, fill_value, .. } = &decoded;
         let output = guard(|| match &*self.0 {
@@ -100,7 +102,7 @@ impl ZarrsCodec {
     }
 
     /// The codec between bytes, which it is where its kind says so.
-    pub(crate) fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec {
+    fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec {
         static KIND: BytesKind = BytesKind::new(&[], |_, _| None, SizeRule::Unbounded);
         BytesCodec::of(codec, &KIND, Arc::new(BytesCoder(self.0.clone())))
     }

@@ -5,8 +5,8 @@ pub mod conversion;
 pub mod elements;
 pub mod fault;
 mod footprint;
-#[cfg_attr(not(feature = "zarrs"), path = "without_zarrs.rs")]
-pub(crate) mod from_zarrs;
+#[cfg(feature = "zarrs")]
+mod from_zarrs;
 pub mod kinds;
 #[cfg(feature = "zarrs")]
 pub mod plugin;

@@ -5,7 +5,10 @@
 //!
 //! The names of numcodecs are those that zarr-python writes; no registry has them.
 
-use super::kinds::{self, ArrayKind, BytesCodec, BytesKind, InnerKind, Parsed, Shorthand, V2Form};
+use std::sync::Arc;
+
+use super::kinds::array::BoundArray;
+use super::kinds::{self, ArrayKind, ArrayRepresentation, BytesCodec, BytesKind, InnerKind, Parsed, Shorthand, V2Form};
 use crate::diagnostic::spelling;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
@@ -221,6 +224,40 @@ pub fn of(codec: &CodecMetadata) -> Option<Entry> {
         (entry.array, entry.is_decoded) = (Some(&kinds::vlen::VLEN), true);
     }
     Some(entry)
+}
+
+/// A codec that this list lacks and another program runs.
+pub trait OtherCodec: std::fmt::Debug + Send + Sync {
+    /// The kinds of its input and output.
+    fn kind(&self) -> CodecKind;
+
+    /// The codec for chunks of an array whose elements have one size; the error says why it takes none.
+    fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, String>;
+
+    /// The codec between bytes, where its kind says so.
+    fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec;
+}
+
+/// An [`OtherCodec`], or the reason why the other program refuses it.
+pub type Other = Result<Arc<dyn OtherCodec>, String>;
+
+/// Looks for a codec in another program. It stands above this list, and so it is submitted.
+#[derive(Debug)]
+pub struct FindOther(pub fn(&CodecMetadata) -> Option<Other>);
+
+#[cfg(feature = "zarrs")]
+inventory::collect!(FindOther);
+
+/// A codec that another program has, where one does.
+#[cfg(feature = "zarrs")]
+pub fn other(codec: &CodecMetadata) -> Option<Other> {
+    inventory::iter::<FindOther>.into_iter().find_map(|find| (find.0)(codec))
+}
+
+/// No other program is linked.
+#[cfg(not(feature = "zarrs"))]
+pub fn other(_: &CodecMetadata) -> Option<Other> {
+    None
 }
 
 /// Every codec of the list, by what it turns into what.

@@ -4,6 +4,7 @@
 //! The codes stand in one table, [`code`]; what a command makes of a finding is its [`Profile`].
 
 pub mod code;
+mod judgement;
 mod page;
 mod profile;
 #[doc(hidden)]

@@ -1,10 +1,9 @@
 //! One codec of a chain bound to the chunk that reaches it.
 
 use super::{BoundConfiguration, BytesSize, CodecKind, Representation, sharding_indexed};
-use crate::codec::from_zarrs::ZarrsCodec;
 use crate::codec::kinds::BytesCodec;
 use crate::codec::kinds::array::{BoundArray, keep};
-use crate::codec::registry::{self, Entry};
+use crate::codec::registry::{self, Entry, Other, OtherCodec};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
@@ -14,21 +13,21 @@ use crate::metadata::json::Json;
 pub(super) struct Known<'a> {
     pub(super) codec: &'a CodecMetadata,
     entry: Option<Entry>,
-    /// The codec of zarrs, where this program has none, or the reason why zarrs refuses it.
-    zarrs: Option<Result<ZarrsCodec, String>>,
+    /// Another program's codec, where this one lacks it.
+    other: Option<Other>,
 }
 
 impl<'a> Known<'a> {
     pub(super) fn of(codec: &'a CodecMetadata) -> Self {
         let entry = registry::of(codec);
         let is_lacking = entry.is_none_or(|entry| !entry.is_decoded && entry.reason.is_none());
-        let zarrs = if is_lacking { ZarrsCodec::find(codec) } else { None };
-        Known { codec, entry, zarrs }
+        let other = if is_lacking { registry::other(codec) } else { None };
+        Known { codec, entry, other }
     }
 
     pub(super) fn kind(&self) -> Option<CodecKind> {
-        let by_zarrs = || Some(self.zarrs.as_ref()?.as_ref().ok()?.kind());
-        self.entry.map(|entry| entry.kind).or_else(by_zarrs)
+        let by_other = || Some(self.other.as_ref()?.as_ref().ok()?.kind());
+        self.entry.map(|entry| entry.kind).or_else(by_other)
     }
 }
 
@@ -39,8 +38,8 @@ pub(super) fn bind(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
     let Known { codec, entry, .. } = *known;
-    if let Some(Ok(zarrs)) = &known.zarrs {
-        return bind_zarrs(codec, zarrs, before, diagnostics);
+    if let Some(Ok(other)) = &known.other {
+        return bind_other(codec, &**other, before, diagnostics);
     }
     report_name(known, diagnostics);
     let kind = entry.map(|entry| entry.kind);
@@ -90,9 +89,9 @@ fn bind_bytes(
 }
 
 /// The same for a codec that zarrs runs.
-fn bind_zarrs(
+fn bind_other(
     codec: &CodecMetadata,
-    zarrs: &ZarrsCodec,
+    other: &dyn OtherCodec,
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
@@ -103,20 +102,20 @@ fn bind_zarrs(
             .with_help("not every reader can decode the array")
             .at_pointer(codec.pointer.clone()),
     );
-    match (zarrs.kind(), before) {
+    match (other.kind(), before) {
         (CodecKind::BytesToBytes, Some(Representation::Bytes(size))) => {
-            let bytes_codec = zarrs.bytes_codec(codec);
+            let bytes_codec = other.bytes_codec(codec);
             let encoded = Representation::Bytes(bytes_codec.encoded_size(*size));
             (BoundConfiguration::BytesToBytes(bytes_codec), Some(encoded))
         }
         (CodecKind::ArrayToArray | CodecKind::ArrayToBytes, Some(Representation::Array(array))) => {
-            match zarrs.bind(array) {
+            match other.bind(array) {
                 Ok(bound) => (bound.codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), bound.output),
                 Err(reason) => {
                     let message = format!("zarrs refuses the codec {name} here: {reason}");
                     let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
                     diagnostics.push(found.at_pointer(codec.pointer.clone()));
-                    (BoundConfiguration::Other, bytes_of(zarrs.kind()))
+                    (BoundConfiguration::Other, bytes_of(other.kind()))
                 }
             }
         }
@@ -126,7 +125,7 @@ fn bind_zarrs(
 
 /// Reports what the name tells, whatever the configuration.
 fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let Known { codec, entry, zarrs } = known;
+    let Known { codec, entry, other } = known;
     let name = Json::from(codec.name.as_str()).excerpt();
     // Of a name that is in no list, not even the kind is known.
     let found = match entry {
@@ -140,7 +139,7 @@ fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
     };
     diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));
     if let Some(entry) = entry.filter(|entry| !entry.is_decoded) {
-        let refused = zarrs.as_ref().and_then(|found| found.as_ref().err().map(String::as_str));
+        let refused = other.as_ref().and_then(|found| found.as_ref().err().map(String::as_str));
         let reason = entry.reason.or(refused).map_or_else(String::new, |reason| format!(": {reason}"));
         let message = format!("the codec {name} is not decoded by this program{reason}");
         let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message)

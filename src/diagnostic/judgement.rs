@@ -1,0 +1,91 @@
+//! The severity of findings: the one place where it is decided.
+//!
+//! Who finds something never says how bad it is; a command takes its list under a profile. (`--deny` and `--allow` of
+//! `validate` come after that: they are the user's.)
+
+use super::{Code, Diagnostic, Profile, Severity, code};
+
+impl Profile {
+    /// The severity of a code.
+    pub fn severity_of(self, code: Code) -> Severity {
+        let own = code.exceptions.iter().find(|(profile, _)| *profile == self);
+        match (own, self.base()) {
+            (Some((_, severity)), _) => *severity,
+            (None, Some(base)) => base.severity_of(code),
+            (None, None) => code.severity,
+        }
+    }
+
+    /// The severity of a finding, whatever it was taken for before.
+    pub fn severity(self, found: &Diagnostic) -> Severity {
+        let severity = code::of(found.code).map_or(found.severity, |entry| self.severity_of(entry));
+        // Of a document that is nothing but copies all is made anew, also what has faults as any document can.
+        if self == Profile::Source && is_about_copies(found) { severity.min(Severity::Warning) } else { severity }
+    }
+
+    /// True if a finding is an error.
+    pub fn forbids(self, found: &Diagnostic) -> bool {
+        self.severity(found) == Severity::Error
+    }
+
+    /// Judges findings.
+    pub fn judge<'a>(self, findings: impl IntoIterator<Item = &'a mut Diagnostic>) {
+        for found in findings {
+            found.severity = self.severity(found);
+        }
+    }
+
+    /// The findings, judged.
+    pub fn judged(self, mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        self.judge(&mut findings);
+        findings
+    }
+}
+
+/// True if a finding lies in the document of v2 that has copies of the documents below it.
+fn is_about_copies(found: &Diagnostic) -> bool {
+    found.location.key.as_deref().is_some_and(|key| key.rsplit('/').next() == Some(".zmetadata"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn severities(code: Code) -> [&'static str; 6] {
+        [Profile::Validate, Profile::Read, Profile::Values, Profile::Source, Profile::Write, Profile::WriteAnyFillValue]
+            .map(|profile| profile.severity_of(code).name())
+    }
+
+    #[test]
+    fn profile_judges_as_the_one_that_it_is_made_from() {
+        assert_eq!(severities(code::MEMBER_MISSING), ["error"; 6]);
+        assert_eq!(severities(code::CHUNKS_ABSENT), ["info"; 6]);
+        assert_eq!(severities(code::ENDIAN_MISSING), ["error", "warning", "warning", "warning", "warning", "warning"]);
+        assert_eq!(
+            severities(code::SCALE_OFFSET_FILL_VALUE_LOST),
+            ["warning", "warning", "warning", "warning", "error", "warning"]
+        );
+        assert_eq!(
+            severities(code::CAST_VALUE_FILL_VALUE_LOST),
+            ["error", "error", "error", "error", "error", "warning"]
+        );
+        assert_eq!(severities(code::CONSOLIDATED_STALE), ["error", "error", "error", "warning", "error", "error"]);
+        assert_eq!(severities(code::CODEC_UNSUPPORTED), ["info", "info", "error", "info", "info", "info"]);
+    }
+
+    #[test]
+    fn finding_is_judged_by_its_code_and_not_by_what_it_was_taken_for_before() {
+        let found = vec![Diagnostic::new(code::ENDIAN_MISSING, "no endian")];
+        let read = Profile::Read.judged(found);
+        assert_eq!(read[0].severity, Severity::Warning);
+        assert!(Profile::Validate.forbids(&read[0]) && !Profile::Write.forbids(&read[0]));
+    }
+
+    #[test]
+    fn fault_in_a_document_of_copies_is_a_warning_about_a_source_alone() {
+        let found = Diagnostic::new(code::JSON_SYNTAX, "not JSON");
+        let copies = found.clone().at_key("a/.zmetadata");
+        assert!(Profile::Source.forbids(&found) && !Profile::Source.forbids(&copies));
+        assert!(Profile::Read.forbids(&copies));
+    }
+}
