@@ -38,10 +38,10 @@ pub(super) fn bind(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
     let Known { codec, entry, .. } = *known;
+    report_name(known, diagnostics);
     if let Some(Ok(other)) = &known.other {
         return bind_other(codec, &**other, before, diagnostics);
     }
-    report_name(known, diagnostics);
     let kind = entry.map(|entry| entry.kind);
     if kind == Some(CodecKind::BytesToBytes) {
         return bind_bytes(codec, entry, before, diagnostics);
@@ -95,13 +95,6 @@ fn bind_other(
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
-    let name = Json::from(codec.name.as_str()).excerpt();
-    let message = format!("no registry has the codec name {name}; zarrs runs it");
-    diagnostics.push(
-        Diagnostic::new(code::CODEC_UNREGISTERED, message)
-            .with_help("not every reader can decode the array")
-            .at_pointer(codec.pointer.clone()),
-    );
     match (other.kind(), before) {
         (CodecKind::BytesToBytes, Some(Representation::Bytes(size))) => {
             let bytes_codec = other.bytes_codec(codec);
@@ -112,6 +105,7 @@ fn bind_other(
             match other.bind(array) {
                 Ok(bound) => (bound.codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), bound.output),
                 Err(reason) => {
+                    let name = Json::from(codec.name.as_str()).excerpt();
                     let message = format!("zarrs refuses the codec {name} here: {reason}");
                     let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
                     diagnostics.push(found.at_pointer(codec.pointer.clone()));
@@ -127,18 +121,20 @@ fn bind_other(
 fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let Known { codec, entry, other } = known;
     let name = Json::from(codec.name.as_str()).excerpt();
+    let by_other = matches!(other, Some(Ok(_)));
     // Of a name that is in no list, not even the kind is known.
     let found = match entry {
-        None => Some(report_unknown_name(&codec.name, &name)),
-        Some(entry) if !entry.is_registered => {
-            let message = format!("no registry has the codec name {name}");
+        None if !by_other => Some(report_unknown_name(&codec.name, &name)),
+        entry if entry.is_none_or(|entry| !entry.is_registered) => {
+            let runner = if by_other { "; zarrs runs it" } else { "" };
+            let message = format!("no registry has the codec name {name}{runner}");
             let found = Diagnostic::new(code::CODEC_UNREGISTERED, message);
             Some(found.with_help("not every reader can decode the array"))
         }
-        Some(_) => None,
+        _ => None,
     };
     diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));
-    if let Some(entry) = entry.filter(|entry| !entry.is_decoded) {
+    if let Some(entry) = entry.filter(|entry| !entry.is_decoded && !by_other) {
         let refused = other.as_ref().and_then(|found| found.as_ref().err().map(String::as_str));
         let reason = entry.reason.or(refused).map_or_else(String::new, |reason| format!(": {reason}"));
         let message = format!("the codec {name} is not decoded by this program{reason}");
