@@ -2,10 +2,11 @@
 
 use object_store::GetRange;
 use object_store::client::{HttpRequest, HttpResponse};
-use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, HeaderValue, RANGE};
+use reqwest::header::{CONTENT_LENGTH, ETAG, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 
 use super::errors::Failure;
+use super::service::Call;
 
 /// An answer, of whatever status.
 #[derive(Debug, Default)]
@@ -14,6 +15,8 @@ pub(super) struct Answer {
     pub(super) headers: HeaderMap,
     /// The wanted part of the object; of an error, its first bytes.
     pub(super) body: Vec<u8>,
+    /// Where that part begins in the object.
+    pub(super) offset: u64,
     /// The size of the whole object, where it is known.
     pub(super) object_bytes: Option<u64>,
 }
@@ -32,7 +35,7 @@ pub(super) fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// True if a request is to remove many objects.
+/// True if a request is to remove many objects, or one by the same request, as Azure does.
 pub(super) fn is_of_many(request: &HttpRequest) -> bool {
     let query = request.uri().query().unwrap_or_default();
     request.method() == Method::POST && (query.starts_with("delete") || query.contains("comp=batch"))
@@ -43,31 +46,22 @@ pub(super) fn is_read(request: &HttpRequest) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().query() != Some("session")
 }
 
-/// The part of an object that a request asks for, as `object_store` writes it.
-pub(super) fn range_of(request: &HttpRequest) -> Option<GetRange> {
-    let text = header(request.headers(), RANGE)?;
-    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
-    match (first.parse::<u64>(), last.parse::<u64>()) {
-        (Ok(first), Ok(last)) => Some(GetRange::Bounded(first..last.saturating_add(1))),
-        (Err(_), Ok(length)) => Some(GetRange::Suffix(length)),
-        _ => None,
-    }
-}
-
-fn is_copy(request: &HttpRequest) -> bool {
-    let names = ["x-amz-copy-source", "x-goog-copy-source", "x-ms-copy-source"];
-    names.iter().any(|name| request.headers().contains_key(*name))
-}
-
 impl Answer {
-    /// An answer of which only the status is known.
-    pub(super) fn new(status: StatusCode) -> Self {
-        Answer { status, ..Answer::default() }
-    }
-
     /// The text of a header.
     pub(super) fn header(&self, name: &'static str) -> Option<&str> {
         header(&self.headers, HeaderName::from_static(name))
+    }
+
+    /// The version of the object: its tag, else its date, which is compared as weak tags are; `None` where it has neither.
+    pub(super) fn version(&self) -> Option<String> {
+        let date = || Some(format!("W/{}", self.header("last-modified")?));
+        self.header("etag").map(str::to_owned).or_else(date)
+    }
+
+    /// Its bytes from an offset in the object on, if they are `length` or more.
+    pub(super) fn bytes_at(&self, offset: u64, length: u64) -> Option<&[u8]> {
+        let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        self.body.get(start..).filter(|bytes| bytes.len() as u64 >= length)
     }
 
     /// The text of the first element of a name in its body.
@@ -83,7 +77,7 @@ impl Answer {
     }
 
     /// A success that is one.
-    pub(super) fn checked(self, request: &HttpRequest) -> Result<Self, Failure> {
+    pub(super) fn checked(self, call: &Call, request: &HttpRequest) -> Result<Self, Failure> {
         let is_get = request.method() == Method::GET;
         // Other successes, such as 204, bring nothing.
         let brings = !is_get || matches!(self.status.as_u16(), 200 | 206);
@@ -96,7 +90,7 @@ impl Answer {
         let holds = match self.code() {
             _ if is_of_many(request) => self.names_only(request.body().as_bytes().map_or(&[], |body| &body[..])),
             // The store answers before it knows: an error may follow the status of a success.
-            _ if is_copy(request) => self.tells_of_copy(),
+            _ if call.copied.is_some() => self.tells_of_copy(),
             Some(code) if PASSING.contains(&code) => {
                 return Err(Failure::passing(format!("the store answers: {code}")));
             }
@@ -142,10 +136,10 @@ impl Answer {
     }
 }
 
-/// A body of which some comes.
+/// An answer of whose body some comes.
 #[derive(Debug)]
 pub(super) struct Body {
-    kept: Vec<u8>,
+    answer: Answer,
     /// Bytes at its beginning that are not wanted, and how many are of those behind.
     skip: u64,
     most: u64,
@@ -154,7 +148,6 @@ pub(super) struct Body {
     come: u64,
     /// The length that it announced.
     announced: Option<u64>,
-    object_bytes: Option<u64>,
 }
 
 impl Body {
@@ -164,27 +157,27 @@ impl Body {
         range: Option<GetRange>,
         most: u64,
         status: StatusCode,
-        headers: &HeaderMap,
+        headers: HeaderMap,
     ) -> Result<Self, Failure> {
-        let announced = header(headers, CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        let announced = header(&headers, CONTENT_LENGTH).and_then(|length| length.parse().ok());
         let limit = if announced.is_some() { u64::MAX } else { MOST_UNTOLD };
-        let (kept, skip, come, object_bytes) = (Vec::new(), 0, 0, announced);
-        let mut body = Body { kept, skip, most: u64::MAX, limit, come, announced, object_bytes };
+        let answer = Answer { status, headers, object_bytes: announced, ..Answer::default() };
+        let mut body = Body { answer, skip: 0, most: u64::MAX, limit, come: 0, announced };
         if !status.is_success() {
             body.most = ERROR_BYTES;
-            body.object_bytes = header(headers, CONTENT_RANGE).and_then(unsatisfied);
+            body.answer.object_bytes = body.answer.header("content-range").and_then(unsatisfied);
         } else if status == StatusCode::PARTIAL_CONTENT {
-            body.of_part(range, headers)?;
+            body.of_part(range)?;
         } else {
             body.of_whole(range, most)?;
         }
         let room = announced.unwrap_or(0).saturating_sub(body.skip).min(body.most).min(FIRST_ROOM);
-        body.kept.reserve(usize::try_from(room).unwrap_or(0));
+        body.answer.body.reserve(usize::try_from(room).unwrap_or(0));
         Ok(body)
     }
 
-    fn of_part(&mut self, range: Option<GetRange>, headers: &HeaderMap) -> Result<(), Failure> {
-        let Some((first, last, total)) = header(headers, CONTENT_RANGE).and_then(content_range) else {
+    fn of_part(&mut self, range: Option<GetRange>) -> Result<(), Failure> {
+        let Some((first, last, total)) = self.answer.header("content-range").and_then(content_range) else {
             return Err(Failure::passing("a part came without saying of what"));
         };
         let length = (last - first).saturating_add(1);
@@ -192,7 +185,7 @@ impl Body {
         let is_asked_for = match range {
             Some(GetRange::Bounded(range)) => first == range.start && last < range.end,
             Some(GetRange::Suffix(wanted)) if length != wanted.min(last + 1) || !is_end => {
-                return Err(Failure::NotFromEnd);
+                return Err(Failure::of_status(self.answer.status));
             }
             Some(GetRange::Suffix(_)) => true,
             Some(GetRange::Offset(_)) | None => first == 0 && is_end,
@@ -200,8 +193,8 @@ impl Body {
         if !is_asked_for || self.announced.is_some_and(|announced| announced != length) {
             return Err(Failure::passing(format!("bytes {first} to {last} came, which were not asked for")));
         }
-        (self.most, self.announced) = (length, Some(length));
-        self.object_bytes = Some(total.unwrap_or(last + 1));
+        (self.most, self.announced, self.answer.offset) = (length, Some(length), first);
+        self.answer.object_bytes = Some(total.unwrap_or(last + 1));
         Ok(())
     }
 
@@ -216,16 +209,17 @@ impl Body {
                 (self.skip, self.most) = (total.saturating_sub(length), length);
             }
             // Where its end is shows when all of it has come.
-            (Some(GetRange::Suffix(_)), None) => return Err(Failure::NotFromEnd),
+            (Some(GetRange::Suffix(_)), None) => return Err(Failure::of_status(self.answer.status)),
             (_, Some(found)) if found > most => return Err(Failure::TooLarge { found, bound: most }),
             _ => self.limit = most,
         }
+        self.answer.offset = self.skip;
         Ok(())
     }
 
     /// True if no more of it is wanted.
     pub(super) fn is_done(&self) -> bool {
-        self.object_bytes.is_some() && self.kept.len() as u64 >= self.most
+        self.answer.object_bytes.is_some() && self.answer.body.len() as u64 >= self.most
     }
 
     /// Takes the next piece.
@@ -237,17 +231,18 @@ impl Body {
         }
         let skipped = usize::try_from(self.skip.saturating_sub(before)).unwrap_or(usize::MAX);
         let wanted = piece.get(skipped..).unwrap_or_default();
-        let room = usize::try_from(self.most - self.kept.len() as u64).unwrap_or(usize::MAX);
-        self.kept.extend_from_slice(&wanted[..wanted.len().min(room)]);
+        let room = usize::try_from(self.most - self.answer.body.len() as u64).unwrap_or(usize::MAX);
+        self.answer.body.extend_from_slice(&wanted[..wanted.len().min(room)]);
         Ok(())
     }
 
-    /// Returns the wanted bytes, and the size of the object.
-    pub(super) fn finish(self) -> Result<(Vec<u8>, Option<u64>), Failure> {
+    /// Returns the answer with the wanted bytes, and the size of the object.
+    pub(super) fn finish(mut self) -> Result<Answer, Failure> {
         if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done()) {
             return Err(Failure::passing(format!("{} of {announced} bytes came", self.come)));
         }
-        Ok((self.kept, self.object_bytes.or(Some(self.come))))
+        self.answer.object_bytes.get_or_insert(self.come);
+        Ok(self.answer)
     }
 }
 
@@ -271,7 +266,7 @@ mod tests {
     #[test]
     fn answer_about_many_objects_names_none_but_those() {
         let names = |body: &str| {
-            Answer { body: body.into(), ..Answer::new(StatusCode::OK) }
+            Answer { body: body.into(), ..Answer::default() }
                 .names_only(b"<Delete><Object><Key>a/c/0</Key></Object></Delete>Content-ID: 0\r\n")
         };
         assert!(names("<DeleteResult><Deleted><Key>a/c/0</Key></Deleted></DeleteResult>"));
@@ -298,12 +293,12 @@ mod tests {
             headers.insert(*name, value.parse().unwrap());
         }
         let status = StatusCode::from_u16(status).unwrap();
-        let mut body = Body::new(range, most, status, &headers).ok()?;
+        let mut body = Body::new(range, most, status, headers).ok()?;
         for piece in pieces {
             body.take(piece).ok()?;
         }
-        let (kept, object_bytes) = body.finish().ok()?;
-        Some((kept, object_bytes.unwrap()))
+        let answer = body.finish().ok()?;
+        Some((answer.body, answer.object_bytes.unwrap()))
     }
 
     const fn part(range: std::ops::Range<u64>) -> Wanted {
@@ -344,10 +339,10 @@ mod tests {
     fn body_without_an_end_is_not_read_for_ever() {
         let megabyte = vec![0; 1 << 20];
         let part = Some(GetRange::Bounded(0..10));
-        let mut body = Body::new(part, u64::MAX, StatusCode::OK, &HeaderMap::new()).unwrap();
+        let mut body = Body::new(part, u64::MAX, StatusCode::OK, HeaderMap::new()).unwrap();
         let come = (0..2000).take_while(|_| body.take(&megabyte).is_ok()).count();
         assert_eq!(come, 1 << 10);
-        let mut body = Body::new(None, 10, StatusCode::OK, &HeaderMap::new()).unwrap();
+        let mut body = Body::new(None, 10, StatusCode::OK, HeaderMap::new()).unwrap();
         assert!(body.take(&[0; 10]).is_ok() && body.take(&[0]).is_err());
     }
 

@@ -1,11 +1,9 @@
 //! What is changed in a bucket: objects that are written, copied and removed.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
+use std::sync::Weak;
+use std::time::Duration;
 
-use futures_util::StreamExt;
 use object_store::multipart::PartId;
-use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
 
@@ -13,8 +11,10 @@ use super::answer::Answer;
 use super::client::{Client, path};
 use super::errors::Failure;
 use super::service::Call;
-use crate::store::Result;
+use crate::store::{Result, held};
 
+/// The process waits no longer than this at its end for what it lets go of.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// The most bytes of an answer that is a document.
 const MOST_ANSWER: u64 = 1 << 20;
 
@@ -71,7 +71,9 @@ impl Client {
     /// Has the server copy an object of so many bytes; its answer where it does not.
     pub(super) async fn copy(&self, from: &str, to: &str, bytes: u64) -> Result<Option<Box<Answer>>> {
         let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
-        match self.service.change(Call::of(Some(to), MOST_ANSWER).moving(bytes), work).await {
+        let mut call = Call::of(Some(to), MOST_ANSWER);
+        call.copied = Some(bytes);
+        match self.service.change(call, work).await {
             Ok(_) => Ok(None),
             Err(Failure::Answered(answer)) => Ok(Some(answer)),
             Err(failure) => Err(self.failed("copy", from, failure)),
@@ -87,32 +89,13 @@ impl Client {
         }
     }
 
-    /// Removes objects by one request; those that are left, which are all where the store has no such request. Why they are
-    /// left shows when each is removed by itself.
-    pub(super) async fn delete_together(&self, keys: &[String]) -> Vec<String> {
-        if !self.deletes_together.load(Ordering::Relaxed) {
-            return keys.to_vec();
-        }
-        let paths: Vec<_> = keys.iter().map(|key| path(key)).collect();
-        let removed = self.stores.objects.delete_stream(futures_util::stream::iter(paths).boxed());
-        let work = async { Ok(removed.filter_map(|removed| std::future::ready(removed.ok())).collect().await) };
-        let done = self.service.change(Call::of(None, 16 * MOST_ANSWER), work).await;
-        let gone: BTreeSet<Path> = done.map(|(gone, _)| gone).unwrap_or_default();
-        if gone.is_empty() {
-            self.deletes_together.store(false, Ordering::Relaxed);
-        }
-        let (gone, left): (Vec<String>, Vec<String>) =
-            keys.iter().cloned().partition(|key| Path::parse(key).is_ok_and(|path| gone.contains(&path)));
-        for key in &gone {
-            self.service.open.forget(key);
-        }
-        left
-    }
-
     /// Begins an upload in parts; what names it.
     pub(super) async fn begin_upload(&self, key: &str) -> Result<String> {
         let id = self.change("write", key, async { self.bucket()?.create_multipart(&path(key)?).await }).await?;
-        self.service.open.begin(key, &id);
+        // Of Azure, blocks that no list names go by themselves.
+        if !id.is_empty() {
+            held(&self.service.uploads).push((key.to_owned(), id.clone()));
+        }
         Ok(id)
     }
 
@@ -124,14 +107,35 @@ impl Client {
     /// Ends an upload: the object is there, whole.
     pub(super) async fn end_upload(&self, key: &str, id: &String, parts: Vec<PartId>) -> Result<()> {
         self.change("write", key, async { self.bucket()?.complete_multipart(&path(key)?, id, parts).await }).await?;
-        self.service.open.end(key, id);
+        self.forget_upload(key, id);
         Ok(())
     }
 
     /// Gives an upload up: its parts take no room any more.
     pub(super) async fn abort_upload(&self, key: &str, id: &String) -> Result<()> {
         self.change("remove", key, async { self.bucket()?.abort_multipart(&path(key)?, id).await }).await?;
-        self.service.open.end(key, id);
+        self.forget_upload(key, id);
         Ok(())
+    }
+
+    fn forget_upload(&self, key: &str, id: &str) {
+        held(&self.service.uploads).retain(|(other, name)| other != key || name != id);
+    }
+
+    /// Gives up the uploads that are not complete, and then the locks.
+    pub(super) async fn release_on_exit(&self) {
+        let uploads = std::mem::take(&mut *held(&self.service.uploads));
+        let locks = std::mem::take(&mut *held(&self.service.locks));
+        let all = async {
+            for (key, id) in uploads {
+                // Where this fails, the store's own rules clear it away.
+                let _ = self.abort_upload(&key, &id).await;
+            }
+            for lock in locks.iter().filter_map(Weak::upgrade) {
+                // Where this fails, it expires.
+                let _ = lock.release().await;
+            }
+        };
+        let _ = tokio::time::timeout(PATIENCE, all).await;
     }
 }

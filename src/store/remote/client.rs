@@ -9,14 +9,16 @@ use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
+use reqwest::StatusCode;
 use tokio::runtime::Runtime;
 
 use super::address::{Address, Kind};
 use super::answer::Answer;
 use super::configuration;
+use super::copy::Sizes;
 use super::errors::{Failure, Who, is_refused, lacks_bucket};
 use super::listing::Page;
-use super::prefetch::{FIRST, Prefetch};
+use super::prefetch::{FIRST, Prefetched};
 use super::runtime::runtime;
 use super::service::{Call, Service};
 use super::writes::InFlightWrites;
@@ -61,7 +63,13 @@ pub(super) struct Client {
     refused: Mutex<BTreeSet<String>>,
     /// With what keys begin that the server does not list.
     unlisted: Mutex<BTreeSet<String>>,
-    pub(super) prefetch: Prefetch,
+    /// True if the server copies objects, once it has been asked to.
+    pub(super) copies: Mutex<Option<bool>>,
+    pub(super) sizes: Mutex<Sizes>,
+    /// The most requests in flight.
+    pub(super) requests: usize,
+    /// Parts that will be read soon, in the order in which they were asked for.
+    pub(super) prefetched: Mutex<Vec<Prefetched>>,
     pub(super) writes: InFlightWrites,
     /// True if the server gives the last bytes of objects.
     gives_ends: AtomicBool,
@@ -76,46 +84,20 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// The bytes that were read of an object.
-#[derive(Debug)]
-pub(super) struct GetResult {
-    /// Where the bytes begin in the object.
-    pub(super) offset: u64,
-    pub(super) bytes: Vec<u8>,
-    pub(super) object_bytes: u64,
-    /// The version of the object, where the store says.
-    pub(super) version: Option<String>,
-}
-
 /// A part that is to be read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GetRequest<'a> {
     pub(super) key: &'a str,
     pub(super) part: Part,
-    /// The most bytes of it.
+    /// The most bytes of the object where all of it is read, which may be the only way to learn how many it has.
     pub(super) most: u64,
-    /// The most bytes of the whole object, where only reading it tells how many it has.
-    pub(super) of: u64,
     /// The version that it must be, where parts of it have been read.
     pub(super) version: Option<&'a str>,
 }
 
-/// A request for a listing.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ListRequest<'a> {
-    /// With what the keys begin.
-    pub(super) prefix: &'a str,
-    /// True if keys that go on behind a slash are one folder.
-    pub(super) by_folder: bool,
-    /// The most keys of a page; `None`: what the store gives, a thousand or more.
-    pub(super) most: Option<usize>,
-    /// A key behind which the page begins.
-    pub(super) after: Option<&'a str>,
-}
-
 /// The result of reading no bytes of an object.
-fn empty(object_bytes: u64) -> GetResult {
-    GetResult { offset: 0, bytes: Vec::new(), object_bytes, version: None }
+fn empty(object_bytes: u64) -> Answer {
+    Answer { object_bytes: Some(object_bytes), ..Answer::default() }
 }
 
 /// The path of a key.
@@ -132,7 +114,8 @@ impl Client {
             name: address.shown(),
             who: Who { kind: address.kind, is_anonymous },
             runtime,
-            prefetch: Prefetch::new(options.requests.get()),
+            requests: options.requests.get(),
+            prefetched: Mutex::default(),
             writes: InFlightWrites::new(runtime, options.requests.get()),
             stores,
             service,
@@ -140,6 +123,8 @@ impl Client {
             gives_ends: AtomicBool::new(address.kind != Kind::Azure),
             deletes_together: AtomicBool::new(address.kind != Kind::Google),
             refused_is_absent: options.refused_is_absent,
+            copies: Mutex::default(),
+            sizes: Mutex::default(),
             refused: Mutex::default(),
             unlisted: Mutex::default(),
         })
@@ -163,104 +148,91 @@ impl Client {
 
     /// Reads an object, or a part of it; of one that does not say how many bytes it has, at most `most`.
     pub(super) async fn get(&self, key: &str, most: u64, options: GetOptions) -> Result<Answer, Failure> {
+        let mut call = Call::of(Some(key), most);
+        call.range.clone_from(&options.range);
         let work = async { self.stores.objects.get_opts(&path(key)?, options).await };
-        self.service.read(Call::of(Some(key), most), work).await
+        self.service.read(call, work).await
     }
 
     /// Reads a part of an object; `None` where it is absent.
-    pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<GetResult>> {
-        let GetRequest { key, part, most, version, .. } = wanted;
-        if let Part::Range { length, .. } = part {
-            StoreError::check_size(length, most, || self.shown(key))?;
-        }
-        let (bound, range) = match part {
-            Part::Whole => (most, None),
-            Part::Range { length: 0, .. } | Part::Last(0) => return Ok(self.size(key).await?.map(empty)),
-            Part::Range { offset, length } => {
-                (u64::MAX, Some(GetRange::Bounded(offset..offset.saturating_add(length))))
+    pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<Answer>> {
+        let range = match wanted.part {
+            Part::Whole => None,
+            Part::Range { length: 0, .. } | Part::Last(0) => {
+                return Ok(self.size(wanted.key).await?.map(empty));
             }
+            Part::Range { offset, length } => Some(GetRange::Bounded(offset..offset.saturating_add(length))),
             Part::Last(length) if !self.gives_ends.load(Ordering::Relaxed) => {
                 return self.fetch_end(wanted, length).await;
             }
-            Part::Last(length) => (u64::MAX, Some(GetRange::Suffix(length))),
+            Part::Last(length) => Some(GetRange::Suffix(length)),
         };
-        let failure = match self.get(key, bound, of_version(range, version)).await {
+        let most = if matches!(wanted.part, Part::Range { .. }) { u64::MAX } else { wanted.most };
+        let failure = match self.get(wanted.key, most, of_version(range, wanted.version)).await {
             Ok(answer) => return self.found(wanted, answer).map(Some),
             Err(failure) => failure,
         };
-        match (part, failure.status(), &failure) {
+        match (wanted.part, failure.status(), &failure) {
             // Some fail where more bytes are asked for than there are, and so at every small object.
-            (Part::Last(length), Some(500), _) | (Part::Last(length), _, Failure::NotFromEnd) => {
+            (Part::Last(length), Some(200 | 206 | 500), _) => {
                 let found = self.fetch_end(wanted, length).await?;
                 self.gives_ends.store(false, Ordering::Relaxed);
                 Ok(found)
             }
-            (Part::Last(_), Some(416), Failure::Answered(answer)) if answer.object_bytes != Some(0) => {
-                Box::pin(self.fetch(GetRequest { part: Part::Whole, ..wanted })).await
+            (Part::Last(length), Some(416), Failure::Answered(answer)) if answer.object_bytes != Some(0) => {
+                let most = wanted.most.min(length);
+                Box::pin(self.fetch(GetRequest { part: Part::Whole, most, ..wanted })).await
             }
             _ => self.not_read(wanted, failure),
         }
     }
 
     /// The result of a request that read nothing.
-    fn not_read(&self, wanted: GetRequest<'_>, failure: Failure) -> Result<Option<GetResult>> {
-        match (wanted.part, &failure) {
+    fn not_read(&self, wanted: GetRequest<'_>, failure: Failure) -> Result<Option<Answer>> {
+        match (wanted.part, failure.status(), &failure) {
             // Nothing is a part of an empty object.
-            (Part::Last(_), Failure::Answered(answer)) if answer.status.as_u16() == 416 => Ok(Some(empty(0))),
-            (part, Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
+            (Part::Last(_), Some(416), _) => Ok(Some(empty(0))),
+            (part, _, Failure::Answered(answer)) if answer.status == StatusCode::RANGE_NOT_SATISFIABLE => {
                 Err(self.ends_before(wanted.key, part, answer.object_bytes))
             }
-            _ if failure.status() == Some(412) && wanted.version.is_some() => Err(self.changed(wanted.key)),
+            (_, Some(412), _) if wanted.version.is_some() => Err(self.changed(wanted.key)),
             _ => self.absent("read", wanted.key, failure),
         }
     }
 
     /// Checks that an answer has all that was asked for, of the version that is wanted and as it is stored.
-    fn found(&self, GetRequest { key, part, most, version, .. }: GetRequest<'_>, answer: Answer) -> Result<GetResult> {
+    fn found(&self, wanted: GetRequest<'_>, answer: Answer) -> Result<Answer> {
         // Servers that know no conditions give what they have.
-        let found = version_of(&answer);
-        if version.zip(found.as_deref()).is_some_and(|(wanted, found)| wanted != found) {
-            return Err(self.changed(key));
+        if wanted.version.zip(answer.version()).is_some_and(|(wanted, found)| wanted != found) {
+            return Err(self.changed(wanted.key));
         }
         let encoding = answer.header("content-encoding").unwrap_or_default();
         if encoding.split(',').any(|name| ENCODINGS.contains(&name.trim().to_ascii_lowercase().as_str())) {
             let why = format!("it comes with `Content-Encoding: {encoding}`, which was not asked for");
             let help = "have the server send it as it is stored, without that header";
-            return Err(self.error("read", key, why, help));
+            return Err(self.error("read", wanted.key, why, help));
         }
-        let length = answer.body.len() as u64;
-        let object_bytes = answer.object_bytes.unwrap_or(length);
-        if matches!(part, Part::Range { length: wanted, .. } if length < wanted) {
-            return Err(self.ends_before(key, part, Some(object_bytes)));
+        if matches!(wanted.part, Part::Range { length, .. } if answer.body.len() as u64 != length) {
+            return Err(self.ends_before(wanted.key, wanted.part, answer.object_bytes));
         }
-        StoreError::check_size(length, most, || self.shown(key))?;
-        let offset = match part {
-            Part::Whole => 0,
-            Part::Range { offset, .. } => offset,
-            Part::Last(_) => object_bytes.saturating_sub(length),
-        };
-        Ok(GetResult { offset, bytes: answer.body, object_bytes, version: found })
+        Ok(answer)
     }
 
     /// Reads the last bytes of an object at a server that counts none from the end: the first bytes tell its size, and are
     /// all of a small one.
-    async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<GetResult>> {
-        let part = Part::Range { offset: 0, length: length.min(FIRST) };
-        let range = GetRange::Bounded(0..length.min(FIRST));
-        let answer = match self.get(wanted.key, wanted.of, of_version(Some(range), wanted.version)).await {
-            Ok(answer) => answer,
+    async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<Answer>> {
+        let range = Some(GetRange::Bounded(0..length.min(FIRST)));
+        let answer = match self.get(wanted.key, wanted.most, of_version(range, wanted.version)).await {
+            Ok(answer) => self.found(wanted, answer)?,
             Err(failure) => return self.not_read(wanted, failure),
         };
         let object_bytes = answer.object_bytes.unwrap_or(0);
-        let is_all = object_bytes == answer.body.len() as u64 && object_bytes <= wanted.most;
-        let part = if is_all { Part::Whole } else { part };
-        let found = self.found(GetRequest { part, most: u64::MAX, ..wanted }, answer)?;
-        if is_all {
-            return Ok(Some(found));
+        if object_bytes == answer.body.len() as u64 {
+            return Ok(Some(answer));
         }
-        let length = length.min(object_bytes);
+        let (length, version) = (length.min(object_bytes), answer.version());
         let part = Part::Range { offset: object_bytes - length, length };
-        Box::pin(self.fetch(GetRequest { part, version: found.version.as_deref(), ..wanted })).await
+        Box::pin(self.fetch(GetRequest { part, version: version.as_deref(), ..wanted })).await
     }
 
     /// The size of an object in bytes; `None` where it is absent.
@@ -306,14 +278,14 @@ impl Client {
 
     /// The first of all keys that begin with `prefix`.
     pub(super) async fn first_key(&self, prefix: &str) -> Result<Option<String>> {
-        let listed = ListRequest { prefix, most: Some(1), ..ListRequest::default() };
         let mut first = None;
         // Some pages are empty, and not the last.
         let visit = |page: Page| {
             first = page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
             if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        self.pages(listed, visit).await?;
+        let options = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
+        self.pages(prefix, options, visit).await?;
         Ok(first)
     }
 
@@ -329,30 +301,22 @@ impl Client {
         unlisted.iter().any(|refused| prefix.starts_with(refused))
     }
 
-    /// A page of a listing.
-    pub(super) async fn list(&self, listed: ListRequest<'_>, next: Option<&str>) -> Result<Page> {
-        let below = listed.prefix.trim_end_matches('/');
+    /// A page of the keys that begin with `prefix`.
+    pub(super) async fn list(&self, prefix: &str, options: PaginatedListOptions) -> Result<Page> {
+        let below = prefix.trim_end_matches('/');
         let Ok(bucket) = self.bucket() else {
             let help = "name a node; of a hierarchy, consolidated metadata tell what is in it";
             return Err(self.error("list", below, "a web server does not tell what it holds", help));
         };
-        let options = PaginatedListOptions {
-            offset: listed.after.map(str::to_owned),
-            delimiter: listed.by_folder.then_some("/".into()),
-            max_keys: listed.most,
-            page_token: next.map(str::to_owned),
-            ..PaginatedListOptions::default()
-        };
-        let prefix = Some(listed.prefix).filter(|prefix| !prefix.is_empty());
-        let asked = self.service.read(Call::of(None, MOST_PAGE_BYTES), bucket.list_paginated(prefix, options));
+        let work = bucket.list_paginated(Some(prefix).filter(|prefix| !prefix.is_empty()), options);
+        let asked = self.service.read(Call::of(None, MOST_PAGE_BYTES), work);
         let answer = asked.await.map_err(|failure| {
             // Who may not list may be allowed to read.
             if let Failure::Answered(answer) = &failure
                 && matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501)
                 && !lacks_bucket(answer)
             {
-                let mut unlisted = held(&self.unlisted);
-                unlisted.insert(listed.prefix.to_owned());
+                held(&self.unlisted).insert(prefix.to_owned());
             }
             self.failed("list", below, failure)
         })?;
@@ -360,32 +324,31 @@ impl Client {
             let help = "check that the address is that of a store, and its endpoint";
             return Err(self.error("list", below, "the answer is no listing", help));
         };
-        page.objects.retain(|(key, _)| key.starts_with(listed.prefix));
-        page.folders.retain(|key| key.starts_with(listed.prefix));
-        page.left_out.retain(|key| key.starts_with(listed.prefix));
+        page.objects.retain(|(key, _)| key.starts_with(prefix));
+        page.folders.retain(|key| key.starts_with(prefix));
+        page.left_out.retain(|key| key.starts_with(prefix));
         Ok(page)
     }
 
     /// Gives each page of a listing to `visit`, until that breaks off.
     pub(super) async fn pages(
         &self,
-        listed: ListRequest<'_>,
+        prefix: &str,
+        mut options: PaginatedListOptions,
         mut visit: impl FnMut(Page) -> ControlFlow<()>,
     ) -> Result<()> {
-        let mut next: Option<String> = None;
         loop {
-            let mut page = self.list(listed, next.as_deref()).await?;
-            let following = page.next.take();
-            let is_same = following.is_some() && following == next;
-            if visit(page).is_break() || following.is_none() {
+            let mut page = self.list(prefix, options.clone()).await?;
+            let next = page.next.take();
+            if visit(page).is_break() || next.is_none() {
                 return Ok(());
             }
-            if is_same {
+            if next == options.page_token {
                 let why = "the listing begins anew without end";
-                let below = listed.prefix.trim_end_matches('/');
+                let below = prefix.trim_end_matches('/');
                 return Err(self.error("list", below, why, "report it to whoever runs the store"));
             }
-            next = following;
+            options.page_token = next;
         }
     }
 
@@ -397,12 +360,6 @@ impl Client {
             _ => self.error("read", key, "it holds fewer bytes than were expected", "write the object again"),
         }
     }
-}
-
-/// The version of an object that an answer is about: its tag, else its date, which is compared as weak tags are.
-fn version_of(answer: &Answer) -> Option<String> {
-    let date = || Some(format!("W/{}", answer.header("last-modified")?));
-    answer.header("etag").map(str::to_owned).or_else(date)
 }
 
 /// A request for a part of this version alone. A weak tag matches nothing, so it is compared with that of the answer.

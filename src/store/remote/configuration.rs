@@ -42,8 +42,7 @@ const ENCRYPTIONS: [&str; 4] = ["AES256", "aws:kms", "aws:kms:dsse", "sse-c"];
 pub(super) fn connect(address: &Address, options: &RemoteOptions) -> Result<(Stores, Arc<Service>, bool), String> {
     let user = address.user.as_ref().map(|(name, password)| STANDARD.encode(format!("{name}:{password}")));
     let authorization = user.map(|user| format!("Basic {user}"));
-    let is_web = address.kind == Kind::Http;
-    let service = Arc::new(Service::new(options.requests.get(), is_web, authorization.as_deref())?);
+    let service = Arc::new(Service::new(options.requests.get(), address.kind, authorization.as_deref())?);
     let connector = Connector(HttpClient::new(Caller(service.clone())));
     let (stores, is_anonymous) = match address.kind {
         Kind::Http => (web(address, connector)?, authorization.is_none()),

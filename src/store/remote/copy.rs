@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use object_store::list::PaginatedListOptions;
+
 use super::RemoteStore;
 use super::address::Kind;
-use super::client::{Client, GetRequest, ListRequest};
+use super::client::{Client, GetRequest};
 use crate::store::held;
-use crate::store::{Key, Part, Result, Store, StoreError, copy_in_pieces};
+use crate::store::{Key, Part, Result, StoreError, copy_in_pieces};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.
 const MOST_COPIED: u64 = 5_000_000_000;
@@ -32,15 +34,15 @@ pub(super) struct Sizes(HashMap<String, u64>, Option<Instant>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CopyOutcome {
     Done,
-    /// Not this time.
-    Failed,
+    /// It is to be asked for, or asked for again.
+    Pending,
     /// The server does not copy.
     Declined,
 }
 
 impl RemoteStore {
     /// True if the server may copy objects of another store: both are of one bucket, and reached by the same user, and it has
-    /// not shown that it copies none.
+    /// not shown that it copies none. Both are then one store.
     ///
     /// Not where refused objects count as absent: that shows when they are read.
     pub(super) fn may_copy_from(&self, source: &RemoteStore) -> bool {
@@ -49,78 +51,61 @@ impl RemoteStore {
             && self.address.kind != Kind::Http
             && !self.options.anonymous
             && !self.options.refused_is_absent
-            && *held(&self.copies) != Some(false)
+            && self.used().is_none_or(|client| *held(&client.copies) != Some(false))
     }
 
     /// Has the server copy an object; where it does not, the object is read and written.
-    pub(super) fn copy_inside(
-        &self,
-        source: &RemoteStore,
-        (from, to): (&Key<'_>, &Key<'_>),
-        most: u64,
-    ) -> Result<Option<u64>> {
-        let client = source.client()?;
+    pub(super) fn copy_inside(&self, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
+        let client = self.client()?;
         client.writes.finish_of(from.as_str())?;
-        let Some(bytes) = source.size_among_others(from)? else { return Ok(None) };
+        let Some(bytes) = client.size_among_others(from.as_str())? else { return Ok(None) };
         StoreError::check_size(bytes, most, || client.shown(from.as_str()))?;
         let (client, key) = self.changing("copy", to)?;
         let copy = Copy { client: client.clone(), from: from.as_str().to_owned(), to: key.clone(), bytes };
-        let (copies, is_copied) = if bytes <= MOST_COPIED { self.server_copies(&copy)? } else { (false, false) };
-        if !copies {
-            return copy_in_pieces(self, source, (from, to), most);
-        }
-        if !is_copied {
-            client.writes.begin(&key, 0, async move { copy.run().await })?;
+        match copy.ask_first()? {
+            CopyOutcome::Declined => return copy_in_pieces(self, self, (from, to), most),
+            CopyOutcome::Pending => client.writes.begin(&key, 0, async move { copy.run().await })?,
+            CopyOutcome::Done => {}
         }
         Ok(Some(bytes))
     }
+}
 
-    /// Returns whether the server copies objects, and whether it has copied this one: the first that is asked for tells, and others
-    /// wait for it.
-    fn server_copies(&self, copy: &Copy) -> Result<(bool, bool)> {
-        let mut known = held(&self.copies);
-        if let Some(known) = *known {
-            return Ok((known, false));
-        }
-        let outcome = copy.client.wait(copy.ask())?;
-        Ok((*known.insert(outcome != CopyOutcome::Declined), outcome == CopyOutcome::Done))
-    }
-
+impl Client {
     /// The size of an object in bytes; `None` where it is absent. Objects are copied one after the other: a page of a listing
     /// tells of its neighbours as well, each of which would take a request of its own.
-    fn size_among_others(&self, key: &Key<'_>) -> Result<Option<u64>> {
-        let (client, whole) = (self.client()?, key.as_str());
+    fn size_among_others(&self, key: &str) -> Result<Option<u64>> {
         // Others wait for the page: it may tell what they ask.
         let mut known = held(&self.sizes);
         if known.1.is_some_and(|listed| listed.elapsed() > SIZES_KEPT) {
             *known = Sizes::default();
         }
-        if let Some(bytes) = known.0.remove(whole) {
+        if let Some(bytes) = known.0.remove(key) {
             return Ok(Some(bytes));
         }
-        let (folder, name) = whole.split_at(whole.rfind('/').map_or(0, |slash| slash + 1));
-        let (prefix, after) = if self.address.kind == Kind::Azure {
+        let (folder, name) = key.split_at(key.rfind('/').map_or(0, |slash| slash + 1));
+        let is_azure = self.who.kind == Kind::Azure;
+        let (prefix, after) = if is_azure {
             // It lists from no key on; neighbours have their beginning in common.
             let in_common = name.char_indices().rev().nth(1).map_or(0, |(place, _)| place);
-            (&whole[..folder.len() + in_common], None)
+            (&key[..folder.len() + in_common], None)
         } else {
-            (folder, just_before(whole))
+            (folder, just_before(key))
         };
-        if client.refuses_to_list(folder) || (after.is_none() && self.address.kind != Kind::Azure) {
-            drop(known);
-            return self.size(key);
+        let mut listed = None;
+        if !self.refuses_to_list(folder) && (after.is_some() || is_azure) {
+            let options = PaginatedListOptions { offset: after, ..PaginatedListOptions::default() };
+            let page = self.wait(self.list(prefix, options))?;
+            if known.0.len() + page.objects.len() > MOST_SIZES {
+                known.0.clear();
+            }
+            known.0.extend(page.objects);
+            known.1 = Some(Instant::now());
+            listed = known.0.remove(key);
         }
-        let listed = ListRequest { prefix, after: after.as_deref(), ..ListRequest::default() };
-        let page = client.wait(client.list(listed, None))?;
-        if known.0.len() + page.objects.len() > MOST_SIZES {
-            known.0.clear();
-        }
-        known.0.extend(page.objects);
-        known.1 = Some(Instant::now());
-        let listed = known.0.remove(whole);
         drop(known);
         // A server that lists from another place than it was asked for may have it nevertheless.
-        listed.map_or_else(|| self.size(key), |bytes| Ok(Some(bytes)))
+        listed.map_or_else(|| self.wait(self.size(key)), |bytes| Ok(Some(bytes)))
     }
 }
 
@@ -144,16 +129,39 @@ impl Copy {
         self.client.error("copy", &self.from, why, help)
     }
 
+    /// Asks the server to copy it where it has copied nothing yet: that tells whether it does, and others wait for it.
+    fn ask_first(&self) -> Result<CopyOutcome> {
+        let mut copies = held(&self.client.copies);
+        match *copies {
+            _ if self.bytes > MOST_COPIED => Ok(CopyOutcome::Declined),
+            Some(true) => Ok(CopyOutcome::Pending),
+            Some(false) => Ok(CopyOutcome::Declined),
+            None => {
+                let outcome = self.client.wait(self.ask())?;
+                *copies = Some(outcome != CopyOutcome::Declined);
+                Ok(outcome)
+            }
+        }
+    }
+
+    /// Has the server copy it; else reads and writes it.
     async fn run(&self) -> Result<()> {
         for attempt in 1..=ATTEMPTS {
             match self.ask().await? {
                 CopyOutcome::Done => return Ok(()),
                 CopyOutcome::Declined => break,
                 // An error behind the status of a success is the store's own, and passes.
-                CopyOutcome::Failed => tokio::time::sleep(PAUSE * attempt).await,
+                CopyOutcome::Pending => tokio::time::sleep(PAUSE * attempt).await,
             }
         }
-        self.relay().await
+        if self.bytes > MOST_RELAYED {
+            return Err(self.error("the server did not copy it as it did others", "run the command again"));
+        }
+        let wanted = GetRequest { key: &self.from, part: Part::Whole, most: MOST_RELAYED, version: None };
+        match self.client.fetch(wanted).await? {
+            Some(fetched) => self.client.put(&self.to, fetched.body).await,
+            None => Err(self.error("it was removed while it was copied", "run the command again")),
+        }
     }
 
     /// Asks the server to copy it.
@@ -170,20 +178,7 @@ impl Copy {
             404 | 409 | 412 => true,
             status => (200..300).contains(&status) && answer.code().is_some(),
         };
-        Ok(if is_passing { CopyOutcome::Failed } else { CopyOutcome::Declined })
-    }
-
-    /// Reads and writes it.
-    async fn relay(&self) -> Result<()> {
-        if self.bytes > MOST_RELAYED {
-            return Err(self.error("the server did not copy it as it did others", "run the command again"));
-        }
-        let (part, most) = (Part::Whole, MOST_RELAYED);
-        let wanted = GetRequest { key: &self.from, part, most, of: most, version: None };
-        let Some(fetched) = self.client.fetch(wanted).await? else {
-            return Err(self.error("it was removed while it was copied", "run the command again"));
-        };
-        self.client.put(&self.to, fetched.bytes).await
+        Ok(if is_passing { CopyOutcome::Pending } else { CopyOutcome::Declined })
     }
 }
 

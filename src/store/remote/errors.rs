@@ -20,15 +20,10 @@ const MOST_WORDS: usize = 200;
 pub(super) enum Failure {
     /// Another attempt may succeed, after a wait that the store may have asked for.
     Passing(String, Option<Duration>),
-    /// The store cannot be reached, or not often enough.
-    GivenUp(String),
     /// The object holds more bytes than may be read.
     TooLarge { found: u64, bound: u64 },
-    /// There are no credentials.
-    Credentials(String),
-    /// The server gives other bytes where the last ones of an object are asked for.
-    NotFromEnd,
-    /// The store answers, and asking again would change nothing.
+    /// The store answers, and asking again would change nothing. A success gives other bytes than the last ones, which were
+    /// asked for.
     Answered(Box<Answer>),
     /// No other attempt can succeed: why, and what to do.
     Final(String, &'static str),
@@ -41,7 +36,7 @@ impl Failure {
 
     /// An answer of which only the status is known.
     pub(super) fn of_status(status: StatusCode) -> Self {
-        Failure::Answered(Box::new(Answer::new(status)))
+        Failure::Answered(Box::new(Answer { status, ..Answer::default() }))
     }
 
     /// The failure of sending a request, or of reading its answer.
@@ -128,17 +123,10 @@ impl Client {
     pub(super) fn failed(&self, action: &'static str, key: &str, failure: Failure) -> StoreError {
         let object = self.shown(key);
         let is_refused = matches!(&failure, Failure::Answered(answer) if is_refused(answer));
-        let kind = self.who.kind;
         let (why, help) = match failure {
             Failure::TooLarge { found, bound } => return StoreError::TooLarge { object, found, bound },
             Failure::Answered(answer) => answered(&answer, self.who),
-            Failure::Passing(why, _) | Failure::GivenUp(why) => (why, unreachable_help(kind).to_owned()),
-            Failure::NotFromEnd => {
-                ("other bytes came than were asked for".to_owned(), unreachable_help(kind).to_owned())
-            }
-            Failure::Credentials(why) => {
-                (format!("there are no credentials: {why}"), credentials_help(kind).to_owned())
-            }
+            Failure::Passing(why, _) => (why, unreachable_help(self.who.kind).to_owned()),
             Failure::Final(why, help) => (why, help.to_owned()),
         };
         StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused }))
@@ -236,7 +224,7 @@ fn help(code: &str, status: StatusCode, who: Who) -> String {
     help.to_owned()
 }
 
-fn credentials_help(kind: Kind) -> &'static str {
+pub(super) fn credentials_help(kind: Kind) -> &'static str {
     match kind {
         Kind::Http => "give user and password in the URL, or an address that is signed",
         Kind::S3 => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; public data need `--anonymous`",
@@ -248,7 +236,7 @@ fn credentials_help(kind: Kind) -> &'static str {
     }
 }
 
-fn unreachable_help(kind: Kind) -> &'static str {
+pub(super) fn unreachable_help(kind: Kind) -> &'static str {
     match kind {
         Kind::Http => "check the address and the network, and try again",
         Kind::S3 => "check AWS_ENDPOINT_URL, AWS_REGION and the network, and try again",

@@ -39,7 +39,7 @@ pub(super) const LOST_HELP: &str =
 /// A lock that this process has until it is dropped.
 #[derive(Debug)]
 pub(super) struct RemoteLock {
-    owner: Arc<LockOwner>,
+    pub(super) owner: Arc<LockOwner>,
     renewing: JoinHandle<()>,
 }
 
@@ -64,7 +64,7 @@ struct Known {
 }
 
 /// The contents of the object.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Text {
     /// Tells this lock from any other.
     id: String,
@@ -75,11 +75,17 @@ struct Text {
     taken: Option<u64>,
 }
 
-/// A lock that stands there.
+/// A lock that is none of this program is nobody's until it has expired.
+impl Default for Text {
+    fn default() -> Self {
+        Text { id: String::new(), note: String::new(), expires_after: EXPIRES_AFTER, taken: None }
+    }
+}
+
+/// A lock that stands there, as an answer tells.
 #[derive(Debug, Default)]
 struct LockState {
-    /// `None` where it is none of this program.
-    text: Option<Text>,
+    text: Text,
     version: Option<UpdateVersion>,
     /// Seconds since it was renewed, and the present time.
     ///
@@ -104,57 +110,30 @@ impl RemoteLock {
         for _ in 0..ATTEMPTS {
             match owner.write(PutMode::Create).await? {
                 PutOutcome::Unsupported => return Ok((Lock::Unsupported, None)),
-                PutOutcome::Done(headers) => {
-                    return owner.made(version(&headers), time(&headers, DATE)).await;
-                }
+                PutOutcome::Done(headers) => return owner.made(LockState::of(&headers)).await,
                 PutOutcome::Refused => {}
             }
             // It may have gone meanwhile.
             let Some(standing) = owner.standing().await? else { continue };
             if standing.is_of(&owner) {
                 // The answer to the first attempt was lost.
-                return owner.made(standing.version, standing.now).await;
+                return owner.made(standing).await;
             }
             let Some(version) = standing.version.clone().filter(|_| standing.is_free(asker)) else {
                 return Ok((standing.holding(), None));
             };
             if let PutOutcome::Done(headers) = owner.write(PutMode::Update(version)).await? {
-                return owner.made(self::version(&headers), time(&headers, DATE)).await;
+                return owner.made(LockState::of(&headers)).await;
             }
             // Another was faster.
         }
         Ok((owner.standing().await?.unwrap_or_default().holding(), None))
     }
-
-    /// True if another has it by now.
-    pub(super) fn is_lost(&self) -> bool {
-        self.owner.is_lost()
-    }
-
-    /// Finds out whether this process still has it.
-    pub(super) async fn confirm(&self) -> Result<()> {
-        if !self.is_lost() && !self.owner.renew().await? {
-            self.owner.lose();
-        }
-        self.check()
-    }
-
-    /// The error of a lock that is lost.
-    pub(super) fn check(&self) -> Result<()> {
-        if !self.is_lost() {
-            return Ok(());
-        }
-        Err(self.owner.client.error("keep", &self.owner.key, LOST, LOST_HELP))
-    }
 }
 
 impl LockOwner {
     /// The lock stands there as this process wrote it: finds out what the server heeds, and begins to renew it.
-    async fn made(
-        mut self,
-        mut version: Option<UpdateVersion>,
-        now: Option<u64>,
-    ) -> Result<(Lock, Option<RemoteLock>)> {
+    async fn made(mut self, written: LockState) -> Result<(Lock, Option<RemoteLock>)> {
         // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
         // conditions are tried out at once.
         let (again, elsewhere) = join(self.write(PutMode::Create), self.write(PutMode::Update(no_version()))).await;
@@ -162,18 +141,15 @@ impl LockOwner {
             self.client.delete(&self.key).await?;
             return Ok((Lock::Unsupported, None));
         }
-        self.text.taken = now;
-        self.heeds_versions = match elsewhere? {
-            PutOutcome::Refused => true,
-            PutOutcome::Done(headers) => {
-                version = self::version(&headers);
-                false
-            }
-            PutOutcome::Unsupported => false,
+        self.text.taken = written.now;
+        let elsewhere = elsewhere?;
+        self.heeds_versions = matches!(elsewhere, PutOutcome::Refused);
+        held(&self.known).version = match elsewhere {
+            PutOutcome::Done(headers) => LockState::of(&headers).version,
+            _ => written.version,
         };
-        held(&self.known).version = version;
         let owner = Arc::new(self);
-        owner.client.service.open.hold(&owner);
+        held(&owner.client.service.locks).push(Arc::downgrade(&owner));
         let renewed = owner.clone();
         let renewing = owner.client.runtime.spawn(async move {
             // The first time at once, so that it says when it was taken.
@@ -199,6 +175,19 @@ impl LockOwner {
         self.is_lost.load(Ordering::Acquire)
     }
 
+    /// Finds out whether this process still has it.
+    pub(super) async fn confirm(&self) -> Result<()> {
+        if !self.is_lost() && !self.renew().await? {
+            self.lose();
+        }
+        self.check()
+    }
+
+    /// The error of a lock that is lost.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.is_lost() { Err(self.client.error("keep", &self.key, LOST, LOST_HELP)) } else { Ok(()) }
+    }
+
     /// True if nothing has to be found out before something is changed: as long as the lock is not known to be this
     /// process's, nothing is changed of what it guards.
     pub(super) fn is_known(&self) -> bool {
@@ -214,7 +203,7 @@ impl LockOwner {
         if let Some(known) = known
             && let PutOutcome::Done(headers) = self.write(PutMode::Update(known)).await?
         {
-            version = self::version(&headers);
+            version = LockState::of(&headers).version;
         }
         if version.is_none() {
             // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
@@ -242,7 +231,7 @@ impl LockOwner {
         if self.is_lost() {
             return Ok(());
         }
-        self.client.service.open.forget(&self.key);
+        self.client.service.forget_lock(&self.key);
         self.lose();
         if self.standing().await?.is_some_and(|standing| standing.is_of(self)) {
             self.client.delete(&self.key).await?;
@@ -265,36 +254,38 @@ impl LockOwner {
             Err(failure) if failure.status() == Some(404) => return Ok(None),
             Err(failure) => return Err(self.client.failed("look at", &self.key, failure)),
         };
-        let (now, renewed) = (time(&answer.headers, DATE), time(&answer.headers, LAST_MODIFIED));
-        Ok(Some(LockState {
-            text: serde_json::from_slice(&answer.body).ok(),
-            version: version(&answer.headers),
-            idle: now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed)),
-            now,
-        }))
+        let text = serde_json::from_slice(&answer.body).unwrap_or_default();
+        Ok(Some(LockState { text, ..LockState::of(&answer.headers) }))
     }
 }
 
 impl LockState {
-    fn is_of(&self, owner: &LockOwner) -> bool {
-        self.text.as_ref().is_some_and(|text| text.id == owner.text.id)
+    /// As far as headers tell it.
+    fn of(headers: &HeaderMap) -> Self {
+        let text = |name| header(headers, name).map(str::to_owned);
+        let time = |name| header(headers, name).and_then(seconds);
+        let version = UpdateVersion { e_tag: text(ETAG), version: text(HeaderName::from_static("x-goog-generation")) };
+        let (now, renewed) = (time(DATE), time(LAST_MODIFIED));
+        LockState {
+            text: Text::default(),
+            version: Some(version).filter(|version| version.e_tag.is_some() || version.version.is_some()),
+            idle: now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed)),
+            now,
+        }
     }
 
-    fn expires_after(&self) -> u64 {
-        self.text.as_ref().map_or(EXPIRES_AFTER, |text| text.expires_after)
+    fn is_of(&self, owner: &LockOwner) -> bool {
+        self.text.id == owner.text.id
     }
 
     /// True if its holder is known to have ended, or has given no sign for too long.
     fn is_free(&self, asker: &Asker<'_>) -> bool {
-        self.idle.is_some_and(|idle| idle > self.expires_after())
-            || self.text.as_ref().is_some_and(|text| (asker.has_ended)(&text.note))
+        self.idle.is_some_and(|idle| idle > self.text.expires_after) || (asker.has_ended)(&self.text.note)
     }
 
     fn holding(self) -> Lock {
-        let taken = self.text.as_ref().and_then(|text| text.taken);
+        let Text { note, expires_after, taken, .. } = self.text;
         let age = self.now.zip(taken).map(|(now, taken)| now.saturating_sub(taken));
-        let expires_after = self.expires_after();
-        let note = self.text.map(|text| text.note).unwrap_or_default();
         Lock::Elsewhere(Some(Holding { note, age, expires_after }))
     }
 }
@@ -312,15 +303,4 @@ impl Drop for RemoteLock {
 fn no_version() -> UpdateVersion {
     let tag = "\"00000000000000000000000000000000\"".to_owned();
     UpdateVersion { e_tag: Some(tag), version: Some("1".to_owned()) }
-}
-
-fn version(headers: &HeaderMap) -> Option<UpdateVersion> {
-    let text = |name| header(headers, name).map(str::to_owned);
-    let generation = HeaderName::from_static("x-goog-generation");
-    let version = UpdateVersion { e_tag: text(ETAG), version: text(generation) };
-    (version.e_tag.is_some() || version.version.is_some()).then_some(version)
-}
-
-fn time(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
-    header(headers, name).and_then(seconds)
 }

@@ -4,7 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::client::{Client, GetRequest, ListRequest};
+use object_store::list::PaginatedListOptions;
+
+use super::client::{Client, GetRequest};
+use super::listing::Page;
 use super::lock::RemoteLock;
 use crate::store::{Asker, Lock, Log, Part, Result, StoreError};
 
@@ -33,21 +36,8 @@ impl RemoteLog {
         RemoteLog { client, key, parts, lines, opened: now, written: now, lock: None }
     }
 
-    /// Finds its objects.
-    fn find(&mut self) -> Result<()> {
-        let (prefix, mut parts) = (format!("{}/", self.key), Vec::new());
-        let listed = ListRequest { prefix: &prefix, ..ListRequest::default() };
-        self.client.wait(self.client.pages(listed, |page| {
-            parts.extend(page.objects);
-            ControlFlow::Continue(())
-        }))?;
-        parts.sort();
-        self.parts = parts;
-        Ok(())
-    }
-
     fn check_lock(&self) -> Result<()> {
-        self.lock.as_ref().map_or(Ok(()), RemoteLock::check)
+        self.lock.as_ref().map_or(Ok(()), |lock| lock.owner.check())
     }
 
     /// Writes the lines that wait.
@@ -75,19 +65,27 @@ impl Log for RemoteLog {
         let asked = RemoteLock::ask(self.client.clone(), format!("{folder}lock"), asker);
         let (lock, own) = self.client.wait(asked)?;
         self.lock = own;
-        if !matches!(lock, Lock::Elsewhere(_)) {
-            self.find()?;
+        if matches!(lock, Lock::Elsewhere(_)) {
+            return Ok(lock);
         }
+        let (prefix, mut parts) = (format!("{}/", self.key), Vec::new());
+        let visit = |page: Page| {
+            parts.extend(page.objects);
+            ControlFlow::Continue(())
+        };
+        self.client.wait(self.client.pages(&prefix, PaginatedListOptions::default(), visit))?;
+        parts.sort();
+        self.parts = parts;
         Ok(lock)
     }
 
     fn is_lost(&self) -> bool {
-        self.lock.as_ref().is_some_and(RemoteLock::is_lost)
+        self.lock.as_ref().is_some_and(|lock| lock.owner.is_lost())
     }
 
     fn confirm(&mut self) -> Result<bool> {
         if let Some(lock) = &self.lock {
-            self.client.wait(lock.confirm())?;
+            self.client.wait(lock.owner.confirm())?;
         }
         Ok(true)
     }
@@ -100,9 +98,9 @@ impl Log for RemoteLog {
         let begins = self.parts.first().is_some_and(|(first, _)| first.ends_with("/00000000"));
         let mut lines = Vec::new();
         for (key, bytes) in self.parts.iter().filter(|_| begins) {
-            let wanted = GetRequest { key, part: Part::Whole, most: *bytes, of: *bytes, version: None };
+            let wanted = GetRequest { key, part: Part::Whole, most: *bytes, version: None };
             let fetched = self.client.wait(self.client.fetch(wanted))?;
-            lines.extend(fetched.map(|fetched| fetched.bytes).unwrap_or_default());
+            lines.extend(fetched.map(|fetched| fetched.body).unwrap_or_default());
         }
         Ok(lines)
     }

@@ -15,7 +15,6 @@ mod limiter;
 mod listing;
 mod lock;
 mod log;
-mod open;
 mod prefetch;
 mod remove;
 mod runtime;
@@ -29,14 +28,15 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 pub(super) use address::Address;
 use address::Kind;
+use answer::Answer;
 use change::PutOutcome;
-use client::{Client, GetRequest, GetResult, ListRequest};
+use client::{Client, GetRequest};
 pub(super) use configuration::{has_effect, is_setting};
-use copy::Sizes;
 use futures_util::future::{join, try_join_all};
 use listing::Page;
 use log::RemoteLog;
 use object_store::PutMode;
+use object_store::list::PaginatedListOptions;
 use prefetch::{FIRST, RemoteReader};
 pub(super) use same::relation;
 use writes::RemoteWriter;
@@ -59,9 +59,6 @@ pub struct RemoteStore {
     name: String,
     /// Made when it is used first, and why that is not possible.
     client: OnceLock<Result<Arc<Client>, String>>,
-    /// True if the server copies objects, once it has been asked to.
-    copies: Mutex<Option<bool>>,
-    sizes: Mutex<Sizes>,
 }
 
 /// Without what may be a secret.
@@ -85,8 +82,7 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
     let known = stores.iter().find(|store| store.address == root && store.options == *options);
     let store = known.cloned().unwrap_or_else(|| {
         let (name, options, client) = (root.shown(), options.clone(), OnceLock::new());
-        let (copies, sizes) = (Mutex::default(), Mutex::default());
-        let made = Arc::new(RemoteStore { address: root, options, name, client, copies, sizes });
+        let made = Arc::new(RemoteStore { address: root, options, name, client });
         stores.push(made.clone());
         made
     });
@@ -122,22 +118,18 @@ impl RemoteStore {
     fn changing(&self, action: &'static str, key: &Key<'_>) -> Result<(Arc<Client>, String)> {
         self.check_writable(action, key)?;
         let client = self.client()?;
-        client.prefetch.forget(key.as_str());
+        client.forget(key.as_str(), None);
         client.writes.finish_of(key.as_str())?;
         Ok((client.clone(), key.as_str().to_owned()))
     }
 
     /// A part that was asked for before, or is asked for now.
-    fn fetch(&self, key: &Key<'_>, part: Part, (most, of): (u64, u64)) -> Result<Option<GetResult>> {
+    fn fetch(&self, key: &Key<'_>, part: Part, most: u64) -> Result<Option<Answer>> {
         let (key, client) = (key.as_str(), self.client()?);
         client.writes.finish_of(key)?;
-        let Some(come) = client.take(key, Some(part)) else {
-            return client.wait(client.fetch(GetRequest { key, part, most, of, version: None }));
-        };
-        let come = come?;
-        let found = come.as_ref().map_or(0, |come| come.bytes.len() as u64);
-        StoreError::check_size(found, most, || client.shown(key))?;
-        Ok(come)
+        client
+            .take(key, Some(part))
+            .unwrap_or_else(|| client.wait(client.fetch(GetRequest { key, part, most, version: None })))
     }
 
     /// Writes an object where there is none.
@@ -158,13 +150,6 @@ impl RemoteStore {
         let refused = "the store says that an object is there, and that there is none";
         Err(client.error("create", &whole, refused, "report it to whoever runs the store"))
     }
-
-    /// Gives each page of a listing to `visit`, until that breaks off.
-    fn pages(&self, listed: ListRequest<'_>, visit: impl FnMut(Page) -> ControlFlow<()>) -> Result<()> {
-        let client = self.client()?;
-        client.writes.finish()?;
-        client.wait(client.pages(listed, visit))
-    }
 }
 
 impl Store for RemoteStore {
@@ -178,8 +163,12 @@ impl Store for RemoteStore {
 
     fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         into.clear();
-        let Some(fetched) = self.fetch(key, part, (most, most))? else { return Ok(false) };
-        *into = fetched.bytes;
+        if let Part::Range { length, .. } = part {
+            StoreError::check_size(length, most, || self.shown(key))?;
+        }
+        let Some(fetched) = self.fetch(key, part, most)? else { return Ok(false) };
+        StoreError::check_size(fetched.body.len() as u64, most, || self.shown(key))?;
+        *into = fetched.body;
         Ok(true)
     }
 
@@ -188,7 +177,7 @@ impl Store for RemoteStore {
         let client = self.client()?;
         let fetched = match client.take(key.as_str(), None) {
             Some(come) => come?,
-            None => self.fetch(key, Part::Last(FIRST), (FIRST, most))?,
+            None => self.fetch(key, Part::Last(FIRST), most)?,
         };
         let Some(fetched) = fetched else { return Ok(None) };
         Ok(Some(Box::new(RemoteReader::new(client.clone(), key.as_str().to_owned(), fetched))))
@@ -228,8 +217,11 @@ impl Store for RemoteStore {
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         let prefix = below.prefix();
-        let listed = ListRequest { prefix: &prefix, by_folder: depth == Depth::Folder, ..ListRequest::default() };
-        self.pages(listed, |page| {
+        let delimiter = (depth == Depth::Folder).then_some("/".into());
+        let options = PaginatedListOptions { delimiter, ..PaginatedListOptions::default() };
+        let client = self.client()?;
+        client.writes.finish()?;
+        let visit = |page: Page| {
             let objects = page.objects.iter().map(|(key, bytes)| (key, EntryKind::File, Some(*bytes)));
             let folders = page.folders.iter().map(|key| (key, EntryKind::Folder, None));
             let others = page.left_out.iter().map(|key| (key, EntryKind::Unnamed, None));
@@ -239,7 +231,8 @@ impl Store for RemoteStore {
                 }
             }
             ControlFlow::Continue(())
-        })
+        };
+        client.wait(client.pages(&prefix, options, visit))
     }
 
     fn prefetch_limit(&self) -> Option<super::PrefetchLimit> {
@@ -253,7 +246,7 @@ impl Store for RemoteStore {
         let Ok(client) = self.client() else { return };
         // What is being written is read once it is.
         for (key, part) in soon.iter().filter(|(key, _)| !client.writes.holds(key.as_str())) {
-            client.prefetch.ask(client, key.as_str(), *part);
+            client.prefetch(key.as_str(), *part);
         }
     }
 
@@ -264,7 +257,7 @@ impl Store for RemoteStore {
 
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         match source.network().map(Network::as_remote).filter(|source| self.may_copy_from(source)) {
-            Some(source) => self.copy_inside(source, (from, to), most),
+            Some(_) => self.copy_inside((from, to), most),
             None => super::copy_in_pieces(self, source, (from, to), most),
         }
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinHandle;
 
-use super::client::{Client, GetRequest, GetResult};
+use super::answer::Answer;
+use super::client::{Client, GetRequest};
 use crate::store::held;
 use crate::store::object::ReadObject;
 use crate::store::{Part, Result, StoreError};
@@ -29,82 +30,65 @@ const REQUESTS_AHEAD: usize = 8;
 /// Bytes that an open object keeps of what has come: threads that share it are at the same place, or at two near each other.
 const MOST_KEPT: u64 = 32 << 20;
 
-/// Parts that are under way, and those that have come.
-#[derive(Debug)]
-pub(super) struct Prefetch {
-    most: usize,
-    /// In the order in which they were asked for.
-    parts: Mutex<Vec<Prefetched>>,
-}
-
 /// A part that is under way, or has come. It is given up where it is dropped.
 #[derive(Debug)]
-struct Prefetched {
+pub(super) struct Prefetched {
     key: String,
     part: Part,
-    task: JoinHandle<Result<Option<GetResult>>>,
+    task: JoinHandle<Result<Option<Answer>>>,
     /// Bytes that have come.
     bytes: Arc<AtomicU64>,
 }
 
-impl Prefetch {
-    pub(super) fn new(requests: usize) -> Self {
-        Prefetch { most: requests.saturating_mul(4), parts: Mutex::default() }
-    }
-
-    /// Asks for a part, unless it is under way or there is no room.
-    pub(super) fn ask(&self, client: &Arc<Client>, key: &str, part: Part) {
+impl Client {
+    /// Asks for a part that will be read soon, unless it is under way or there is no room.
+    pub(super) fn prefetch(self: &Arc<Self>, key: &str, part: Part) {
         let length = match part {
             Part::Whole => 0,
             Part::Range { length, .. } | Part::Last(length) => length,
         };
-        let mut parts = held(&self.parts);
+        let mut parts = held(&self.prefetched);
         if parts.iter().any(|asked| asked.part == part && asked.key == key) {
             return;
         }
         let come: u64 = parts.iter().map(|asked| asked.bytes.load(Ordering::Acquire)).sum();
-        if length > MOST_OF_ONE || come >= MOST_BYTES || parts.len() >= self.most {
+        if length > MOST_OF_ONE || come >= MOST_BYTES || parts.len() >= self.requests.saturating_mul(4) {
             return;
         }
-        let (fetching, name, bytes) = (client.clone(), key.to_owned(), Arc::new(AtomicU64::new(0)));
+        let (client, name, bytes) = (self.clone(), key.to_owned(), Arc::new(AtomicU64::new(0)));
         let counted = bytes.clone();
-        let task = client.runtime.spawn(async move {
-            let wanted = GetRequest { key: &name, part, most: MOST_OF_ONE, of: MOST_OF_ONE, version: None };
-            let fetched = fetching.fetch(wanted).await;
+        let task = self.runtime.spawn(async move {
+            let wanted = GetRequest { key: &name, part, most: MOST_OF_ONE, version: None };
+            let fetched = client.fetch(wanted).await;
             if let Ok(Some(fetched)) = &fetched {
-                counted.store(fetched.bytes.len() as u64, Ordering::Release);
+                counted.store(fetched.body.len() as u64, Ordering::Release);
             }
             fetched
         });
         parts.push(Prefetched { key: key.to_owned(), part, task, bytes });
     }
 
-    /// Takes a part that was asked for, or the first that was of the object: any tells how large it is.
-    fn take(&self, key: &str, part: Option<Part>) -> Option<Prefetched> {
-        let mut parts = held(&self.parts);
-        let is_it = |asked: &Prefetched| part.is_none_or(|part| asked.part == part) && asked.key == key;
-        let place = parts.iter().position(is_it)?;
-        Some(parts.remove(place))
+    /// Waits for a part that was asked for, or for the first that was of the object: any tells how large it is. `None` where
+    /// none was, or it must be read when it is wanted, such as for being too large.
+    pub(super) fn take(&self, key: &str, part: Option<Part>) -> Option<Result<Option<Answer>>> {
+        let mut asked = {
+            let mut parts = held(&self.prefetched);
+            let place = parts.iter().position(|asked| asked.is_of(key, part))?;
+            parts.remove(place)
+        };
+        let fetched = self.wait(&mut asked.task).ok();
+        fetched.filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))
     }
 
-    /// Forgets what was asked for of an object, which is being changed.
-    pub(super) fn forget(&self, key: &str) {
-        held(&self.parts).retain(|asked| asked.key != key);
+    /// Forgets a part that was asked for, or all of an object that is being changed.
+    pub(super) fn forget(&self, key: &str, part: Option<Part>) {
+        held(&self.prefetched).retain(|asked| !asked.is_of(key, part));
     }
 }
 
 impl Prefetched {
-    /// Waits for it; `None` where it did not come and must be read when it is wanted, such as for being too large.
-    async fn come(mut self) -> Option<Result<Option<GetResult>>> {
-        let fetched = (&mut self.task).await.ok();
-        fetched.filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))
-    }
-}
-
-impl Client {
-    /// Waits for a part that was asked for, or for the first that was of the object, if any was.
-    pub(super) fn take(&self, key: &str, part: Option<Part>) -> Option<Result<Option<GetResult>>> {
-        self.wait(self.prefetch.take(key, part)?.come())
+    fn is_of(&self, key: &str, part: Option<Part>) -> bool {
+        part.is_none_or(|part| self.part == part) && self.key == key
     }
 }
 
@@ -122,15 +106,15 @@ pub(super) struct RemoteReader {
     length: u64,
     version: Option<String>,
     /// The bytes that the first request brought.
-    first: Arc<Stretch>,
+    first: Answer,
     /// Held while planned bytes come.
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Stretches that were read last, the latest first; of planned ones, the number of bytes that are yet to be read.
-    kept: Vec<(Arc<Stretch>, Option<u64>)>,
+    /// Bytes that came last, the latest first, and how many of them are yet to be read where they were planned.
+    kept: Vec<(Arc<Answer>, Option<u64>)>,
     /// Parts that will be read, those that touch each other as one: their lengths by their first bytes.
     plan: BTreeMap<u64, u64>,
     /// Nothing is read beyond what is asked for.
@@ -141,105 +125,86 @@ struct State {
     ahead: u64,
 }
 
-/// Bytes of an object from an offset on.
-#[derive(Debug, Default)]
-struct Stretch {
-    offset: u64,
-    bytes: Vec<u8>,
-}
-
-impl Stretch {
-    /// Its bytes from an offset on, if they are `length` or more.
-    fn from(&self, offset: u64, length: u64) -> Option<&[u8]> {
-        let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
-        self.bytes.get(start..).filter(|bytes| bytes.len() as u64 >= length)
-    }
-}
-
 impl State {
-    /// The kept stretch that holds a part, which is read now.
-    fn kept(&mut self, offset: u64, length: u64) -> Option<Arc<Stretch>> {
-        let place = self.kept.iter().position(|(stretch, _)| stretch.from(offset, length).is_some())?;
-        let (stretch, left) = &mut self.kept[place];
-        let stretch = stretch.clone();
+    /// The kept bytes that hold a part, which is read now.
+    fn kept(&mut self, offset: u64, length: u64) -> Option<Arc<Answer>> {
+        let place = self.kept.iter().position(|(bytes, _)| bytes.bytes_at(offset, length).is_some())?;
+        let (bytes, left) = &mut self.kept[place];
+        let bytes = bytes.clone();
         *left = left.map(|left| left.saturating_sub(length));
         if *left == Some(0) {
             self.kept.remove(place);
         }
-        Some(stretch)
+        Some(bytes)
     }
 
-    fn keep(&mut self, stretch: Stretch, left: Option<u64>) -> Arc<Stretch> {
-        let stretch = Arc::new(stretch);
+    fn keep(&mut self, bytes: Answer, left: Option<u64>) -> Arc<Answer> {
+        let bytes = Arc::new(bytes);
         if left != Some(0) {
-            self.kept.insert(0, (stretch.clone(), left));
+            self.kept.insert(0, (bytes.clone(), left));
         }
         let mut total = 0;
-        self.kept.retain(|(stretch, _)| {
-            total += stretch.bytes.len() as u64;
+        self.kept.retain(|(bytes, _)| {
+            total += bytes.body.len() as u64;
             total <= MOST_KEPT
         });
-        stretch
+        bytes
+    }
+
+    /// The number of bytes to ask for where `length` from `offset` are wanted: more each time where parts follow each other.
+    fn wanted(&mut self, offset: u64, length: u64) -> u64 {
+        let follows = self.end > 0 && offset >= self.end && offset - self.end <= GAP;
+        self.ahead = if follows { self.ahead.saturating_mul(4).clamp(GAP, MOST_AHEAD) } else { 0 };
+        if self.is_planned { length } else { length.max(self.ahead) }
     }
 }
 
 impl RemoteReader {
     /// A reader of an object of which some bytes have come.
-    pub(super) fn new(client: Arc<Client>, key: String, fetched: GetResult) -> Self {
-        let GetResult { offset, bytes, object_bytes: length, version } = fetched;
-        let first = Arc::new(Stretch { offset, bytes });
+    pub(super) fn new(client: Arc<Client>, key: String, first: Answer) -> Self {
+        let (length, version) = (first.object_bytes.unwrap_or(0), first.version());
         RemoteReader { client, key, length, version, first, state: Mutex::default() }
     }
 
     /// Asks for the first pieces of the plan, as far as that is done ahead.
     fn ask(&self, state: &State) {
         for (&offset, &length) in state.plan.iter().take(REQUESTS_AHEAD) {
-            self.client.prefetch.ask(&self.client, &self.key, Part::Range { offset, length });
+            self.client.prefetch(&self.key, Part::Range { offset, length });
         }
     }
 
-    /// A stretch that holds a part: what was planned to come with it, or was told of before, or is asked for now.
-    fn stretch(&self, offset: u64, length: u64) -> Result<Arc<Stretch>> {
+    /// Bytes that hold a part: what was planned to come with it, or was told of before, or is asked for now.
+    fn bytes_for(&self, offset: u64, length: u64) -> Result<Arc<Answer>> {
         let mut state = held(&self.state);
-        if let Some(stretch) = state.kept(offset, length) {
-            return Ok(stretch);
+        if let Some(bytes) = state.kept(offset, length) {
+            return Ok(bytes);
         }
-        let piece = state.plan.range(..=offset).next_back().map(|(first, length)| (*first, *length));
-        if let Some((first, whole)) = piece.filter(|(first, whole)| first + whole >= offset + length) {
+        let planned = state.plan.range(..=offset).next_back().map(|(first, length)| (*first, *length));
+        let planned = planned.filter(|(first, whole)| first + whole >= offset + length);
+        if let Some((first, _)) = planned {
             state.plan.remove(&first);
             self.ask(&state);
-            let stretch = self.come(first, whole)?.map_or_else(|| self.fetch(first, whole), Ok)?;
-            return Ok(state.keep(stretch, Some(whole - length)));
         }
-        if let Some(stretch) = self.come(offset, length)? {
-            return Ok(state.keep(stretch, Some(0)));
+        let (first, whole) = planned.unwrap_or((offset, length));
+        // Of another version than is being read, it is asked for again.
+        let part = Part::Range { offset: first, length: whole };
+        let come = self.client.take(&self.key, Some(part)).transpose()?.flatten();
+        let come = come.filter(|come| self.version.is_none() || come.version() == self.version);
+        if come.is_some() || planned.is_some() {
+            let bytes = come.map_or_else(|| self.fetch(first, whole), Ok)?;
+            return Ok(state.keep(bytes, Some(whole - length)));
         }
-        let wanted = if state.is_planned { length } else { self.wanted(&mut state, offset, length) };
+        let wanted = state.wanted(offset, length).min(self.length - offset);
         drop(state);
-        let stretch = self.fetch(offset, wanted)?;
-        Ok(held(&self.state).keep(stretch, None))
+        let bytes = self.fetch(offset, wanted)?;
+        Ok(held(&self.state).keep(bytes, None))
     }
 
-    /// Takes a part that was asked for before, unless it is of another version than is being read.
-    fn come(&self, offset: u64, length: u64) -> Result<Option<Stretch>> {
-        let come = self.client.take(&self.key, Some(Part::Range { offset, length })).transpose()?.flatten();
-        let come = come.filter(|come| self.version.is_none() || come.version == self.version);
-        Ok(come.map(|come| Stretch { offset: come.offset, bytes: come.bytes }))
-    }
-
-    fn fetch(&self, offset: u64, length: u64) -> Result<Stretch> {
+    fn fetch(&self, offset: u64, length: u64) -> Result<Answer> {
         let (part, version) = (Part::Range { offset, length }, self.version.as_deref());
-        let wanted = GetRequest { key: &self.key, part, most: length, of: self.length, version };
-        let fetched = self.client.wait(self.client.fetch(wanted))?;
+        let wanted = GetRequest { key: &self.key, part, most: length, version };
         let gone = || self.client.error("read", &self.key, "it went away while it was read", "run the command again");
-        Ok(Stretch { offset, bytes: fetched.ok_or_else(gone)?.bytes })
-    }
-
-    /// The number of bytes to ask for where `length` from `offset` are wanted: more each time where parts follow each other.
-    fn wanted(&self, state: &mut State, offset: u64, length: u64) -> u64 {
-        let follows = state.end > 0 && offset >= state.end && offset - state.end <= GAP;
-        state.ahead = if follows { state.ahead.saturating_mul(4).clamp(GAP, MOST_AHEAD) } else { 0 };
-        length.max(state.ahead).min(self.length - offset)
+        self.client.wait(self.client.fetch(wanted))?.ok_or_else(gone)
     }
 }
 
@@ -247,7 +212,7 @@ impl RemoteReader {
 impl Drop for RemoteReader {
     fn drop(&mut self) {
         for (offset, length) in std::mem::take(&mut held(&self.state).plan) {
-            self.client.prefetch.take(&self.key, Some(Part::Range { offset, length }));
+            self.client.forget(&self.key, Some(Part::Range { offset, length }));
         }
     }
 }
@@ -263,23 +228,23 @@ impl ReadObject for RemoteReader {
         }
         bytes.clear();
         let wanted = usize::try_from(length).unwrap_or(usize::MAX);
-        if let Some(found) = self.first.from(offset, length) {
+        if let Some(found) = self.first.bytes_at(offset, length) {
             bytes.extend_from_slice(&found[..wanted]);
             return Ok(());
         }
-        let stretch = self.stretch(offset, length)?;
-        bytes.extend_from_slice(stretch.from(offset, length).map_or(&[], |found| &found[..wanted]));
+        let come = self.bytes_for(offset, length)?;
+        bytes.extend_from_slice(come.bytes_at(offset, length).map_or(&[], |found| &found[..wanted]));
         held(&self.state).end = offset + length;
         Ok(())
     }
 
     fn prefetch(&self, parts: &dyn Fn() -> Vec<(u64, u64)>) {
-        if self.first.bytes.len() as u64 >= self.length {
+        if self.first.body.len() as u64 >= self.length {
             return;
         }
         let mut parts = parts();
         let is_inside = |offset: u64, length| offset.checked_add(length).is_some_and(|end| end <= self.length);
-        parts.retain(|(offset, length)| is_inside(*offset, *length) && self.first.from(*offset, *length).is_none());
+        parts.retain(|(offset, length)| is_inside(*offset, *length) && self.first.bytes_at(*offset, *length).is_none());
         parts.sort_unstable();
         parts.dedup();
         let mut pieces: Vec<(u64, u64)> = Vec::new();

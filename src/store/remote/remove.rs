@@ -1,16 +1,23 @@
 //! What lies below a key goes object by object, in an order in which nothing opens that is not whole, and nothing is left
 //! that no run knows to go on with.
 
+use std::collections::BTreeSet;
+use std::future::ready;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use futures_util::future::join_all;
+use futures_util::{FutureExt, StreamExt, stream};
+use object_store::list::PaginatedListOptions;
 
 use super::RemoteStore;
 use super::address::Kind;
-use super::client::{Client, ListRequest};
+use super::client::{Client, path};
+use super::listing::Page;
+use super::service::Call;
 use crate::store::{Key, Result};
+
+/// The most bytes of an answer that names objects.
+const MOST_ANSWER: u64 = 16 << 20;
 
 /// Objects that one request removes at the most (Amazon S3, `DeleteObjects`).
 const MOST_TOGETHER: usize = 1000;
@@ -24,18 +31,25 @@ impl RemoteStore {
         let (client, prefix) = (self.client()?, key.prefix());
         let kept = kept.map(Key::prefix);
         let mut keys = Vec::new();
-        self.pages(ListRequest { prefix: &prefix, ..ListRequest::default() }, |page| {
+        client.writes.finish()?;
+        let visit = |page: Page| {
             let found = page.objects.into_iter().map(|(key, _)| key);
             keys.extend(found.filter(|key| !kept.as_ref().is_some_and(|kept| key.starts_with(kept))));
             ControlFlow::Continue(())
-        })?;
+        };
+        client.wait(client.pages(&prefix, PaginatedListOptions::default(), visit))?;
         keys.sort_by_cached_key(|key| turn(key));
         for keys in keys.chunk_by(|key, next| turn(key) == turn(next)) {
-            for key in self.remove_together(client, keys) {
+            // The first request tells whether the store takes many at all.
+            let most = if self.address.kind == Kind::Azure { MOST_BLOBS } else { MOST_TOGETHER };
+            let (first, rest) = keys.split_at(keys.len().min(most));
+            let mut left = client.wait(client.delete_together(first));
+            left.extend(client.wait(client.delete_together(rest)));
+            for key in left {
                 let (removing, removed) = (client.clone(), key.clone());
                 client.writes.begin(&key, 0, async move {
                     removing.delete(&removed).await?;
-                    removing.service.open.forget(&removed);
+                    removing.service.forget_lock(&removed);
                     Ok(())
                 })?;
             }
@@ -43,18 +57,31 @@ impl RemoteStore {
         }
         Ok(())
     }
+}
 
-    /// Removes objects by requests for many of them, where the store has such; those that are left.
-    fn remove_together(&self, client: &Arc<Client>, keys: &[String]) -> Vec<String> {
-        if !client.deletes_together.load(Ordering::Relaxed) || keys.len() < 2 {
+impl Client {
+    /// Removes objects by requests for many of them, where the store has such; those that are left. Why they are left shows when
+    /// each is removed by itself.
+    async fn delete_together(&self, keys: &[String]) -> Vec<String> {
+        if !self.deletes_together.load(Ordering::Relaxed) || keys.len() < 2 {
             return keys.to_vec();
         }
-        let most = if self.address.kind == Kind::Azure { MOST_BLOBS } else { MOST_TOGETHER };
-        let mut pieces = keys.chunks(most);
-        // The first tells whether the store does it at all; the rest then go beside each other.
-        let first = client.wait(join_all(pieces.next().map(|keys| client.delete_together(keys))));
-        let rest = client.wait(join_all(pieces.map(|keys| client.delete_together(keys))));
-        first.into_iter().chain(rest).flatten().collect()
+        let paths: Vec<_> = keys.iter().map(|key| path(key)).collect();
+        let removed = self.stores.objects.delete_stream(stream::iter(paths).boxed());
+        let mut gone = BTreeSet::new();
+        let work = removed.for_each(|removed| {
+            gone.extend(removed.ok().map(String::from));
+            ready(())
+        });
+        // The outcome is that of one of several requests.
+        let _ = self.service.read(Call::of(None, MOST_ANSWER), work.map(Ok)).await;
+        if gone.is_empty() {
+            self.deletes_together.store(false, Ordering::Relaxed);
+        }
+        for key in &gone {
+            self.service.forget_lock(key);
+        }
+        keys.iter().filter(|key| !gone.contains(*key)).cloned().collect()
     }
 }
 

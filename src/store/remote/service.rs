@@ -5,7 +5,7 @@
 //! well: `object_store` asks for headers that not every server sends, and gives no key of a page with one that is no path.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
@@ -20,11 +20,11 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method, StatusCode, Url};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
-use super::answer::{self, Answer, Body, header, range_of};
-use super::errors::{Failure, cause};
+use super::address::Kind;
+use super::answer::{self, Answer, Body, header};
+use super::errors::{Failure, cause, credentials_help, unreachable_help};
 use super::limiter::{Limiter, Permit};
-use super::lock::{LOST, LOST_HELP};
-use super::open::OpenUploads;
+use super::lock::{LOST, LOST_HELP, LockOwner};
 use crate::store::held;
 
 /// A store that cannot be reached at first contact is given up after this time.
@@ -37,8 +37,8 @@ const PATIENCE: Duration = Duration::from_mins(3);
 const SILENCE: Duration = Duration::from_secs(30);
 /// Bytes of a body that is sent take no longer than a second for this many.
 const SLOWEST_UPLOAD: u64 = 64 << 10;
-/// Bytes that the server moves itself take no longer than a second for this many.
-const SLOWEST_MOVE: u64 = 8 << 20;
+/// Bytes that the server copies itself take no longer than a second for this many.
+const SLOWEST_COPY: u64 = 8 << 20;
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 10;
@@ -50,12 +50,14 @@ tokio::task_local! {
 /// One call of `object_store`, which makes a request.
 #[derive(Debug, Default)]
 pub(super) struct Call {
-    /// The whole key of the object; `None` for the bucket.
-    key: Option<String>,
+    /// The whole key of the object; `None` for the bucket, of which many objects are listed or removed.
+    pub(super) key: Option<String>,
+    /// The part of the object that is read; `None` for all of it.
+    pub(super) range: Option<GetRange>,
     /// The most bytes of an answer.
     most: u64,
-    /// Bytes that the server moves before it answers.
-    moves: u64,
+    /// Bytes of an object that the server copies before it answers.
+    pub(super) copied: Option<u64>,
     /// Leave for the first attempt.
     permit: Mutex<Option<Permit>>,
     outcome: Mutex<Option<Result<Answer, Failure>>>,
@@ -65,11 +67,6 @@ impl Call {
     /// A call for an object, or for the bucket, of whose answer at most `most` bytes are read.
     pub(super) fn of(key: Option<&str>, most: u64) -> Self {
         Call { key: key.map(str::to_owned), most, ..Call::default() }
-    }
-
-    /// The same, where the server moves so many bytes.
-    pub(super) fn moving(self, moves: u64) -> Self {
-        Call { moves, ..self }
     }
 
     /// True if it is of a run's lock or notes, which slow writes of chunks may not keep waiting.
@@ -93,27 +90,35 @@ pub(super) struct Service {
     is_in_contact: AtomicBool,
     /// Why it was given up.
     given_up: OnceLock<String>,
-    /// Uploads and locks that are given up where the process ends.
-    pub(super) open: OpenUploads,
+    kind: Kind,
+    /// Uploads in parts that were begun and not ended, by their keys and the names that the store gave them.
+    pub(super) uploads: Mutex<Vec<(String, String)>>,
+    /// The locks that this process has.
+    pub(super) locks: Mutex<Vec<Weak<LockOwner>>>,
 }
 
 impl Service {
-    /// The service of a web server, or else of a bucket; `authorization` goes with each request to the server that is named.
-    pub(super) fn new(requests: usize, is_web: bool, authorization: Option<&str>) -> Result<Self, String> {
+    /// The service of a store; `authorization` goes with each request to the server that is named.
+    pub(super) fn new(requests: usize, kind: Kind, authorization: Option<&str>) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         if let Some(Ok(mut value)) = authorization.map(HeaderValue::from_str) {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
         let builder = client_builder();
-        let builder = if is_web { builder.redirect(Policy::limited(MOST_REDIRECTS)) } else { builder };
+        let builder = match kind {
+            Kind::Http => builder.redirect(Policy::limited(MOST_REDIRECTS)),
+            _ => builder,
+        };
         let builder = builder.connect_timeout(FIRST_ATTEMPT).pool_max_idle_per_host(requests).default_headers(headers);
         Ok(Service {
             client: HttpClient::new(builder.build().map_err(|error| cause(&error))?),
             limiter: Arc::new(Limiter::new(requests)),
             is_in_contact: AtomicBool::new(false),
             given_up: OnceLock::new(),
-            open: OpenUploads::default(),
+            kind,
+            uploads: Mutex::default(),
+            locks: Mutex::default(),
         })
     }
 
@@ -126,6 +131,7 @@ impl Service {
         let (made, answer) = self.run(call, work).await?;
         match made {
             Ok(made) => Ok((made, answer.headers)),
+            // Azure removes by a batch, whose answer is a success with that of the object inside.
             Err(object_store::Error::NotFound { .. }) => Err(Failure::of_status(StatusCode::NOT_FOUND)),
             Err(error) => Err(Failure::Final(
                 format!("the answer cannot be read: {}", cause(&error)),
@@ -160,7 +166,10 @@ impl Service {
             (None, Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. })) => {
                 Err(Failure::of_status(StatusCode::NOT_IMPLEMENTED))
             }
-            (None, Err(error)) => Err(Failure::Credentials(cause(&error))),
+            (None, Err(error)) => {
+                let why = format!("there are no credentials: {}", cause(&error));
+                Err(Failure::Final(why, credentials_help(self.kind)))
+            }
         }
     }
 
@@ -170,7 +179,7 @@ impl Service {
 
     /// Leave to make a request, once the locks that it needs are known to be held.
     async fn leave(&self, call: &Call, request: &HttpRequest) -> Result<Permit, Failure> {
-        let locks = self.open.locks_for(request, call.key.as_deref());
+        let locks = self.locks_for(call, request);
         let began = Instant::now();
         let mut permit = held(&call.permit).take();
         loop {
@@ -186,10 +195,35 @@ impl Service {
             }
             drop(held);
             if began.elapsed() > PATIENCE {
-                return Err(Failure::GivenUp("the lock of the run could not be renewed".to_owned()));
+                return Err(self.given_up("the lock of the run could not be renewed"));
             }
             tokio::time::sleep(SHORTEST_WAIT).await;
         }
+    }
+
+    /// The locks that this process must hold before a request is made: those that guard what it changes.
+    fn locks_for(&self, call: &Call, request: &HttpRequest) -> Vec<Arc<LockOwner>> {
+        let aborts = request.method() == Method::DELETE && request.uri().query().is_some();
+        if matches!(*request.method(), Method::GET | Method::HEAD) || aborts {
+            return Vec::new();
+        }
+        let guards = |lock: &Arc<LockOwner>| call.key.as_deref().is_none_or(|key| lock.guards(key));
+        held(&self.locks).iter().filter_map(Weak::upgrade).filter(guards).collect()
+    }
+
+    /// A lock is given back, or was removed with all that lay beside it: nothing that is changed from now on needs it.
+    pub(super) fn forget_lock(&self, key: &str) {
+        held(&self.locks).retain(|lock| match lock.upgrade() {
+            Some(lock) if lock.key == key => {
+                lock.lose();
+                false
+            }
+            other => other.is_some(),
+        });
+    }
+
+    fn given_up(&self, why: &str) -> Failure {
+        Failure::Final(why.to_owned(), unreachable_help(self.kind))
     }
 
     /// Makes a request until another attempt could not succeed any more, or takes too long.
@@ -199,7 +233,7 @@ impl Service {
         loop {
             let permit = self.leave(call, &request).await?;
             if let Some(why) = self.given_up.get() {
-                return Err(Failure::GivenUp(why.clone()));
+                return Err(self.given_up(why));
             }
             let began = *began.get_or_insert_with(Instant::now);
             let outcome = self.attempt(call, &request, permit, began).await;
@@ -208,10 +242,11 @@ impl Service {
             let wait = asked.unwrap_or_else(|| backoff(attempts));
             if wait >= self.left(began).0 {
                 let why = format!("{why} ({attempts} attempts in {} s)", began.elapsed().as_secs());
+                let failure = self.given_up(&why);
                 if !self.is_in_contact.load(Ordering::Acquire) {
-                    let _ = self.given_up.set(why.clone());
+                    let _ = self.given_up.set(why);
                 }
-                return Err(Failure::GivenUp(why));
+                return Err(failure);
             }
             tokio::time::sleep(wait).await;
         }
@@ -233,7 +268,11 @@ impl Service {
         began: Instant,
     ) -> Result<Answer, Failure> {
         let answer = self.receive(call, request.clone(), self.left(began).1).await?;
-        if is_passing(answer.status) && !fails_by(request, answer.status) {
+        // Some servers have not learned what they are asked for, and fail at it: more bytes from the end than an object may
+        // have, or many objects to be removed.
+        let fails_by_request = answer.status == StatusCode::INTERNAL_SERVER_ERROR
+            && (matches!(call.range, Some(GetRange::Suffix(_))) || answer::is_of_many(request));
+        if matches!(answer.status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504) && !fails_by_request {
             if matches!(answer.status.as_u16(), 429 | 503) {
                 permit.too_many();
             }
@@ -244,23 +283,24 @@ impl Service {
         }
         self.is_in_contact.store(true, Ordering::Release);
         permit.succeeded();
-        answer.checked(request)
+        answer.checked(call, request)
     }
 
     /// Sends a request, and reads what comes.
     async fn receive(&self, call: &Call, request: HttpRequest, silence: Duration) -> Result<Answer, Failure> {
         let sent = request.body().content_length() as u64;
-        let longest = silence + Duration::from_secs(sent / SLOWEST_UPLOAD + call.moves / SLOWEST_MOVE);
-        let (range, is_head) = (range_of(&request), request.method() == Method::HEAD);
+        let longest = silence + Duration::from_secs(sent / SLOWEST_UPLOAD + call.copied.unwrap_or(0) / SLOWEST_COPY);
+        let range = call.range.clone().filter(|_| answer::is_read(&request));
+        let is_head = request.method() == Method::HEAD;
         let silent = |_| Failure::passing(format!("no answer came within {:.0} s", longest.as_secs_f64().ceil()));
         let answered = tokio::time::timeout(longest, self.client.execute(request)).await.map_err(silent)?;
         let (parts, body) = answered.map_err(|error| Failure::of_transport(&error))?.into_parts();
         let (status, headers) = (parts.status, parts.headers);
         if is_head {
             let object_bytes = header(&headers, CONTENT_LENGTH).and_then(|length| length.parse().ok());
-            return Ok(Answer { status, headers, body: Vec::new(), object_bytes });
+            return Ok(Answer { status, headers, object_bytes, ..Answer::default() });
         }
-        let mut kept = Body::new(range, call.most, status, &headers)?;
+        let mut kept = Body::new(range, call.most, status, headers)?;
         let mut pieces = body.bytes_stream();
         while !kept.is_done() {
             let silent = |_| Failure::passing(format!("the answer stopped for {} s", silence.as_secs()));
@@ -269,8 +309,7 @@ impl Service {
             };
             kept.take(&piece.map_err(|error| Failure::of_transport(&error))?)?;
         }
-        let (body, object_bytes) = kept.finish()?;
-        Ok(Answer { status, headers, body, object_bytes })
+        kept.finish()
     }
 }
 
@@ -355,18 +394,6 @@ fn authorities_instead() -> Option<Vec<Certificate>> {
 #[cfg(not(all(unix, not(target_vendor = "apple"))))]
 fn authorities_instead() -> Option<Vec<Certificate>> {
     None
-}
-
-/// True if a server says so that does not know what it will say the next time.
-fn is_passing(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
-}
-
-/// True if it asks for what some servers have not learned, and fail at: more bytes from the end than an object may have, or
-/// many objects to be removed.
-fn fails_by(request: &HttpRequest, status: StatusCode) -> bool {
-    let is_from_end = matches!(range_of(request), Some(GetRange::Suffix(_)));
-    status == StatusCode::INTERNAL_SERVER_ERROR && (is_from_end || answer::is_of_many(request))
 }
 
 /// Seconds since 1970 of a date of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
