@@ -27,7 +27,7 @@ fuzz target seconds:
 
 # Write completions/, the generated pages of docs/ and the dataclasses of Python anew
 generate:
-    UPDATE_GENERATED=1 cargo test --locked --test generated
+    UPDATE_GENERATED=1 cargo test --locked --test layers
     python3 python/generate.py
 
 # Build the wheel of the release program, and test it, its module and what the CI of others takes

@@ -1,4 +1,4 @@
-//! Checks that must hold of any bytes. A fuzz target runs each; `tests/hostile` runs them over changed fixtures.
+//! Checks that must hold of any bytes. A fuzz target runs each; `tests/cli/hostile` runs them over changed fixtures.
 
 use std::sync::Arc;
 

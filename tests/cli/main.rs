@@ -12,6 +12,9 @@ mod drawn;
 mod estimate;
 mod generators;
 mod help;
+// Other systems limit addresses differently, or not at all.
+#[cfg(target_os = "linux")]
+mod hostile;
 mod hostile_names;
 mod inspect_preview;
 #[cfg(unix)]
@@ -28,6 +31,8 @@ mod progress;
 mod quality;
 mod quantise;
 mod rectilinear;
+#[cfg(feature = "remote")]
+mod remote;
 mod report;
 mod report_page;
 mod resume;

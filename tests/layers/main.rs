@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails says where")]
 
 mod circles;
+mod generated;
 mod paths;
 
 use std::fmt::Write;

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapability};
 use zarrs::array::{
-    ArrayBytes, ArrayBytesDecodeIntoTarget, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits,
-    ArrayPartialEncoderTraits, ArrayToBytesCodecTraits, BytesPartialDecoderTraits, BytesPartialEncoderTraits,
-    BytesRepresentation, CodecError, CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue,
-    RecommendedConcurrency,
+    ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArrayPartialEncoderTraits,
+    ArrayToBytesCodecTraits, BytesPartialDecoderTraits, BytesPartialEncoderTraits, BytesRepresentation, CodecError,
+    CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, RecommendedConcurrency,
 };
 use zarrs::metadata::Configuration;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
@@ -99,18 +98,6 @@ impl ArrayToBytesCodecTraits for EitherCodec {
         options: &CodecOptions,
     ) -> Result<ArrayBytes<'a>, CodecError> {
         self.of(data_type).decode(bytes, shape, data_type, fill_value, options)
-    }
-
-    fn decode_into(
-        &self,
-        bytes: ArrayBytesRaw<'_>,
-        shape: &[NonZeroU64],
-        data_type: &DataType,
-        fill_value: &FillValue,
-        target: ArrayBytesDecodeIntoTarget<'_>,
-        options: &CodecOptions,
-    ) -> Result<(), CodecError> {
-        self.of(data_type).decode_into(bytes, shape, data_type, fill_value, target, options)
     }
 
     fn partial_decoder(

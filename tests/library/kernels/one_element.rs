@@ -1,0 +1,78 @@
+//! One element through every kernel: as a slice in each instruction set and by itself, which must all agree.
+
+use zarrcast::kernel::FaultKind;
+use zarrcast::kernel::scale_offset::ScaleOffset;
+
+use crate::kernels::reference::Kind;
+use crate::kernels::reference::number::{Number, number};
+use crate::kernels::subject::{CastCase, instruction_sets, number_type, pack, stored, unpack};
+
+pub(crate) type Outcome = Result<u64, FaultKind>;
+
+pub(crate) const FLOATS: [Kind; 3] = [Kind::F16, Kind::F32, Kind::F64];
+
+/// Converts one element as a slice in every instruction set, and as one value: all must agree.
+pub(crate) fn convert(case: &CastCase, bits: u64) -> Outcome {
+    let one = case.kernel(instruction_sets()[0]).convert_one(stored(bits, case.source));
+    for instruction_set in instruction_sets() {
+        // Long enough for every vector, and a remainder.
+        let mut converted = vec![0; 67 * 8];
+        let size = pack(&[0], case.target).len();
+        let source = pack(&[bits; 67], case.source);
+        let result = case.kernel(instruction_set).convert(&source, &mut converted[..67 * size]);
+        let result = result.map(|()| unpack(&converted[..67 * size], case.target)).map_err(|fault| fault.kind);
+        assert_eq!(result, one.map(|value| vec![value; 67]), "{case:?} on {instruction_set:?} of {bits:#x}");
+    }
+    one
+}
+
+/// A float64 into an integer or float type.
+pub(crate) fn convert_f64(case: &CastCase, value: f64) -> Outcome {
+    convert(case, value.to_bits())
+}
+
+/// A cast of float64, strict and to the nearest.
+pub(crate) fn from_f64(target: Kind) -> CastCase {
+    CastCase::new(Kind::F64, target)
+}
+
+/// The bits of a special value: NaN, an infinity, a zero.
+pub(crate) fn special(value: f64, kind: Kind) -> u64 {
+    match kind {
+        Kind::F16 => u64::from(half::f16::from_f64(value).to_bits()),
+        Kind::F32 => u64::from((value as f32).to_bits()),
+        _ => value.to_bits(),
+    }
+}
+
+pub(crate) fn is_nan(bits: u64, kind: Kind) -> bool {
+    number(bits, kind) == Number::Nan
+}
+
+/// One element encoded and decoded, as a slice in every instruction set and as one value: all must agree.
+pub(crate) fn both(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u64) -> (Outcome, Outcome) {
+    let kernel = ScaleOffset::new(number_type(kind), offset, scale);
+    let (encoded, decoded) = (kernel.encode_one(bits), kernel.decode_one(bits));
+    for instruction_set in instruction_sets() {
+        let kernel = instruction_set.at_most(|| ScaleOffset::new(number_type(kind), offset, scale));
+        let source = pack(&[bits; 67], kind);
+        let mut target = vec![0; source.len()];
+        let result = kernel.encode(&source, &mut target).map(|()| unpack(&target, kind));
+        assert_eq!(result.map_err(|fault| fault.kind), encoded.map(|value| vec![value; 67]), "{instruction_set:?}");
+        let result = kernel.decode(&source, &mut target).map(|()| unpack(&target, kind));
+        assert_eq!(result.map_err(|fault| fault.kind), decoded.map(|value| vec![value; 67]), "{instruction_set:?}");
+    }
+    (encoded, decoded)
+}
+
+pub(crate) fn encode(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u64) -> Outcome {
+    both(kind, offset, scale, bits).0
+}
+
+pub(crate) fn decode(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u64) -> Outcome {
+    both(kind, offset, scale, bits).1
+}
+
+pub(crate) fn f32_bits(value: f32) -> u64 {
+    u64::from(value.to_bits())
+}

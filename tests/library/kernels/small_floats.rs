@@ -1,0 +1,380 @@
+//! `cast_value` and `scale_offset` of `bfloat16` and the floats of 8 bits and fewer: against the reference, exhaustively
+//! for sources of up to 16 bits, and against the sentences that concern them.
+
+use proptest::prelude::*;
+use zarrcast::kernel::FaultKind;
+
+use crate::kernels::cast::run;
+use crate::kernels::one_element::{convert, encode};
+use crate::kernels::reference::number::{Number, mask, number};
+use crate::kernels::reference::{Kind, OutOfRange, Rounding};
+use crate::kernels::scale_offset::{DIRECTIONS, ScaleOffsetCase, is_zero, parameters};
+use crate::kernels::strategies::{bits_of, landmarks_of};
+use crate::kernels::subject::{CORE, CastCase, NARROW, all_kinds, small_floats};
+
+fn kind(name: &str) -> Kind {
+    Kind::SMALL.into_iter().find(|(small, _)| *small == name).unwrap().1
+}
+
+/// The value of a pattern; `None` where it is no finite number.
+fn value(bits: u64, kind: Kind) -> Option<f64> {
+    match number(bits, kind) {
+        Number::Finite(exact) => {
+            let magnitude = exact.magnitude as f64 * 2_f64.powi(exact.exponent);
+            Some(if exact.negative { -magnitude } else { magnitude })
+        }
+        _ => None,
+    }
+}
+
+/// The finite values of a type, each once, in order.
+fn values(kind: Kind) -> Vec<f64> {
+    let mut values: Vec<f64> = (0..=mask(kind.width())).filter_map(|bits| value(bits, kind)).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The values of a type, the middles between neighbours, what lies next to them in float64, and half and twice the ends.
+fn float64_around(kind: Kind) -> Vec<f64> {
+    let values = values(kind);
+    let ends = [values[0], values[values.len() - 1]];
+    let step = values.len() / 512 + 1;
+    let pairs = values.windows(2).step_by(step).chain(values.windows(2).rev().take(3));
+    let between = pairs.flat_map(|pair| [pair[0], pair[0] / 2.0 + pair[1] / 2.0]);
+    let outside = (1..40).flat_map(|part| ends.map(|end| end + end * f64::from(part) / 128.0));
+    let least = (1..40).map(|part| 2_f64.powi(-127) * f64::from(part) / 32.0);
+    let all = between.chain(outside).chain(least).chain(ends);
+    all.flat_map(|value| [value, value.next_up(), value.next_down()]).flat_map(|value| [value, -value]).collect()
+}
+
+// The reference by the definition of rounding: of all values of the type, none is nearer; one side and the other.
+#[test]
+fn reference_rounds_to_the_values_of_the_type_that_are_next() {
+    for (name, kind) in Kind::SMALL {
+        let list = values(kind);
+        let cast = |value: f64, rounding| {
+            let bits =
+                crate::kernels::reference::cast(value.to_bits(), Kind::F64, kind, rounding, OutOfRange::Error, &[]);
+            bits.ok().map(|bits| (bits, self::value(bits, kind).unwrap()))
+        };
+        for x in float64_around(kind) {
+            // What rounds to outside of the finite numbers is tried by the tests of bounds.
+            if x < list[0] || x > list[list.len() - 1] {
+                continue;
+            }
+            let above = list[list.partition_point(|value| *value < x)];
+            let below = list[list.partition_point(|value| *value <= x) - 1];
+            let context = format!("{x:e} to {name}");
+            assert_eq!(cast(x, Rounding::TowardsPositive).unwrap().1, above, "{context}");
+            assert_eq!(cast(x, Rounding::TowardsNegative).unwrap().1, below, "{context}");
+            let towards_zero = if x < 0.0 { above } else { below };
+            assert_eq!(cast(x, Rounding::TowardsZero).unwrap().1, towards_zero, "{context}");
+            let (bits, even) = cast(x, Rounding::NearestEven).unwrap();
+            let away = cast(x, Rounding::NearestAway).unwrap().1;
+            match (x - below).total_cmp(&(above - x)) {
+                std::cmp::Ordering::Less => assert_eq!((even, away), (below, below), "{context}"),
+                std::cmp::Ordering::Greater => assert_eq!((even, away), (above, above), "{context}"),
+                std::cmp::Ordering::Equal if below == above => assert_eq!((even, away), (x, x), "{context}"),
+                std::cmp::Ordering::Equal => {
+                    assert_eq!(away, if x < 0.0 { below } else { above }, "{context}");
+                    assert!(bits % 2 == 0 || name == "float8_e8m0fnu" && even == above, "{context}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn cast_of_every_float_of_a_byte_to_every_type_equals_the_reference() {
+    for source in small_floats().filter(|kind| kind.width() <= 8) {
+        let elements: Vec<u64> = (0..=mask(source.width())).collect();
+        for target in all_kinds().chain(small_floats()) {
+            CastCase::new(source, target).variants().for_each(|case| case.check(&elements));
+        }
+    }
+}
+
+#[test]
+fn cast_of_every_bfloat16_to_core_types_equals_the_reference() {
+    let elements: Vec<u64> = (0..=0xffff).collect();
+    for target in CORE.into_iter().chain([Kind::int(2), Kind::uint(4), Kind::uint(10)]) {
+        CastCase::new(Kind::BF16, target).variants().for_each(|case| case.check(&elements));
+    }
+}
+
+#[test]
+fn cast_of_every_bfloat16_to_small_floats_equals_the_reference() {
+    let elements: Vec<u64> = (0..=0xffff).collect();
+    for target in small_floats() {
+        CastCase::new(Kind::BF16, target).variants().for_each(|case| case.check(&elements));
+    }
+}
+
+#[test]
+fn cast_of_every_float16_to_small_floats_equals_the_reference() {
+    let elements: Vec<u64> = (0..=0xffff).collect();
+    for target in small_floats() {
+        CastCase::new(Kind::F16, target).variants().for_each(|case| case.check(&elements));
+    }
+}
+
+#[test]
+fn cast_of_every_integer_of_16_bits_to_small_floats_equals_the_reference() {
+    for source in [Kind::int(16), Kind::uint(16)] {
+        let elements: Vec<u64> = (0..=0xffff).collect();
+        for target in small_floats() {
+            CastCase::new(source, target).variants().for_each(|case| case.check(&elements));
+        }
+    }
+}
+
+#[test]
+fn cast_of_every_narrow_integer_to_small_floats_equals_the_reference() {
+    for source in NARROW.into_iter().chain([Kind::int(8), Kind::uint(8)]).filter(|kind| kind.width() <= 12) {
+        let elements: Vec<u64> = (0..=mask(source.width())).collect();
+        for target in small_floats() {
+            CastCase::new(source, target).variants().for_each(|case| case.check(&elements));
+        }
+    }
+}
+
+#[test]
+fn cast_of_floats_around_every_tie_and_bound_of_small_floats_equals_the_reference() {
+    for target in small_floats() {
+        let around = float64_around(target);
+        let float64: Vec<u64> = around.iter().map(|value| value.to_bits()).chain(landmarks_of(Kind::F64)).collect();
+        let float32: Vec<u64> = around
+            .iter()
+            .flat_map(|value| [*value as f32, (*value as f32).next_up(), (*value as f32).next_down()])
+            .map(|value| u64::from(value.to_bits()))
+            .chain(landmarks_of(Kind::F32))
+            .collect();
+        CastCase::new(Kind::F64, target).variants().for_each(|case| case.check(&float64));
+        CastCase::new(Kind::F32, target).variants().for_each(|case| case.check(&float32));
+    }
+}
+
+#[test]
+fn cast_of_wide_integers_around_every_tie_of_small_floats_equals_the_reference() {
+    for source in [Kind::int(32), Kind::uint(32), Kind::int(64), Kind::uint(64), Kind::int(63), Kind::uint(53)] {
+        // An odd last bit below a tie of each precision is what a detour through float64 loses.
+        let ties = (0..source.width()).flat_map(|power| {
+            (1..=9).flat_map(move |precision| {
+                let power = 1_u64 << power;
+                let tie = power | power >> precision;
+                [tie, tie | 1, tie.wrapping_sub(1), power | power >> precision | power >> (precision - 1)]
+            })
+        });
+        let elements: Vec<u64> = ties
+            .chain(landmarks_of(source))
+            .flat_map(|bits| [bits, bits.wrapping_neg()])
+            .map(|bits| bits & mask(source.width()))
+            .collect();
+        for target in small_floats() {
+            CastCase::new(source, target).variants().for_each(|case| case.check(&elements));
+        }
+    }
+}
+
+#[test]
+fn cast_with_scalar_map_of_small_floats_equals_the_reference() {
+    for small in small_floats() {
+        for other in all_kinds().chain([Kind::BF16, kind("float8_e4m3fnuz"), kind("float8_e8m0fnu")]) {
+            for (source, target) in [(small, other), (other, small)] {
+                let entries = prop::collection::vec((bits_of(source), bits_of(target)), 0..5);
+                let elements = prop::collection::vec(bits_of(source), 1..30);
+                run(6, &(entries, elements), |(mut entries, elements)| {
+                    for ((key, _), element) in entries.iter_mut().step_by(2).zip(&elements) {
+                        *key = *element;
+                    }
+                    let case = CastCase::new(source, target).scalar_map(&entries);
+                    case.variants().step_by(2).for_each(|case| case.check(&elements));
+                    Ok(())
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn scale_offset_of_every_float_of_a_byte_equals_the_reference() {
+    for kind in small_floats().filter(|kind| kind.width() <= 8) {
+        let elements: Vec<u64> = (0..=mask(kind.width())).collect();
+        let parameters: Vec<Option<u64>> =
+            elements.iter().step_by(elements.len() / 24 + 1).copied().map(Some).chain([None]).collect();
+        for &offset in &parameters {
+            for &scale in parameters.iter().filter(|scale| scale.is_none_or(|bits| !is_zero(bits, kind))) {
+                for direction in DIRECTIONS {
+                    ScaleOffsetCase { kind, offset, scale, direction }.check(&elements);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn scale_offset_of_every_bfloat16_equals_the_reference() {
+    let kind = Kind::BF16;
+    let elements: Vec<u64> = (0..=0xffff).collect();
+    // 1, 0.1, -10.5, the greatest and the least, an infinity, NaN.
+    let parameters = [0x3f80, 0x3dcd, 0xc128, 0x7f7f, 0x0001, 0x0080, 0x7f80, 0x7fc0];
+    for offset in parameters.into_iter().map(Some).chain([None]) {
+        for scale in parameters.into_iter().map(Some).chain([None]) {
+            for direction in DIRECTIONS {
+                ScaleOffsetCase { kind, offset, scale, direction }.check(&elements);
+            }
+        }
+    }
+}
+
+#[test]
+fn scale_offset_of_random_bfloat16_equals_the_reference() {
+    let kind = Kind::BF16;
+    run(400, &(parameters(kind), prop::collection::vec(bits_of(kind), 1..60)), |((offset, scale), elements)| {
+        for direction in DIRECTIONS {
+            ScaleOffsetCase { kind, offset, scale, direction }.check(&elements);
+        }
+        Ok(())
+    });
+}
+
+// "For output data types with representations of ±Infinity, values outside the finite range of the data type MUST be
+// mapped to ±Infinity."
+#[test]
+fn cast_value_clamp_to_a_small_float_with_infinities_is_an_infinity() {
+    for (name, greatest, infinity, sign) in [
+        ("bfloat16", f64::MAX, 0x7f80, 0x8000),
+        ("float8_e3m4", 15.76, 0x70, 0x80),
+        ("float8_e4m3", 248.0, 0x78, 0x80),
+        ("float8_e5m2", 61440.0, 0x7c, 0x80),
+    ] {
+        let case = CastCase::new(Kind::F64, kind(name)).out_of_range(OutOfRange::Clamp);
+        assert_eq!(convert(&case, greatest.to_bits()), Ok(infinity), "{name}");
+        assert_eq!(convert(&case, (-greatest).to_bits()), Ok(infinity | sign), "{name}");
+        let strict = CastCase::new(Kind::F64, kind(name));
+        assert_eq!(convert(&strict, greatest.to_bits()), Err(FaultKind::OutOfRange), "{name}");
+        assert_eq!(convert(&strict, f64::INFINITY.to_bits()), Ok(infinity), "{name}");
+    }
+}
+
+// "A value with a quantity exceeding the representable range is clamped to the minimum or maximum value of the target
+// data type."
+#[test]
+fn cast_value_clamp_to_a_small_float_without_infinities_is_its_bound() {
+    for (name, least, greatest) in [
+        ("float4_e2m1fn", 0xf, 0x7),
+        ("float6_e2m3fn", 0x3f, 0x1f),
+        ("float6_e3m2fn", 0x3f, 0x1f),
+        ("float8_e4m3b11fnuz", 0xff, 0x7f),
+        ("float8_e4m3fnuz", 0xff, 0x7f),
+        ("float8_e5m2fnuz", 0xff, 0x7f),
+        ("float8_e8m0fnu", 0x00, 0xfe),
+    ] {
+        for rounding in Rounding::ALL {
+            let case = CastCase::new(Kind::F64, kind(name)).out_of_range(OutOfRange::Clamp).rounding(rounding);
+            assert_eq!(convert(&case, 1e40_f64.to_bits()), Ok(greatest), "{name}");
+            assert_eq!(convert(&case, (-1e40_f64).to_bits()), Ok(least), "{name}");
+        }
+    }
+}
+
+// "If the output data type does not support NaN or transfinite values and the input scalar has NaN or transfinite
+// semantics, the transformation MUST error unless explicitly overridden by scalar_map."
+#[test]
+fn cast_value_nan_and_infinity_to_a_small_float_without_them_are_errors_unless_mapped() {
+    for (name, has_nan) in [
+        ("float4_e2m1fn", false),
+        ("float6_e2m3fn", false),
+        ("float6_e3m2fn", false),
+        ("float8_e4m3b11fnuz", true),
+        ("float8_e4m3fnuz", true),
+        ("float8_e5m2fnuz", true),
+        ("float8_e8m0fnu", true),
+    ] {
+        for behaviour in [OutOfRange::Error, OutOfRange::Clamp] {
+            let case = CastCase::new(Kind::F32, kind(name)).out_of_range(behaviour);
+            for infinity in [f32::INFINITY, f32::NEG_INFINITY] {
+                assert_eq!(convert(&case, infinity.to_bits().into()), Err(FaultKind::Infinite), "{name}");
+            }
+            assert_eq!(convert(&case, f32::NAN.to_bits().into()).is_ok(), has_nan, "{name}");
+            let mapped = case.scalar_map(&[(f32::NAN.to_bits().into(), 3), (f32::INFINITY.to_bits().into(), 5)]);
+            assert_eq!(convert(&mapped, 0xffc0_0001), Ok(3), "{name}");
+            assert_eq!(convert(&mapped, f32::INFINITY.to_bits().into()), Ok(5), "{name}");
+        }
+    }
+}
+
+// "If both input and output data types support IEEE 754 semantics, NaN values MUST be propagated unless overridden by
+// `scalar_map`. Signed zero MUST be preserved." A type whose NaN takes the place of -0.0 has but one zero.
+#[test]
+fn cast_value_nan_is_propagated_and_negative_zero_kept_where_there_is_one() {
+    for (name, negative_zero, nan) in [
+        ("bfloat16", 0x8000, Some(0xffc0)),
+        ("float4_e2m1fn", 0x8, None),
+        ("float6_e2m3fn", 0x20, None),
+        ("float6_e3m2fn", 0x20, None),
+        ("float8_e3m4", 0x80, Some(0xf8)),
+        ("float8_e4m3", 0x80, Some(0xfc)),
+        ("float8_e4m3b11fnuz", 0, Some(0x80)),
+        ("float8_e4m3fnuz", 0, Some(0x80)),
+        ("float8_e5m2", 0x80, Some(0xfe)),
+        ("float8_e5m2fnuz", 0, Some(0x80)),
+    ] {
+        let case = CastCase::new(Kind::F64, kind(name));
+        assert_eq!(convert(&case, (-0.0_f64).to_bits()), Ok(negative_zero), "{name}");
+        assert_eq!(convert(&case, (-1e-300_f64).to_bits()), Ok(negative_zero), "{name}: rounded to zero");
+        assert_eq!(convert(&case, (-f64::NAN).to_bits()).ok(), nan, "{name}");
+    }
+    let from_fnuz = CastCase::new(kind("float8_e5m2fnuz"), Kind::F32);
+    assert_eq!(convert(&from_fnuz, 0x80), Ok(0x7fc0_0000));
+}
+
+#[test]
+fn cast_value_to_float8_e8m0fnu_has_no_zero_and_no_negative_number() {
+    let e8m0 = kind("float8_e8m0fnu");
+    let strict = CastCase::new(Kind::F64, e8m0);
+    let clamp = CastCase::new(Kind::F64, e8m0).out_of_range(OutOfRange::Clamp);
+    for value in [0.0, -0.0, -1.0, 1e-300, 2_f64.powi(-128)] {
+        assert_eq!(convert(&strict, value.to_bits()), Err(FaultKind::OutOfRange), "{value:e}");
+        assert_eq!(convert(&clamp, value.to_bits()), Ok(0), "{value:e}");
+    }
+    // No neighbour of a tie is even: the greater is taken, as IEEE 754 says and ml_dtypes does.
+    for (value, bits) in [(1.0, 127), (1.5, 128), (3.0, 129), (1.4, 127), (2_f64.powi(127) * 1.4, 254)] {
+        assert_eq!(convert(&strict, f64::to_bits(value)), Ok(bits), "{value:e}");
+    }
+    assert_eq!(convert(&strict, (2_f64.powi(127) * 1.5).to_bits()), Err(FaultKind::OutOfRange));
+}
+
+#[test]
+fn cast_value_of_64_bit_integers_to_small_floats_is_rounded_once() {
+    // 2^63 + 2^55 is a tie of bfloat16, and float64 loses the 1 that decides it.
+    let case = CastCase::new(Kind::uint(64), Kind::BF16);
+    assert_eq!(convert(&case, 1 << 63 | 1 << 55), Ok(0x5f00));
+    assert_eq!(convert(&case, 1 << 63 | 1 << 55 | 1), Ok(0x5f01));
+    assert_eq!(convert(&case.rounding(Rounding::TowardsPositive), 1 << 63 | 1), Ok(0x5f01));
+}
+
+#[test]
+fn cast_value_of_float64_to_bfloat16_is_rounded_once() {
+    let case = CastCase::new(Kind::F64, Kind::BF16);
+    // Just above the tie between 1 and the next value; float32 rounds it to the tie.
+    let value = 1.0 + 2_f64.powi(-8) + 2_f64.powi(-40);
+    assert_eq!(convert(&case, value.to_bits()), Ok(0x3f81));
+}
+
+// "Any intermediate OR final value not representable => error."
+#[test]
+fn scale_offset_result_that_a_small_float_does_not_have_is_an_error() {
+    for (name, element, scale) in [
+        ("bfloat16", 0x7f7f, 0x4000),
+        ("float8_e4m3", 0x77, 0x40),
+        ("float8_e4m3fnuz", 0x7f, 0x48),
+        ("float4_e2m1fn", 0x7, 0x4),
+        ("float8_e8m0fnu", 0xfe, 0x80),
+    ] {
+        assert_eq!(encode(kind(name), None, Some(scale), element), Err(FaultKind::Overflow), "{name}");
+    }
+    let e8m0 = kind("float8_e8m0fnu");
+    assert_eq!(encode(e8m0, Some(0x7f), None, 0x7f), Err(FaultKind::Overflow), "1 - 1 is no value");
+    assert_eq!(encode(e8m0, Some(0x7e), None, 0x7f), Ok(0x7e), "1 - 0.5");
+}
