@@ -169,6 +169,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--missing', '--missing', [CompletionResultType]::ParameterName, 'Values that count as NaN; `auto`: _FillValue and missing_value')
             [CompletionResult]::new('--codecs', '--codecs', [CompletionResultType]::ParameterName, 'Replace the whole codec chain')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Replace the compressor: zstd:5, none or auto')
+            [CompletionResult]::new('--predict', '--predict', [CompletionResultType]::ParameterName, 'Store differences along dimensions: auto, none or time,lat')
             [CompletionResult]::new('-c', '-c', [CompletionResultType]::ParameterName, 'Chunk shape: 64,256 or time=1,lat=0 or auto')
             [CompletionResult]::new('--chunk-shape', '--chunk-shape', [CompletionResultType]::ParameterName, 'Chunk shape: 64,256 or time=1,lat=0 or auto')
             [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Shard shape, auto, or none')

@@ -398,7 +398,7 @@ _zarrcast() {
             return 0
             ;;
         zarrcast__subcmd__transcode)
-            opts="-c -s -d -f -q -v -h -V --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --codecs --compress --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --only --include --exclude --rule --no-consolidate --verify --quality --require --dry-run --estimate --overwrite --resume --init --partitions --partition --pass --first-index --status --finish --print-script --node --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --json --report --help --version"
+            opts="-c -s -d -f -q -v -h -V --quantize --max-error --step --keep-bits --as --range --scale --offset --missing --no-workarounds --codecs --compress --predict --chunk-shape --shard-shape --select --data-type --fill-value --zarr-format --separator --attributes --attributes-append --dimension-names --unpack --write-empty-chunks --nan-value --rounding --out-of-range --allow-lossy-cast --no-fill-check --only --include --exclude --rule --no-consolidate --verify --quality --require --dry-run --estimate --overwrite --resume --init --partitions --partition --pass --first-index --status --finish --print-script --node --threads --max-memory --quiet --verbose --color --progress --storage-option --anonymous --requests --missing-status --allow-file-references --json --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -446,6 +446,10 @@ _zarrcast() {
                     ;;
                 --compress)
                     COMPREPLY=($(compgen -W "zstd gzip blosc crc32c none" -- "${cur}"))
+                    return 0
+                    ;;
+                --predict)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --chunk-shape)

@@ -160,6 +160,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --missing 'Values that count as NaN; `auto`: _FillValue and missing_value'
             cand --codecs 'Replace the whole codec chain'
             cand --compress 'Replace the compressor: zstd:5, none or auto'
+            cand --predict 'Store differences along dimensions: auto, none or time,lat'
             cand -c 'Chunk shape: 64,256 or time=1,lat=0 or auto'
             cand --chunk-shape 'Chunk shape: 64,256 or time=1,lat=0 or auto'
             cand -s 'Shard shape, auto, or none'

@@ -652,6 +652,7 @@ gzip\t''
 blosc\t''
 crc32c\t''
 none\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l predict -d 'Store differences along dimensions: auto, none or time,lat' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'Chunk shape: 64,256 or time=1,lat=0 or auto' -r -f -a "auto\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'Shard shape, auto, or none' -r -f -a "auto\t''
 none\t''"

@@ -80,7 +80,7 @@ pub mod validate {
 /// `transcode`: an array, or a group with all below it, written anew.
 pub mod transcode {
     pub use crate::operation::options::{
-        ChangeOptions, Compression, CompressionGoal, Missing, QuantizeForm, QuantizeOptions, Rule, RunOptions,
+        ChangeOptions, Compression, CompressionGoal, Missing, Predict, QuantizeForm, QuantizeOptions, Rule, RunOptions,
         ShapeRequest, ShardRequest, TranscodeOptions,
     };
     pub use crate::operation::pattern::{PathPattern, PatternError};

@@ -623,6 +623,8 @@ class TranscodeQuantization:
     #: The first and the last code that numbers get.
     codes: Optional[tuple[int, ...]]
     nan_code: Optional[int]
+    #: The dimensions along which differences of the codes are stored.
+    predict: Optional[tuple[str, ...]]
     #: Elements.
     count: int
     #: NaN, missing values included.
@@ -676,6 +678,8 @@ class TranscodeCompressionTried:
 
     #: In short, as --compress takes it; or numcodecs.pcodec.
     compress: str
+    #: The dimensions along which differences are taken in front of it.
+    predict: tuple[str, ...]
     #: Without typesize.
     codecs: tuple[Union[str, dict[str, Any]], ...]
     #: Of all chunks, estimated; null where the chain is not for these elements.

@@ -225,6 +225,7 @@ impl Changes {
         Ok(ChangeOptions {
             codecs: self.codecs.map(|document| document.codecs("codecs")).transpose()?,
             compress: self.compress,
+            predict: self.predict,
             chunk_shape: self.chunk_shape,
             shard_shape: self.shard_shape,
             select: self.select.map_or_else(Vec::new, |slices| slices.0),

@@ -170,6 +170,29 @@ pub enum KeepBits {
     Found(u32, f64),
 }
 
+/// `--predict`: differences along dimensions, which compress better than the codes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(rename_all = "kebab-case")]
+pub enum Predict {
+    /// `none`: also under `--compress auto:small` and `auto:any`.
+    None,
+    /// `auto`: those that make a sample smallest.
+    Auto,
+    /// Along these, by name or number, in their order.
+    Dimensions(Vec<String>),
+}
+
+impl From<&str> for Predict {
+    fn from(text: &str) -> Self {
+        match text {
+            "none" => Predict::None,
+            "auto" => Predict::Auto,
+            _ => Predict::Dimensions(text.split(',').map(|dimension| dimension.trim().to_owned()).collect()),
+        }
+    }
+}
+
 /// A shape as `--chunk-shape` gives it; a length of 0 is the whole axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -221,6 +244,8 @@ pub struct ChangeOptions {
     pub codecs: Option<Vec<Json>>,
     /// `--compress`.
     pub compress: Option<Compression>,
+    /// `--predict`.
+    pub predict: Option<Predict>,
     /// `--chunk-shape`.
     pub chunk_shape: Option<ShapeRequest>,
     /// `--shard-shape`.
@@ -352,6 +377,7 @@ impl ChangeOptions {
         let rule = rule.clone();
         self.codecs = rule.codecs.or(self.codecs.take());
         self.compress = rule.compress.or(self.compress.take());
+        self.predict = rule.predict.or(self.predict.take());
         self.chunk_shape = rule.chunk_shape.or(self.chunk_shape.take());
         self.shard_shape = rule.shard_shape.or(self.shard_shape.take());
         self.data_type = rule.data_type.or(self.data_type.take());

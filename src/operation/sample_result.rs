@@ -70,6 +70,8 @@ impl CompressionResult {
 pub struct TriedResult {
     /// In short, as `--compress` takes it; or `numcodecs.pcodec`, which it does not.
     pub compress: String,
+    /// The dimensions along which differences are taken in front of it.
+    pub predict: Vec<String>,
     /// The codecs, without `typesize`.
     pub codecs: Vec<Json>,
     /// Bytes of all chunks, estimated; `None` where the chain is not for these elements.

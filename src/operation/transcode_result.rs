@@ -202,6 +202,8 @@ pub struct QuantizationResult {
     pub codes: Option<[i64; 2]>,
     /// NaN's code.
     pub nan_code: Option<i64>,
+    /// The dimensions along which differences of the codes are stored; `None` where there are none.
+    pub predict: Option<Vec<String>>,
     /// Elements.
     pub count: u64,
     /// Elements that are NaN, missing values included; `None` of a plan.

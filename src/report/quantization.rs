@@ -54,6 +54,7 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
         ),
         ("codes", result.codes.map(|[first, last]| format!("{first} to {last}{nan_code}"))),
         ("step", result.step.map(figure)),
+        ("differences", result.predict.as_ref().map(|dimensions| format!("along {}", dimensions.join(", ")))),
         ("max error", result.max_abs_error.map(|error| figure(error) + &bound)),
         ("rms error", result.rms_error.map(figure)),
         ("clamped", result.clamped.map(|clamped| share_or_none(clamped) + &by_up_to)),

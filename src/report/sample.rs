@@ -54,9 +54,14 @@ pub(super) fn chosen(compression: &CompressionResult) -> String {
 
 /// The chains that were tried, with what each would give: of all chunks, estimated.
 pub(super) fn tried(compression: &CompressionResult) -> String {
-    let one = |tried: &TriedResult| match tried.bytes_stored {
-        Some(stored) => format!("{} {}", tried.compress, bytes(stored)),
-        None => format!("{} not for this type", tried.compress),
+    let one = |tried: &TriedResult| {
+        let predict = tried.predict.join(",");
+        let way =
+            if predict.is_empty() { tried.compress.clone() } else { format!("{} --predict {predict}", tried.compress) };
+        match tried.bytes_stored {
+            Some(stored) => format!("{way} {}", bytes(stored)),
+            None => format!("{way} not for this type"),
+        }
     };
     compression.tried.iter().map(one).collect::<Vec<_>>().join(", ")
 }

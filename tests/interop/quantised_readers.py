@@ -1,7 +1,7 @@
 """Quantised arrays as the newest zarr-python opens them: plain, in shards and in a consolidated group, within the bound."""
 
 import json
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import zarr
@@ -97,4 +97,30 @@ def quantised_without_workarounds(tally, zarrcast, folder):
         assert opened == (zarr.__version__ not in ("3.4.1", "3.4.2")), opened
 
 
-SECTIONS = [quantised_readable, quantised_steps_readable, quantised_group_readable, quantised_without_workarounds]
+def predicted(tally, zarrcast, _folder):
+    """Differences along dimensions, also around the ends of each type: integers come back as they were, by chunks of two, three and four dimensions, at edges and in shards."""
+    random = np.random.default_rng(7)
+    chunks_of = {(20, 30): (16, 16), (1, 20, 30): (1, 8, 16), (20, 1, 30): (8, 1, 16), (5, 20, 30): (3, 8, 16), (3, 4, 20, 30): (2, 2, 8, 16)}
+    cases = [("uint8", shape) for shape in chunks_of] + [("int16", (20, 30))]
+    cases += [(data_type, (5, 20, 30)) for data_type in ["int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"]]
+    for data_type, shape in cases:
+        limits = np.iinfo(data_type)
+        values = random.integers(limits.min, limits.max, shape, dtype=data_type, endpoint=True)
+        orders = [order for count in (1, 2, 3) for order in permutations(range(len(shape)), min(count, len(shape)))]
+        chosen = [*orders[:12:2], *orders[-6:], (0, 0, len(shape) - 1), tuple(reversed(range(len(shape))))]
+        for order in dict.fromkeys(chosen):
+            with tally.case("predicted", data_type, shape, order) as folder:
+                write(folder / "a", values, chunks=chunks_of[shape], fill_value=0)
+                dimensions = ",".join(map(str, order))
+                zarrcast.ok("transcode", "--predict", dimensions, "--verify", folder / "a", folder / "b")
+                np.testing.assert_array_equal(read(folder / "b"), values)
+    for target, is_sharded in product(["uint8", "int16"], [False, True]):
+        with tally.case("predicted codes", target, "sharded" * is_sharded) as folder:
+            values = write_field(folder / "a", "float32", FAR)
+            options = ["--quantize", target, "--predict", "1,0", *(SHARDED if is_sharded else ["-s", "none"])]
+            report = zarrcast.transcode(*options, "--verify", folder / "a", folder / "b")["quantization"]
+            assert report["predict"] == ["1", "0"], report
+            same_within(read(folder / "b"), values, report["bound"])
+
+
+SECTIONS = [quantised_readable, quantised_steps_readable, quantised_group_readable, quantised_without_workarounds, predicted]

@@ -9,7 +9,7 @@ use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::chunk_key::Separator;
 use crate::metadata::json::Json;
-use crate::operation::options::{Compression, KeepBits, Missing, QuantizeForm, ShapeRequest, ShardRequest};
+use crate::operation::options::{Compression, KeepBits, Missing, Predict, QuantizeForm, ShapeRequest, ShardRequest};
 use crate::operation::pattern::PathPattern;
 
 const FORMATS: [(&str, u64); 2] = [("2", 2), ("3", 3)];
@@ -92,6 +92,12 @@ pub(super) struct Changes {
     /// `zstd:3:checksum`, `gzip:6`, `blosc:lz4:5:shuffle`, `crc32c`; several with commas. `auto`, `auto:fast`, `auto:small` take the best on a sample; `auto:any` also tries pcodec.
     #[arg(long, value_name = "SPEC", value_parser = value::compression, conflicts_with = "codecs", help_heading = "Compress")]
     pub(super) compress: Option<Compression>,
+
+    /// Store differences along dimensions: auto, none or time,lat
+    ///
+    /// Lossless, of codes and integers. `auto` tries, as do `--compress auto:small` and `auto:any`.
+    #[arg(long, value_name = "DIM,...|auto", conflicts_with = "codecs", help_heading = "Compress", hide_short_help = true)]
+    pub(super) predict: Option<Predict>,
 
     /// Chunk shape: 64,256 or time=1,lat=0 or auto
     ///

@@ -1,13 +1,15 @@
-//! `--compress auto`: the best of a few chains, found by encoding a sample of what will be written.
+//! `--compress auto` and `--predict auto`: the best of a few chains, found by encoding a sample of what will be written.
 
 use super::plan::Plan;
-use super::sample::{Drawing, Estimate, SampleSize, Sampler};
+use super::plan::predict::lengths;
+use super::sample::{Drawing, Estimate, Sample, SampleSize, Sampler};
 use crate::diagnostic::quantity::approximate;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use crate::operation::codec_words::compression;
 use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::options::{ChangeOptions, Compression, CompressionGoal};
+use crate::operation::options::{ChangeOptions, Compression, CompressionGoal, Predict};
+use crate::operation::quantize::quantization::Quantization;
 use crate::operation::sample_result::{CompressionResult, TriedResult};
 
 /// Decoded bytes that are tried, about: a plan must not depend on the memory of the machine that makes it, so that
@@ -16,6 +18,12 @@ const SAMPLE_BYTES: u64 = 16 << 20;
 
 /// Chunks that are tried, at most.
 const SAMPLE_CHUNKS: u64 = 256;
+
+/// Differences that are taken one after the other, at most.
+const MOST_DIFFERENCES: usize = 4;
+
+/// A difference that leaves more than this of the bytes is not worth its time.
+const WORTH_A_DIFFERENCE: f64 = 0.995;
 
 /// A chain that takes no more than this times the least is as good, if it is the quicker one.
 const AS_GOOD: f64 = 1.01;
@@ -58,49 +66,173 @@ pub(super) fn placeholder(goal: CompressionGoal) -> Vec<CodecMetadata> {
     chains(goal).first().map(|words| chain(words)).unwrap_or_default()
 }
 
+/// What is looked for on a sample.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Search {
+    /// The goal of `--compress auto`.
+    pub goal: Option<CompressionGoal>,
+    /// True if differences along dimensions are tried (`--predict auto`).
+    pub predicts: bool,
+}
+
+impl Search {
+    /// What options ask for; they get what stands in for it until it is found.
+    pub(super) fn of(options: &mut ChangeOptions) -> Self {
+        let goal = match options.compress {
+            Some(Compression::Auto(goal)) => Some(goal),
+            _ => None,
+        };
+        let is_thorough = matches!(goal, Some(CompressionGoal::Small | CompressionGoal::Any));
+        let predicts = options.predict.as_ref().map_or(is_thorough, |predict| *predict == Predict::Auto);
+        if let Some(goal) = goal {
+            options.compress = Some(Compression::Codecs(placeholder(goal)));
+        }
+        Search { goal, predicts }
+    }
+
+    /// Chains for which differences are looked for: what is best for one may not be for another.
+    fn probes(self) -> &'static [&'static str] {
+        match self.goal {
+            None => &[],
+            Some(CompressionGoal::Any) => &["zstd:3", PCODEC],
+            Some(goal) => chains(goal).split_at(1).0,
+        }
+    }
+}
+
+/// A sample, and the options under which chains and differences are tried on it.
+struct Trying<'a> {
+    sampler: &'a Sampler<'a>,
+    sample: &'a Sample,
+    settled: Option<&'a Quantization>,
+    options: &'a ChangeOptions,
+}
+
+impl Trying<'_> {
+    /// What a chain makes of the sample behind differences along some dimensions; `None` for the chain of the options.
+    fn estimate(&self, words: Option<&str>, dimensions: &[String]) -> Result<Estimate, OperationError> {
+        let compress = match words {
+            Some(words) => Some(Compression::Codecs(chain(words))),
+            None => self.options.compress.clone(),
+        };
+        let predict = Some(Predict::Dimensions(dimensions.to_vec())).filter(|_| !dimensions.is_empty());
+        let options = ChangeOptions { compress, predict, ..self.options.clone() };
+        Ok(self.sampler.try_way(self.sample, &options, self.settled)?.estimate)
+    }
+
+    /// Dimensions along which differences make the sample smallest, found one by one. Then each of them is tried as the
+    /// last one, which is the last in memory.
+    fn predict(&self, words: Option<&str>, among: &[String]) -> Result<Vec<String>, OperationError> {
+        let (mut chosen, mut least) = (Vec::new(), self.estimate(words, &[])?.found);
+        while chosen.len() < MOST_DIFFERENCES {
+            let once_more = |name: &String| [&chosen[..], std::slice::from_ref(name)].concat();
+            let is_left = |name: &&String| chosen.iter().filter(|known| known == name).count() < 2;
+            let tried: Vec<Vec<String>> = among.iter().filter(is_left).map(once_more).collect();
+            let Some((found, dimensions)) = self.best(words, tried)? else { break };
+            if found > least * WORTH_A_DIFFERENCE {
+                break;
+            }
+            (chosen, least) = (dimensions, found);
+        }
+        let as_last = |name: &String| {
+            let (last, others): (Vec<_>, Vec<_>) = chosen.iter().cloned().partition(|other| other == name);
+            [others, last].concat()
+        };
+        let tried = chosen.iter().map(as_last).filter(|order| *order != chosen).collect();
+        let better = self.best(words, tried)?.filter(|(found, _)| *found < least);
+        Ok(better.map_or(chosen, |(_, dimensions)| dimensions))
+    }
+
+    /// The dimensions that make the sample smallest, with its bytes.
+    fn best(&self, words: Option<&str>, tried: Vec<Vec<String>>) -> Result<Option<(f64, Vec<String>)>, OperationError> {
+        let mut best: Option<(f64, Vec<String>)> = None;
+        for dimensions in tried {
+            let found = self.estimate(words, &dimensions)?.found;
+            if best.as_ref().is_none_or(|(least, _)| found < *least) {
+                best = Some((found, dimensions));
+            }
+        }
+        Ok(best)
+    }
+}
+
 impl Sampler<'_> {
-    /// The chain of `--compress auto` for a plan that is made with [`placeholder`], with what was tried and what it gave. Of a
-    /// quantisation that is not settled, the range is that of the sample.
+    /// Puts into the options the chain of `--compress auto` and the dimensions of `--predict auto`, for a plan that is made
+    /// with what [`Search::of`] put there; what was tried and what it gave. Of a quantisation that is not settled, the range
+    /// is that of the sample.
     pub(super) fn choose(
         &self,
-        goal: CompressionGoal,
+        search: Search,
         plan: &Plan,
-        options: &ChangeOptions,
-    ) -> Result<(Vec<CodecMetadata>, CompressionResult), OperationError> {
-        let with = |codecs| ChangeOptions { compress: Some(Compression::Codecs(codecs)), ..options.clone() };
+        options: &mut ChangeOptions,
+    ) -> Result<Option<CompressionResult>, OperationError> {
         let size = SampleSize::Always(chunks_of(plan));
         let sample = self.draw(&plan.source, &plan.listing, &Drawing::of(plan, options), size)?;
         let settled = plan.quantization.as_ref().filter(|quantization| !quantization.is_open);
+        let trying = Trying { sampler: self, sample: &sample, settled, options };
+        let among = if search.predicts { dimensions_of(plan) } else { Vec::new() };
+        let mut predictions = vec![Vec::new()];
+        if !among.is_empty() {
+            let probes = search.probes().iter().map(|words| Some(*words));
+            for words in if search.goal.is_some() { probes.collect() } else { vec![None] } {
+                let found = trying.predict(words, &among)?;
+                if !predictions.contains(&found) {
+                    predictions.push(found);
+                }
+            }
+        }
+        let Some(goal) = search.goal else {
+            options.predict = predictions.pop().filter(|found| !found.is_empty()).map(Predict::Dimensions);
+            return Ok(None);
+        };
         let (mut tried, mut times) = (Vec::new(), None);
         // Others, such as complex numbers, zarr-python does not read back from it.
         let are_numbers = plan.destination.pipeline.input.data_type.number().is_some();
-        for words in chains(goal).iter().filter(|words| are_numbers || **words != PCODEC) {
-            let codecs = chain(words);
-            let trial = self.try_way(&sample, &with(codecs.clone()), settled);
-            let (bytes, reason) = match trial {
-                Ok(trial) => {
-                    // By one ratio: so they compare as what the sample came to does.
-                    let estimate = trial.estimate;
-                    let times = *times.get_or_insert(estimate.bytes / estimate.found.max(1.0));
-                    (Some(Estimate { bytes: estimate.found * times, ..estimate }.whole_bytes()), None)
-                }
-                // A codec may not be for these elements.
-                Err(error) if error.class() == FaultClass::Data && *words == PCODEC => {
-                    (None, Some(error.in_one_line()))
-                }
-                Err(error) => return Err(error),
-            };
-            let codecs = codecs.iter().map(CodecMetadata::to_json).collect();
-            tried.push(TriedResult { compress: (*words).to_owned(), codecs, bytes_stored: bytes, reason });
+        for predict in &predictions {
+            for words in chains(goal).iter().filter(|words| are_numbers || **words != PCODEC) {
+                let (bytes, reason) = match trying.estimate(Some(words), predict) {
+                    Ok(estimate) => {
+                        // By one ratio: so they compare as what the sample came to does.
+                        let times = *times.get_or_insert(estimate.bytes / estimate.found.max(1.0));
+                        (Some(Estimate { bytes: estimate.found * times, ..estimate }.whole_bytes()), None)
+                    }
+                    // A codec may not be for these elements.
+                    Err(error) if error.class() == FaultClass::Data && *words == PCODEC => {
+                        (None, Some(error.in_one_line()))
+                    }
+                    Err(error) => return Err(error),
+                };
+                let codecs = chain(words).iter().map(CodecMetadata::to_json).collect();
+                let compress = (*words).to_owned();
+                tried.push(TriedResult { compress, predict: predict.clone(), codecs, bytes_stored: bytes, reason });
+            }
         }
         let least = tried.iter().filter_map(|one| one.bytes_stored).min().unwrap_or(0);
         let most = approximate(least) * AS_GOOD;
-        let is_as_good = |one: &TriedResult| one.bytes_stored.is_some_and(|bytes| approximate(bytes) <= most);
-        let chosen = tried.iter().find(|one| is_as_good(one)).map(|one| one.compress.clone());
-        let codecs = chosen.as_deref().map_or_else(|| placeholder(goal), chain);
-        let result = CompressionResult { goal: goal.name(), chosen, tried, sample: Some(sample.result()) };
-        Ok((codecs, result))
+        let is_as_good = |one: &&TriedResult| one.bytes_stored.is_some_and(|bytes| approximate(bytes) <= most);
+        let best = tried.iter().find(is_as_good);
+        let codecs = best.map_or_else(|| placeholder(goal), |best| chain(&best.compress));
+        let predict = best.map(|best| best.predict.clone()).filter(|predict| !predict.is_empty());
+        let chosen = best.map(|best| best.compress.clone());
+        options.compress = Some(Compression::Codecs(codecs));
+        options.predict = if search.predicts { predict.map(Predict::Dimensions) } else { options.predict.take() };
+        Ok(Some(CompressionResult { goal: goal.name(), chosen, tried, sample: Some(sample.result()) }))
     }
+}
+
+/// The names of the dimensions along which differences can be taken, or their numbers.
+fn dimensions_of(plan: &Plan) -> Vec<String> {
+    let metadata = &plan.destination.metadata;
+    if plan.destination.draft.zarr_format == 2 {
+        return Vec::new();
+    }
+    let names = metadata.dimension_names.as_deref().unwrap_or_default();
+    let word = |(place, length): (usize, u64)| {
+        let name = names.get(place).and_then(Option::as_ref).filter(|name| !name.contains(','));
+        let is_known = |name: &&String| names.iter().flatten().filter(|other| other == name).count() == 1;
+        (length > 1).then(|| name.filter(is_known).cloned().unwrap_or_else(|| place.to_string()))
+    };
+    lengths(&plan.destination.pipeline).into_iter().enumerate().filter_map(word).collect()
 }
 
 /// The number of chunks that are tried.

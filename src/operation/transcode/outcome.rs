@@ -16,8 +16,7 @@ use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::operation::draft::edit_innermost;
-use crate::operation::options::KeepBits;
-use crate::operation::options::QuantizeForm;
+use crate::operation::options::{KeepBits, Predict, QuantizeForm};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult};
@@ -153,9 +152,16 @@ pub(super) fn quantization_of(
         }
         (None, None) => return None,
     };
+    let predict = match &plan.predict {
+        Some(Predict::Dimensions(dimensions)) => Some(dimensions.clone()),
+        _ => None,
+    };
+    let is_cf = result.form == "cf" && predict.is_some();
     Some(QuantizationResult {
+        readers: if is_cf { Some("xarray with zarr-python 3, which has numcodecs") } else { result.readers },
         count: figures.count,
         nan: ran.then_some(figures.nan),
+        predict,
         max_abs_error: ran.then_some(figures.max_abs_error),
         rms_error: ran.then(|| figures.rms_error()),
         ..result

@@ -5,6 +5,7 @@ pub(super) mod keep_bits;
 pub(super) mod losses;
 pub(super) mod metadata;
 pub(super) mod planner;
+pub(super) mod predict;
 pub(super) mod regrid;
 pub(super) mod route;
 mod staging;
@@ -32,7 +33,7 @@ use crate::operation::budget::{BASE_BYTES, Budget};
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, RunOptions};
+use crate::operation::options::{ChangeOptions, Predict, RunOptions};
 use crate::operation::quantize::first_pass::Survey;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::sample_result::CompressionResult;
@@ -64,6 +65,8 @@ pub(super) struct Plan {
     pub rounding: Option<BitRounding>,
     /// The choice of `--compress auto`, or the goal of a choice to come.
     pub compression: Option<CompressionResult>,
+    /// Differences along dimensions.
+    pub predict: Option<Predict>,
     /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
     pub documents: NodeDocuments,
     pub warnings: Vec<Diagnostic>,

@@ -1,7 +1,7 @@
 //! The plans of all arrays of SOURCE.
 
 use super::budget::Memory;
-use super::compressor::placeholder;
+use super::compressor::Search;
 use super::destination::cannot_write;
 use super::plan::Plan;
 use super::plan::Planner;
@@ -14,7 +14,7 @@ use crate::metadata::array::num_elements;
 use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, Compression, KeepBits, RunOptions};
+use crate::operation::options::{ChangeOptions, Compression, KeepBits, Predict, RunOptions};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::sample_result::CompressionResult;
 use crate::store::Node;
@@ -59,7 +59,8 @@ impl Planning<'_> {
     pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<PlannedArray>, OperationError> {
         let is_quick = |array: &SourceArray| {
             let finds_bits = matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
-            let tries = matches!(array.change.compress, Some(Compression::Auto(_)));
+            let tries = matches!(array.change.compress, Some(Compression::Auto(_)))
+                || array.change.predict == Some(Predict::Auto);
             self.is_tree && array.change.quantize.is_none() && !finds_bits && !tries
         };
         let quick = self.driver.map_plain(&arrays, |array| {
@@ -119,25 +120,16 @@ impl Planning<'_> {
         let Planning { run, cache, .. } = *self;
         let own_cache = cache.part(opened.node.prefetch_limit().is_some());
         let (least_parts, is_in_tree) = (self.least_parts(opened), self.is_tree);
-        let goal = match array.change.compress {
-            Some(Compression::Auto(goal)) => Some(goal),
-            _ => None,
-        };
-        if let Some(goal) = goal {
-            array.change.compress = Some(Compression::Codecs(placeholder(goal)));
-        }
+        let search = Search::of(&mut array.change);
         let mut planner = Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
         let mut plan = planner.plan(progress)?;
-        if let Some(goal) = goal {
-            // Of a job in parts it is chosen when it is begun.
-            if run.dry_run && run.partitions.is_none() && !run.estimate {
-                plan.compression = Some(CompressionResult::open(goal.name()));
-            } else {
-                let (codecs, result) = Sampler { budget, driver }.choose(goal, &plan, &planner.array.change)?;
-                planner.array.change.compress = Some(Compression::Codecs(codecs));
-                plan = planner.assemble(plan.listing, plan.quantization)?;
-                plan.compression = Some(result);
-            }
+        // Of a job in parts it is chosen when it is begun.
+        if run.dry_run && run.partitions.is_none() && !run.estimate {
+            plan.compression = search.goal.map(|goal| CompressionResult::open(goal.name()));
+        } else if search.goal.is_some() || search.predicts {
+            let result = Sampler { budget, driver }.choose(search, &plan, &mut planner.array.change)?;
+            plan = planner.assemble(plan.listing, plan.quantization)?;
+            plan.compression = result;
         }
         let memory = plan.allot(budget, self.run.verify)?;
         if path != "/" {

@@ -48,7 +48,7 @@ pub(super) fn check_applied(
     arrays: &[SourceArray],
     store: &str,
 ) -> Result<(), OperationError> {
-    let ChangeOptions { quantize, keep_bits, unpack, select, chunk_shape, shard_shape, .. } = &options.change;
+    let ChangeOptions { quantize, keep_bits, predict, unpack, select, chunk_shape, shard_shape, .. } = &options.change;
     let any = |applies: &dyn Fn(&ChangeOptions) -> bool| arrays.iter().any(|array| applies(&array.change));
     let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
     let asked = [
@@ -59,6 +59,7 @@ pub(super) fn check_applied(
             "float array whose bits can be rounded",
             SPARED,
         ),
+        (predict.is_some(), any(&|chosen| chosen.predict.is_some()), "array of integers to predict", SPARED),
         (*unpack, any(&|chosen| chosen.unpack), "array to unpack", packed),
     ];
     if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies) {
@@ -102,11 +103,7 @@ pub(super) fn take(array: &mut SourceArray) -> Result<(), OperationError> {
     let mut known = Vec::new();
     let mut region = Region { start: vec![0; metadata.shape.len()], shape: metadata.shape.clone() };
     for slice in select {
-        let number = slice.dimension.parse().ok().filter(|number: &usize| *number < metadata.shape.len());
-        let place = match (names.place("--select", &slice.dimension), number) {
-            (Err(_), Some(number)) => number,
-            (place, _) => place?,
-        };
+        let place = names.place_or_number("--select", &slice.dimension)?;
         if known.contains(&place) {
             let message = format!("--select gives the dimension `{}` twice, by name and by number", slice.dimension);
             return Err(OperationError::data(message));
@@ -182,6 +179,13 @@ pub(super) fn change_of(
     }
     if !is_float && !chosen.unpack {
         chosen.keep_bits = None;
+    }
+    if !is_float && source.data_type.number().is_none() {
+        chosen.predict = None;
+    }
+    let needs_codes = is_float && chosen.quantize.is_none() && !change::is_packed_array(source);
+    if needs_codes || (coordinates.contains(path) && !is_named) {
+        chosen.predict = None;
     }
     let is_spared =
         coordinates.contains(path) && !is_named && (chosen.quantize.is_some() || chosen.keep_bits.is_some());

@@ -2,6 +2,7 @@
 //! `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use super::keep_bits::BitRounding;
+use super::predict;
 use crate::codec::conversion::ValueChange;
 use crate::codec::kinds::Role;
 use crate::codec::kinds::cast_value::is_lossy;
@@ -184,9 +185,16 @@ pub(in crate::operation) fn unpack(
     Ok((change, Some(absent)))
 }
 
-/// The chain without both codecs, inside shards too.
+/// The chain without both codecs and the differences of their codes, inside shards too.
 fn strip(codecs: &[CodecMetadata]) -> Vec<CodecMetadata> {
-    let kept = codecs.iter().filter(|codec| !PACKING_CODECS.contains(&codec.name.as_str()));
+    let first = codecs.iter().position(|codec| codec.name == "cast_value").unwrap_or(0);
+    let differences = codecs.iter().rposition(|codec| codec.name == predict::DELTA).map(|last| first..=last);
+    let is_kept = |(place, codec): &(usize, &CodecMetadata)| {
+        let is_turned = codec.name == "transpose" || codec.name == predict::DELTA;
+        let is_of_differences = is_turned && differences.as_ref().is_some_and(|places| places.contains(place));
+        !is_of_differences && !PACKING_CODECS.contains(&codec.name.as_str())
+    };
+    let kept = codecs.iter().enumerate().filter(is_kept).map(|(_, codec)| codec);
     kept.cloned()
         .map(|mut codec| {
             if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {

@@ -158,8 +158,11 @@ pub(super) fn check(
     if !options.allow_lossy_cast {
         change::refuse_lossy_casts(&pipeline)?;
     }
-    let known: Vec<String> = warnings.iter().map(|known| known.message.clone()).collect();
-    warnings.extend(accepted.into_iter().filter(|found| !known.contains(&found.message)));
+    for found in accepted {
+        if !warnings.iter().any(|known| known.message == found.message) {
+            warnings.push(found);
+        }
+    }
     draft.set_codecs(codecs);
     Ok(())
 }

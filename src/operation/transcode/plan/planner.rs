@@ -6,7 +6,7 @@ use super::metadata::{DestinationMetadata, check};
 use super::route::Choice;
 use super::staging::misfit;
 use super::{Blocks, Plan, Planner};
-use super::{losses, regrid};
+use super::{losses, predict, regrid};
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
 use crate::data_type::registered_types;
@@ -19,7 +19,7 @@ use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{Draft, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, Compression, KeepBits, QuantizeForm, QuantizeOptions};
+use crate::operation::options::{ChangeOptions, Compression, KeepBits, Predict, QuantizeForm, QuantizeOptions};
 use crate::operation::quantize::first_pass::FirstPass;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
@@ -198,6 +198,7 @@ impl Planner<'_> {
             quantization,
             rounding,
             compression: None,
+            predict: options.predict.clone(),
             documents,
             warnings,
         })
@@ -240,6 +241,15 @@ impl Planner<'_> {
             _ => error,
         })?;
         version_2::set_grid(&mut draft, source)?;
+        let dimensions = match &options.predict {
+            Some(Predict::Dimensions(dimensions)) => Some(&dimensions[..]),
+            // Until they are found it is proved that there may be some.
+            Some(Predict::Auto) => Some(&[][..]),
+            Some(Predict::None) | None => None,
+        };
+        if let Some(dimensions) = dimensions {
+            predict::apply(&mut draft, dimensions, source, options.dimension_names.as_deref())?;
+        }
         if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
             warnings.extend(readers::cf_warning(quantization));

@@ -296,8 +296,18 @@ impl Names<'_> {
             .collect())
     }
 
+    /// The dimension of a name, else of a number.
+    pub(in crate::operation::transcode) fn place_or_number(
+        &self,
+        option: &str,
+        dimension: &str,
+    ) -> Result<usize, OperationError> {
+        let number = dimension.parse().ok().filter(|number: &usize| *number < self.source.shape.len());
+        self.place(option, dimension).or_else(|error| number.ok_or(error))
+    }
+
     /// The dimension of a name.
-    pub(in crate::operation::transcode) fn place(&self, option: &str, name: &str) -> Result<usize, OperationError> {
+    fn place(&self, option: &str, name: &str) -> Result<usize, OperationError> {
         let present: Vec<&str> = match (self.asked, &self.source.dimension_names) {
             (Some(asked), _) => asked.iter().map(String::as_str).collect(),
             (None, Some(names)) => names.iter().map(|name| name.as_deref().unwrap_or("")).collect(),
@@ -311,12 +321,16 @@ impl Names<'_> {
             ))
             .with_help(match option {
                 "--select" => "give the number of the dimension, such as 0=10:20",
+                "--predict" => "give the number of the dimension, such as 0",
                 _ => "give the lengths of all dimensions as numbers",
             })),
             _ => {
                 let known = match near(name, present.iter().copied()).first() {
                     _ if present.is_empty() && option == "--select" => {
                         "its dimensions have no names; give their numbers, such as 0=10:20".to_owned()
+                    }
+                    _ if present.is_empty() && option == "--predict" => {
+                        "its dimensions have no names; give their numbers, such as 0,1".to_owned()
                     }
                     _ if present.is_empty() => "its dimensions have no names; give the lengths as numbers".to_owned(),
                     Some(near) => format!("did you mean `{near}`? its dimensions are {}", present.join(", ")),
