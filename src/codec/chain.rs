@@ -4,6 +4,7 @@
 mod bind;
 mod bound_codec;
 mod by_shape;
+mod differences;
 mod rounding;
 
 use std::ops::Range;
@@ -19,6 +20,7 @@ use crate::store::file_format::FileFormat;
 use bind::{bind_codec, check_size};
 pub(super) use bound_codec::expect_size;
 pub use by_shape::{ByShape, OfShape};
+use differences::DifferenceRun;
 
 pub(super) use bind::ElementSize;
 
@@ -75,6 +77,8 @@ pub struct BoundCodec {
 pub struct BoundChain {
     decoded: ArrayRepresentation,
     codecs: Vec<BoundCodec>,
+    /// Those of them that are run as one.
+    runs: Arc<[DifferenceRun]>,
     /// The choices with which it was bound, so that it can be bound for chunks of other shapes.
     elements: ElementSize,
     is_to_nearest: bool,
@@ -86,6 +90,8 @@ pub struct BoundChain {
 #[derive(Debug, Default)]
 pub struct Workspace {
     pub(super) buffers: [Vec<u8>; 2],
+    /// For differences.
+    pub(super) spare: [Vec<u8>; 2],
     /// For value programs.
     pub tiles: Tiles,
     /// Compressor contexts.
@@ -189,8 +195,8 @@ impl BoundChain {
             });
             before = encoded;
         }
-        let by_shape = ByShape::default();
-        Ok(BoundChain { decoded, codecs, elements, is_to_nearest: false, writes_empty: false, by_shape })
+        let (runs, by_shape) = (DifferenceRun::all(&codecs).into(), ByShape::default());
+        Ok(BoundChain { decoded, codecs, runs, elements, is_to_nearest: false, writes_empty: false, by_shape })
     }
 
     /// The chunk as an array.
@@ -233,6 +239,22 @@ impl BoundChain {
                 )
             })
             .count()
+    }
+
+    /// The same up to codecs that are run as one with a difference of elements: what a pass over values may take in.
+    pub fn num_in_one_pass(&self) -> usize {
+        let first = self.runs.first().map_or(usize::MAX, |run| run.places.start);
+        self.num_array_to_array().min(first)
+    }
+
+    /// True if codecs that are run as one begin at `place`.
+    pub fn takes_differences_at(&self, place: usize) -> bool {
+        self.runs.iter().any(|run| run.places.start == place)
+    }
+
+    /// True if any are.
+    pub fn takes_differences(&self) -> bool {
+        !self.runs.is_empty()
     }
 
     /// By how much the codecs from `first` on may change a number, as [`Codec::max_loss`] has it. Behind a codec that
@@ -329,7 +351,13 @@ impl BoundChain {
         encoded: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<(), ChainFault> {
-        self.through(first..self.codecs.len(), decoded, encoded, workspace, Self::encode_codec)
+        let steps = self.steps(first..self.codecs.len());
+        self.through(steps.into_iter(), decoded, encoded, workspace, |steps, decoded, encoded, workspace| {
+            match self.run(&steps) {
+                Some(run) => self.as_one(run, run.encode(&self.codecs, decoded, encoded, workspace)),
+                None => self.encode_codec(steps.start, decoded, encoded, workspace),
+            }
+        })
     }
 
     /// Decodes back to the representation in front of codec `last`.
@@ -351,7 +379,34 @@ impl BoundChain {
         decoded: &mut Vec<u8>,
         workspace: &mut Workspace,
     ) -> Result<(), ChainFault> {
-        self.through(places.rev(), encoded, decoded, workspace, Self::decode_codec)
+        let steps = self.steps(places);
+        self.through(steps.into_iter().rev(), encoded, decoded, workspace, |steps, encoded, decoded, workspace| {
+            match self.run(&steps) {
+                Some(run) => self.as_one(run, run.decode(&self.codecs, encoded, decoded, workspace)),
+                None => self.decode_codec(steps.start, encoded, decoded, workspace),
+            }
+        })
+    }
+
+    /// The codecs at some places one by one, but for those that are run as one.
+    fn steps(&self, places: Range<usize>) -> Vec<Range<usize>> {
+        let mut steps = Vec::with_capacity(places.len());
+        let mut place = places.start;
+        while place < places.end {
+            let run = self.runs.iter().find(|run| run.places.start == place && run.places.end <= places.end);
+            let step = run.map_or(place..place + 1, |run| run.places.clone());
+            place = step.end;
+            steps.push(step);
+        }
+        steps
+    }
+
+    fn run(&self, places: &Range<usize>) -> Option<&DifferenceRun> {
+        self.runs.iter().find(|run| run.places == *places)
+    }
+
+    fn as_one(&self, run: &DifferenceRun, done: Result<(), ChainFaultKind>) -> Result<(), ChainFault> {
+        done.map_err(|kind| self.codecs[run.places.start].fault(run.places.start, kind))
     }
 
     /// Encodes a chunk of native-endian elements in C order.
@@ -369,19 +424,19 @@ impl BoundChain {
     /// Passes bytes through codecs by one direction, from buffer to buffer, the last into `target`.
     fn through(
         &self,
-        places: impl ExactSizeIterator<Item = usize>,
+        steps: impl ExactSizeIterator<Item = Range<usize>>,
         source: &[u8],
         target: &mut Vec<u8>,
         workspace: &mut Workspace,
-        direction: impl Fn(&Self, usize, &[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
+        direction: impl Fn(Range<usize>, &[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
     ) -> Result<(), ChainFault> {
-        let last = places.len().checked_sub(1);
+        let last = steps.len().checked_sub(1);
         let [mut current, mut spare] = std::mem::take(&mut workspace.buffers);
         let mut result = Ok(());
-        for (step, place) in places.enumerate() {
+        for (step, places) in steps.enumerate() {
             let input: &[u8] = if step == 0 { source } else { &current };
             let output = if Some(step) == last { &mut *target } else { &mut spare };
-            result = direction(self, place, input, output, workspace);
+            result = direction(places, input, output, workspace);
             if result.is_err() {
                 break;
             }

@@ -42,7 +42,8 @@ impl BoundChain {
     /// The buffers between `steps` codecs that are run one by one.
     pub(super) fn passage_bytes(&self, steps: usize) -> u64 {
         let between = steps.saturating_sub(1).min(2) as u64;
-        self.max_representation_bytes().saturating_mul(between)
+        let spare = if self.takes_differences() { 2 } else { 0 };
+        self.max_representation_bytes().saturating_mul(between + spare)
     }
 
     /// The bytes that reading takes: the encoded chunk, the decoded one and, where the array has edges, the part inside.

@@ -96,7 +96,13 @@ pub(super) struct Changes {
     /// Store differences along dimensions: auto, none or time,lat
     ///
     /// Lossless, of codes and integers. `auto` tries, as do `--compress auto:small` and `auto:any`.
-    #[arg(long, value_name = "DIM,...|auto", conflicts_with = "codecs", help_heading = "Compress", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "DIM,...|auto",
+        conflicts_with = "codecs",
+        help_heading = "Compress",
+        hide_short_help = true
+    )]
     pub(super) predict: Option<Predict>,
 
     /// Chunk shape: 64,256 or time=1,lat=0 or auto

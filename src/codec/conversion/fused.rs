@@ -45,10 +45,10 @@ impl Fused {
         change: &ValueChange,
         keep: usize,
     ) -> Result<Option<Self>, BindError> {
-        let (source_bytes, destination_bytes) = (source.num_array_to_array(), destination.num_array_to_array());
+        let (source_bytes, destination_bytes) = (source.num_in_one_pass(), destination.num_in_one_pass());
         let fusible = |chain: &BoundChain, place: usize| {
             let role = chain.codecs().get(place).map(|codec| codec.codec.role());
-            matches!(role, Some(Role::Bytes { .. } | Role::Compress))
+            matches!(role, Some(Role::Bytes { .. } | Role::Compress)) || chain.takes_differences_at(place)
         };
         if !fusible(source, source_bytes) || !fusible(destination, destination_bytes) {
             return Ok(None);
@@ -101,10 +101,12 @@ impl Conversion {
     /// piece by piece while it is read. The bytes of both elements.
     pub fn streams(&self) -> Option<(usize, usize)> {
         let Way::Fused(fused) = &self.way else { return None };
-        let plain = |chain: &BoundChain| {
-            chain.codecs().last().is_some_and(|codec| matches!(codec.codec.role(), Role::Bytes { .. }))
+        let plain = |chain: &BoundChain, place: usize| {
+            let is_bytes = matches!(chain.codecs()[place].codec.role(), Role::Bytes { .. });
+            is_bytes && place + 1 == chain.codecs().len()
         };
-        let straight = fused.transpose.is_none() && plain(&self.source) && plain(&self.destination);
+        let straight = plain(&self.source, fused.source_bytes) && plain(&self.destination, fused.destination_bytes);
+        let straight = straight && fused.transpose.is_none();
         straight.then(|| fused.program.sizes()).filter(|(source, _)| source.is_power_of_two())
     }
 

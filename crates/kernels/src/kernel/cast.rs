@@ -100,6 +100,12 @@ impl Cast {
         &self.options
     }
 
+    /// True if it leaves integers as they are.
+    pub fn is_identity(&self) -> bool {
+        let CastOptions { source, target, scalar_map, .. } = &self.options;
+        source == target && source.is_whole() && !source.is_float() && scalar_map.is_empty()
+    }
+
     /// Converts the elements of `source` into `target` (native-endian elements, any alignment, equal counts).
     ///
     /// On a fault the contents of `target` are unspecified.

@@ -19,6 +19,7 @@
 pub mod bit_pairs;
 pub mod bit_round;
 pub mod cast;
+pub mod differences;
 mod dispatch;
 mod double;
 mod exact;

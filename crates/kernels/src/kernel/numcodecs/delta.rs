@@ -62,6 +62,11 @@ impl Delta {
         (self.decoded, self.encoded)
     }
 
+    /// True of integers of one type, whose differences wrap.
+    pub fn wraps_in_place(&self) -> bool {
+        self.decoded == self.encoded && !self.decoded.is_float()
+    }
+
     /// Whether what is encoded comes back as it was: integers, whose sums are integers.
     pub fn is_exact(&self) -> bool {
         !self.decoded.is_float() && !self.sum.is_float()

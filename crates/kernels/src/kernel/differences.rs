@@ -1,0 +1,221 @@
+//! Differences of integers along a dimension of a chunk, in place, and their sums.
+//!
+//! They are what `transpose` with that dimension last, `numcodecs.delta` and `transpose` back make of a chunk: elements follow
+//! each other in the order of the other dimensions, and each but the first becomes its difference to the one before it.
+//! Differences wrap, so sums give every element back. Rows along the dimension are subtracted as they lie in memory; only
+//! their first elements go by the order of the other dimensions.
+
+/// An integer in native byte order, wherever it lies. Without a sign: what wraps is the same with one.
+trait Code: Copy + Default {
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+}
+
+macro_rules! code {
+    ($($integer:ty)*) => {
+        $(impl Code for [u8; size_of::<$integer>()] {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                <$integer>::from_ne_bytes(self).wrapping_add(<$integer>::from_ne_bytes(other)).to_ne_bytes()
+            }
+
+            #[inline(always)]
+            fn minus(self, other: Self) -> Self {
+                <$integer>::from_ne_bytes(self).wrapping_sub(<$integer>::from_ne_bytes(other)).to_ne_bytes()
+            }
+        })*
+    };
+}
+
+code! { u8 u16 u32 u64 }
+
+/// Elements of a row of neighbours that are subtracted together.
+const TILE: usize = 64;
+
+/// Differences along one dimension of chunks of a shape.
+#[derive(Debug, Clone)]
+pub struct Differences {
+    /// Blocks that hold each other's dimension, the length along it, and the elements of a row across it.
+    outer: usize,
+    length: usize,
+    inner: usize,
+    /// The other dimensions, the slowest first: their lengths, and the distance of neighbours among rows and in memory.
+    walk: Vec<[usize; 3]>,
+}
+
+impl Differences {
+    /// For chunks of this shape: along the last dimension of `order`, the others in that order.
+    pub fn new(shape: &[usize], order: &[usize]) -> Self {
+        let Some((along, others)) = order.split_last() else {
+            return Differences { outer: 1, length: 1, inner: 1, walk: Vec::new() };
+        };
+        let product = |lengths: &[usize]| lengths.iter().product::<usize>();
+        let (length, inner) = (shape[*along], product(&shape[along + 1..]));
+        let step = |dimension: &usize| {
+            let in_memory = product(&shape[dimension + 1..]);
+            let among_rows = if dimension < along { in_memory / length.max(1) } else { in_memory };
+            [shape[*dimension], among_rows, in_memory]
+        };
+        Differences { outer: product(&shape[..*along]), length, inner, walk: others.iter().map(step).collect() }
+    }
+
+    /// Rows along the dimension: as many elements are needed beside a chunk.
+    pub fn num_rows(&self) -> usize {
+        self.outer * self.inner
+    }
+
+    /// Takes the differences of elements of `size` bytes: 1, 2, 4 or 8. `spare` has room for [`num_rows`](Self::num_rows).
+    pub fn encode(&self, size: usize, bytes: &mut [u8], spare: &mut [u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        match size {
+            1 => self.differences(bytes.as_chunks_mut::<1>().0, spare.as_chunks_mut::<1>().0),
+            2 => self.differences(bytes.as_chunks_mut::<2>().0, spare.as_chunks_mut::<2>().0),
+            4 => self.differences(bytes.as_chunks_mut::<4>().0, spare.as_chunks_mut::<4>().0),
+            _ => self.differences(bytes.as_chunks_mut::<8>().0, spare.as_chunks_mut::<8>().0),
+        }
+    }
+
+    /// Undoes it.
+    pub fn decode(&self, size: usize, bytes: &mut [u8], spare: &mut [u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        match size {
+            1 => self.sums(bytes.as_chunks_mut::<1>().0, spare.as_chunks_mut::<1>().0),
+            2 => self.sums(bytes.as_chunks_mut::<2>().0, spare.as_chunks_mut::<2>().0),
+            4 => self.sums(bytes.as_chunks_mut::<4>().0, spare.as_chunks_mut::<4>().0),
+            _ => self.sums(bytes.as_chunks_mut::<8>().0, spare.as_chunks_mut::<8>().0),
+        }
+    }
+
+    fn differences<C: Code>(&self, elements: &mut [C], last: &mut [C]) {
+        let block = self.length * self.inner;
+        for (elements, last) in elements.chunks_exact_mut(block.max(1)).zip(last.chunks_exact_mut(self.inner.max(1))) {
+            last.copy_from_slice(&elements[block - self.inner..]);
+            if self.inner == 1 {
+                neighbours(elements);
+                continue;
+            }
+            for row in (1..self.length).rev() {
+                let (before, row) = elements.split_at_mut(row * self.inner);
+                let before = &before[before.len() - self.inner..];
+                row.iter_mut().zip(before).for_each(|(element, before)| *element = element.minus(*before));
+            }
+        }
+        let mut before = C::default();
+        walk(&self.walk, [0, 0], &mut |[row, place]| {
+            elements[place] = elements[place].minus(before);
+            before = last[row];
+        });
+    }
+
+    fn sums<C: Code>(&self, elements: &mut [C], totals: &mut [C]) {
+        let block = self.length * self.inner;
+        for (elements, totals) in elements.chunks_exact(block.max(1)).zip(totals.chunks_exact_mut(self.inner.max(1))) {
+            totals.fill(C::default());
+            for row in elements.chunks_exact(self.inner).skip(1) {
+                totals.iter_mut().zip(row).for_each(|(total, element)| *total = total.plus(*element));
+            }
+        }
+        let mut before = C::default();
+        walk(&self.walk, [0, 0], &mut |[row, place]| {
+            elements[place] = elements[place].plus(before);
+            before = elements[place].plus(totals[row]);
+        });
+        for elements in elements.chunks_exact_mut(block.max(1)) {
+            if self.inner == 1 {
+                let mut sum = C::default();
+                for element in elements {
+                    sum = sum.plus(*element);
+                    *element = sum;
+                }
+                continue;
+            }
+            for row in 1..self.length {
+                let (before, row) = elements.split_at_mut(row * self.inner);
+                let before = &before[before.len() - self.inner..];
+                row.iter_mut().zip(before).for_each(|(element, before)| *element = element.plus(*before));
+            }
+        }
+    }
+}
+
+/// Differences of neighbours; the first element stays.
+fn neighbours<C: Code>(elements: &mut [C]) {
+    let mut last = C::default();
+    for tile in elements.chunks_mut(TILE) {
+        // A copy that begins one element before: what is written is not what is read.
+        let mut before = [last; TILE];
+        before[1..tile.len()].copy_from_slice(&tile[..tile.len() - 1]);
+        last = tile[tile.len() - 1];
+        tile.iter_mut().zip(before).for_each(|(element, before)| *element = element.minus(before));
+    }
+}
+
+/// Visits the rows in the order of their dimensions: the number of each, and the place of its first element.
+fn walk(dimensions: &[[usize; 3]], [row, place]: [usize; 2], visit: &mut impl FnMut([usize; 2])) {
+    match dimensions {
+        [] => visit([row, place]),
+        [[length, among_rows, in_memory], inside @ ..] => {
+            for index in 0..*length {
+                walk(inside, [row + index * among_rows, place + index * in_memory], visit);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The places of a chunk's elements, the last dimension of `order` fastest.
+    fn places(shape: &[usize], order: &[usize]) -> Vec<usize> {
+        order.iter().fold(vec![0], |places, dimension| {
+            let stride: usize = shape[dimension + 1..].iter().product();
+            places.iter().flat_map(|place| (0..shape[*dimension]).map(move |index| place + index * stride)).collect()
+        })
+    }
+
+    fn case() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, Vec<u64>)> {
+        let shape = prop::collection::vec(prop_oneof![Just(1), 1..5_usize, 60..70_usize], 1..4);
+        shape.prop_flat_map(|shape| {
+            let order = Just((0..shape.len()).collect::<Vec<_>>()).prop_shuffle();
+            let values = prop_oneof![any::<u64>(), Just(0), Just(u64::MAX), 0..300_u64];
+            let values = prop::collection::vec(values, shape.iter().product::<usize>());
+            (Just(shape), order, values)
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn differences_are_those_of_a_transposed_chunk_and_sums_give_it_back((shape, order, values) in case()) {
+            let differences = Differences::new(&shape, &order);
+            for size in [1, 2, 4, 8] {
+                let cut = |values: &[u64]| -> Vec<u8> {
+                    let native = |value: &u64| match size {
+                        1 => (*value as u8).to_ne_bytes().to_vec(),
+                        2 => (*value as u16).to_ne_bytes().to_vec(),
+                        4 => (*value as u32).to_ne_bytes().to_vec(),
+                        _ => value.to_ne_bytes().to_vec(),
+                    };
+                    values.iter().flat_map(native).collect()
+                };
+                let mut expected = values.clone();
+                for pair in places(&shape, &order).windows(2) {
+                    expected[pair[1]] = values[pair[1]].wrapping_sub(values[pair[0]]);
+                }
+                let mut bytes = cut(&values);
+                let mut spare = vec![7; differences.num_rows() * size];
+                differences.encode(size, &mut bytes, &mut spare);
+                prop_assert_eq!(&bytes, &cut(&expected));
+                differences.decode(size, &mut bytes, &mut spare);
+                prop_assert_eq!(&bytes, &cut(&values));
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Codecs beside each other that only move integers and take their differences, run as one: differences are taken where the
+//! elements lie, and transpositions that cancel are not carried out.
+
+use std::ops::Range;
+
+use super::{BoundCodec, Workspace, expect_size};
+use crate::codec::fault::ChainFaultKind;
+use crate::codec::kinds::{CodecError, Role};
+use crate::codec::region::as_index;
+use crate::kernel::differences::Differences;
+use crate::kernel::transpose::Transpose;
+use crate::memory::resize;
+
+/// `transpose`, `numcodecs.delta` of integers and `cast_value` to the same type, with a difference among them.
+#[derive(Debug, Clone)]
+pub(super) struct DifferenceRun {
+    /// The codecs.
+    pub(super) places: Range<usize>,
+    element_size: usize,
+    differences: Vec<Differences>,
+    /// What is left of the transpositions.
+    transpose: Option<Transpose>,
+}
+
+impl DifferenceRun {
+    /// All of a chain's codecs, in their order.
+    pub(super) fn all(codecs: &[BoundCodec]) -> Vec<Self> {
+        let mut all = Vec::new();
+        let mut place = 0;
+        while place < codecs.len() {
+            let run = Self::at(codecs, place);
+            place = run.as_ref().map_or(place + 1, |run| run.places.end);
+            all.extend(run);
+        }
+        all
+    }
+
+    fn at(codecs: &[BoundCodec], first: usize) -> Option<Self> {
+        let array = codecs[first].decoded.array()?;
+        let shape: Vec<usize> = array.shape.iter().map(|length| as_index(*length)).collect();
+        let element_size = array.data_type.size()?;
+        let mut order: Vec<usize> = (0..shape.len()).collect();
+        let mut differences = Vec::new();
+        let mut end = first;
+        for codec in &codecs[first..] {
+            match codec.codec.role() {
+                Role::Transpose(turned) => order = turned.iter().map(|place| order[*place]).collect(),
+                Role::Delta(delta) if delta.wraps_in_place() && codec.metadata.view.is_none() => {
+                    differences.push(Differences::new(&shape, &order));
+                }
+                Role::Cast { encode, decode } if encode.is_identity() && decode.is_identity() => {}
+                _ => break,
+            }
+            end += 1;
+        }
+        let is_turned = !order.iter().copied().eq(0..shape.len());
+        let transpose = is_turned.then(|| Transpose::new(&array.shape, &order, element_size)).transpose().ok()?;
+        let run = DifferenceRun { places: first..end, element_size, differences, transpose };
+        (!run.differences.is_empty() && matches!(element_size, 1 | 2 | 4 | 8)).then_some(run)
+    }
+
+    pub(super) fn encode(
+        &self,
+        codecs: &[BoundCodec],
+        decoded: &[u8],
+        encoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFaultKind> {
+        expect_size(&codecs[self.places.start].decoded, decoded.len())?;
+        let [rows, turned] = &mut workspace.spare;
+        let target = if self.transpose.is_some() { &mut *turned } else { &mut *encoded };
+        copy(decoded, target)?;
+        for differences in &self.differences {
+            resize(rows, differences.num_rows() * self.element_size).map_err(no_memory)?;
+            differences.encode(self.element_size, target, rows);
+        }
+        let Some(transpose) = &self.transpose else { return Ok(()) };
+        resize(encoded, turned.len()).map_err(no_memory)?;
+        Ok(transpose.encode(turned, encoded).map_err(CodecError::bytes)?)
+    }
+
+    pub(super) fn decode(
+        &self,
+        codecs: &[BoundCodec],
+        encoded: &[u8],
+        decoded: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), ChainFaultKind> {
+        expect_size(&codecs[self.places.end - 1].encoded, encoded.len())?;
+        match &self.transpose {
+            None => copy(encoded, decoded)?,
+            Some(transpose) => {
+                resize(decoded, encoded.len()).map_err(no_memory)?;
+                transpose.decode(encoded, decoded).map_err(CodecError::bytes)?;
+            }
+        }
+        let [rows, _] = &mut workspace.spare;
+        for differences in self.differences.iter().rev() {
+            resize(rows, differences.num_rows() * self.element_size).map_err(no_memory)?;
+            differences.decode(self.element_size, decoded, rows);
+        }
+        Ok(())
+    }
+}
+
+fn no_memory(needed: u64) -> CodecError {
+    CodecError::Memory { needed }
+}
+
+fn copy(source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+    resize(target, source.len()).map_err(no_memory)?;
+    target.copy_from_slice(source);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::chain::BoundChain;
+    use crate::data_type::{DataType, FillValue};
+    use crate::metadata::extension::read_codecs;
+    use crate::metadata::json::Json;
+    use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+
+    /// A chain for chunks of 3 x 4 x 5 `uint16`.
+    fn chain(codecs: &str) -> BoundChain {
+        let codecs = read_codecs(&Json::parse_str(codecs).unwrap(), "", &mut Vec::new()).unwrap();
+        let data_type = DataType::from_name("uint16").unwrap();
+        let input = ArrayRepresentation { data_type, shape: vec![3, 4, 5], fill_value: Some(FillValue(vec![0, 0])) };
+        let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+        BoundChain::bind(&pipeline).unwrap()
+    }
+
+    #[test]
+    fn codecs_that_are_run_as_one_give_the_same_as_one_by_one() {
+        let delta = r#"{"name":"numcodecs.delta","configuration":{"dtype":"<u2"}}"#;
+        let turn = |order: &str| format!(r#"{{"name":"transpose","configuration":{{"order":[{order}]}}}}"#);
+        let cast = r#"{"name":"cast_value","configuration":{"data_type":"uint16"}}"#;
+        let to_signed = r#"{"name":"cast_value","configuration":{"data_type":"int16","out_of_range":"wrap"}}"#;
+        let bytes = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
+        let (turned, last, back) = (turn("1,2,0"), turn("0,2,1"), turn("2,0,1"));
+        let cases: [(&[&str], &[Range<usize>]); 7] = [
+            (&[delta, bytes], &[0..1]),
+            (&[&turned, delta, bytes], &[0..2]),
+            (&[&turned, delta, &back, bytes], &[0..3]),
+            (&[delta, &turned, delta, cast, &last, delta, delta, bytes], &[0..7]),
+            (&[cast, &last, bytes], &[]),
+            (&[&turned, to_signed, &last, bytes], &[]),
+            (&[&turned, delta, bytes, r#"{"name":"crc32c"}"#], &[0..2]),
+        ];
+        let decoded: Vec<u8> = (0..60_u16).flat_map(|place| (place * 977).to_ne_bytes()).collect();
+        for (codecs, runs) in cases {
+            let chain = chain(&format!("[{}]", codecs.join(",")));
+            let found: Vec<_> = chain.runs.iter().map(|run| run.places.clone()).collect();
+            assert_eq!(found, runs, "{codecs:?}");
+            let (mut encoded, mut back, mut workspace) = (Vec::new(), Vec::new(), Workspace::default());
+            chain.encode(&decoded, &mut encoded, &mut workspace).unwrap();
+            let mut expected = decoded.clone();
+            for place in 0..chain.codecs().len() {
+                let input = expected.clone();
+                chain.encode_codec(place, &input, &mut expected, &mut workspace).unwrap();
+            }
+            assert_eq!(encoded, expected, "{codecs:?}");
+            chain.decode(&encoded, &mut back, &mut workspace).unwrap();
+            assert_eq!(back, decoded, "{codecs:?}");
+            // A chunk that is cut off is an error.
+            assert!(chain.decode(&encoded[..encoded.len() - 2], &mut back, &mut workspace).is_err());
+        }
+    }
+}
