@@ -352,7 +352,7 @@ impl BoundChain {
         workspace: &mut Workspace,
     ) -> Result<(), ChainFault> {
         let steps = self.steps(first..self.codecs.len());
-        self.through(steps.into_iter(), decoded, encoded, workspace, |steps, decoded, encoded, workspace| {
+        Self::through(steps.into_iter(), decoded, encoded, workspace, |steps, decoded, encoded, workspace| {
             match self.run(&steps) {
                 Some(run) => self.as_one(run, run.encode(&self.codecs, decoded, encoded, workspace)),
                 None => self.encode_codec(steps.start, decoded, encoded, workspace),
@@ -380,7 +380,7 @@ impl BoundChain {
         workspace: &mut Workspace,
     ) -> Result<(), ChainFault> {
         let steps = self.steps(places);
-        self.through(steps.into_iter().rev(), encoded, decoded, workspace, |steps, encoded, decoded, workspace| {
+        Self::through(steps.into_iter().rev(), encoded, decoded, workspace, |steps, encoded, decoded, workspace| {
             match self.run(&steps) {
                 Some(run) => self.as_one(run, run.decode(&self.codecs, encoded, decoded, workspace)),
                 None => self.decode_codec(steps.start, encoded, decoded, workspace),
@@ -423,7 +423,6 @@ impl BoundChain {
 
     /// Passes bytes through codecs by one direction, from buffer to buffer, the last into `target`.
     fn through(
-        &self,
         steps: impl ExactSizeIterator<Item = Range<usize>>,
         source: &[u8],
         target: &mut Vec<u8>,

@@ -167,6 +167,7 @@ fn walk(dimensions: &[[usize; 3]], [row, place]: [usize; 2], visit: &mut impl Fn
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "elements of fewer bytes take the last ones of a value")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
