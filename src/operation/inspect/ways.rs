@@ -22,7 +22,7 @@ use crate::operation::inspect_result::{StatsResult, SuggestionResult, WayResult,
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{
-    CfOptions, ChangeOptions, Compression, InspectOptions, KeepBits, Missing, QuantizeOptions,
+    CfOptions, ChangeOptions, Compression, InspectOptions, KeepBits, Missing, Predict, QuantizeOptions,
 };
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
@@ -35,8 +35,8 @@ use crate::pipeline::Representation;
 /// Types that all values are laid over.
 const TYPES: [(bool, u32); 2] = [(false, 8), (false, 16)];
 
-/// Bounds of the error, as shares of the standard deviation.
-const ERRORS: [f64; 3] = [1e-2, 1e-3, 1e-4];
+/// Bounds of the error, as shares of the standard deviation, and what is tried with them.
+const ERRORS: [(f64, &str); 4] = [(1e-2, ""), (1e-3, ""), (1e-3, ", predict auto"), (1e-4, "")];
 
 /// Shares of the bitwise real information that rounded bits keep.
 const INFORMATION: [f64; 2] = [0.99, 0.999];
@@ -76,10 +76,19 @@ impl Contents<'_> {
         };
         for way in self.candidates(&result.values, compress, missing)? {
             self.driver.interrupt().check()?;
-            let tried = way.change.map_err(OperationError::data).and_then(|(change, options)| {
-                let trial = match sampler.try_way(&sample, &change, None)? {
+            let tried = way.change.map_err(OperationError::data).and_then(|(mut change, options)| {
+                let mut quantization = None;
+                if change.predict.take().is_some() {
+                    quantization = sampler.try_way(&sample, &change, None)?.quantization;
+                    let found = sampler.predict(&sample, self.source, &change, quantization.as_ref())?;
+                    if found.is_empty() {
+                        return Err(OperationError::data("no differences make the chunks smaller"));
+                    }
+                    change.predict = Some(Predict::Dimensions(found));
+                }
+                let trial = match sampler.try_way(&sample, &change, quantization.as_ref())? {
                     // Only the values have told that absent chunks are written.
-                    trial if trial.fills => sampler.try_way(&draw(true)?, &change, None)?,
+                    trial if trial.fills => sampler.try_way(&draw(true)?, &change, quantization.as_ref())?,
                     trial => trial,
                 };
                 Ok((trial, options))
@@ -124,12 +133,13 @@ impl Contents<'_> {
             let change = Ok(quantising(&format!("--quantize {data_type}"), quantize));
             Some(Way { name: data_type.to_string(), change })
         });
-        let of_errors = ERRORS.into_iter().map(|share| match error_of(share, values) {
+        let of_errors = ERRORS.into_iter().map(|(share, predict)| match error_of(share, values) {
             Ok(error) => {
                 let quantize = QuantizeOptions { max_error: Some(error), ..QuantizeOptions::default() };
-                let name = format!("max-error {}", literal(error));
-                let change = Ok(quantising(&format!("--{name}"), quantize));
-                Way { name, change }
+                let name = format!("max-error {}{predict}", literal(error));
+                let (change, options) = quantising(&format!("--{}", name.replace(", ", " --")), quantize);
+                let predict = (!predict.is_empty()).then_some(Predict::Auto);
+                Way { name, change: Ok((ChangeOptions { predict, ..change }, options)) }
             }
             Err(reason) => {
                 Way { name: format!("max-error, {} % of the deviation", share * 100.0), change: Err(reason) }

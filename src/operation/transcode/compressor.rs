@@ -1,13 +1,16 @@
 //! `--compress auto` and `--predict auto`: the best of a few chains, found by encoding a sample of what will be written.
 
 use super::plan::Plan;
+use super::plan::metadata::DestinationMetadata;
 use super::plan::predict::lengths;
 use super::sample::{Drawing, Estimate, Sample, SampleSize, Sampler};
 use crate::diagnostic::quantity::approximate;
+use crate::metadata::array::ArrayMetadata;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use crate::operation::codec_words::compression;
 use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, Compression, CompressionGoal, Predict};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::sample_result::{CompressionResult, TriedResult};
@@ -157,6 +160,18 @@ impl Trying<'_> {
 }
 
 impl Sampler<'_> {
+    /// The dimensions along which differences of codes make a sample of an array smallest.
+    pub(in crate::operation) fn predict(
+        &self,
+        sample: &Sample,
+        source: &OpenedArray,
+        options: &ChangeOptions,
+        settled: Option<&Quantization>,
+    ) -> Result<Vec<String>, OperationError> {
+        let among = dimensions_of(&source.metadata, source.pipeline.innermost_chunk_shape());
+        Trying { sampler: self, sample, settled, options }.predict(None, &among)
+    }
+
     /// Puts into the options the chain of `--compress auto` and the dimensions of `--predict auto`, for a plan that is made
     /// with what [`Search::of`] put there; what was tried and what it gave. Of a quantisation that is not settled, the range
     /// is that of the sample.
@@ -170,7 +185,9 @@ impl Sampler<'_> {
         let sample = self.draw(&plan.source, &plan.listing, &Drawing::of(plan, options), size)?;
         let settled = plan.quantization.as_ref().filter(|quantization| !quantization.is_open);
         let trying = Trying { sampler: self, sample: &sample, settled, options };
-        let among = if search.predicts { dimensions_of(plan) } else { Vec::new() };
+        let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
+        let predicts = search.predicts && draft.zarr_format == 3;
+        let among = if predicts { dimensions_of(metadata, lengths(pipeline)) } else { Vec::new() };
         let mut predictions = vec![Vec::new()];
         if !among.is_empty() {
             let probes = search.probes().iter().map(|words| Some(*words));
@@ -220,19 +237,15 @@ impl Sampler<'_> {
     }
 }
 
-/// The names of the dimensions along which differences can be taken, or their numbers.
-fn dimensions_of(plan: &Plan) -> Vec<String> {
-    let metadata = &plan.destination.metadata;
-    if plan.destination.draft.zarr_format == 2 {
-        return Vec::new();
-    }
+/// The names of the dimensions along which chunks have several elements, or their numbers.
+fn dimensions_of(metadata: &ArrayMetadata, chunk: Vec<u64>) -> Vec<String> {
     let names = metadata.dimension_names.as_deref().unwrap_or_default();
     let word = |(place, length): (usize, u64)| {
         let name = names.get(place).and_then(Option::as_ref).filter(|name| !name.contains(','));
         let is_known = |name: &&String| names.iter().flatten().filter(|other| other == name).count() == 1;
         (length > 1).then(|| name.filter(is_known).cloned().unwrap_or_else(|| place.to_string()))
     };
-    lengths(&plan.destination.pipeline).into_iter().enumerate().filter_map(word).collect()
+    chunk.into_iter().enumerate().filter_map(word).collect()
 }
 
 /// The number of chunks that are tried.

@@ -156,9 +156,15 @@ pub(super) fn quantization_of(
         Some(Predict::Dimensions(dimensions)) => Some(dimensions.clone()),
         _ => None,
     };
-    let is_cf = result.form == "cf" && predict.is_some();
+    let readers = match (&predict, result.form) {
+        (Some(_), "cf") => Some("xarray with zarr-python 3, which has numcodecs"),
+        (Some(dimensions), "codecs") if dimensions.iter().any(|dimension| *dimension != dimensions[0]) => Some(
+            "zarr-python >= 3.2 with cast-value-rs; not zarrita.js 0.7; for others write plain floats with `--unpack`",
+        ),
+        _ => result.readers,
+    };
     Some(QuantizationResult {
-        readers: if is_cf { Some("xarray with zarr-python 3, which has numcodecs") } else { result.readers },
+        readers,
         count: figures.count,
         nan: ran.then_some(figures.nan),
         predict,

@@ -113,26 +113,27 @@ impl Differences {
 
     fn sums<C: Code>(&self, elements: &mut [C], totals: &mut [C]) {
         let block = self.length * self.inner;
+        let mut before = C::default();
+        if self.inner == 1 {
+            scan(elements, block);
+            walk(&self.walk, [0, 0], &mut |[_, place]| {
+                let row = &mut elements[place..place + block];
+                row.iter_mut().for_each(|element| *element = element.plus(before));
+                before = row[block - 1];
+            });
+            return;
+        }
         for (elements, totals) in elements.chunks_exact(block.max(1)).zip(totals.chunks_exact_mut(self.inner.max(1))) {
             totals.fill(C::default());
             for row in elements.chunks_exact(self.inner).skip(1) {
                 totals.iter_mut().zip(row).for_each(|(total, element)| *total = total.plus(*element));
             }
         }
-        let mut before = C::default();
         walk(&self.walk, [0, 0], &mut |[row, place]| {
             elements[place] = elements[place].plus(before);
             before = elements[place].plus(totals[row]);
         });
         for elements in elements.chunks_exact_mut(block.max(1)) {
-            if self.inner == 1 {
-                let mut sum = C::default();
-                for element in elements {
-                    sum = sum.plus(*element);
-                    *element = sum;
-                }
-                continue;
-            }
             for row in 1..self.length {
                 let (before, row) = elements.split_at_mut(row * self.inner);
                 let before = &before[before.len() - self.inner..];
@@ -151,6 +152,30 @@ fn neighbours<C: Code>(elements: &mut [C]) {
         before[1..tile.len()].copy_from_slice(&tile[..tile.len() - 1]);
         last = tile[tile.len() - 1];
         tile.iter_mut().zip(before).for_each(|(element, before)| *element = element.minus(before));
+    }
+}
+
+/// Sums along each row, from its first element on. Rows go beside each other, since each sum waits for the one before it.
+fn scan<C: Code>(elements: &mut [C], length: usize) {
+    const BESIDE: usize = 8;
+    let mut groups = elements.chunks_exact_mut(BESIDE * length);
+    for group in &mut groups {
+        let mut each = group.chunks_exact_mut(length);
+        let mut rows: [&mut [C]; BESIDE] = std::array::from_fn(|_| each.next().unwrap_or_default());
+        let mut sums = [C::default(); BESIDE];
+        for place in 0..length {
+            for (row, sum) in rows.iter_mut().zip(&mut sums) {
+                *sum = sum.plus(row[place]);
+                row[place] = *sum;
+            }
+        }
+    }
+    for row in groups.into_remainder().chunks_exact_mut(length) {
+        let mut sum = C::default();
+        for element in row {
+            sum = sum.plus(*element);
+            *element = sum;
+        }
     }
 }
 
