@@ -118,7 +118,9 @@ impl Differences {
             scan(elements, block);
             walk(&self.walk, [0, 0], &mut |[_, place]| {
                 let row = &mut elements[place..place + block];
-                row.iter_mut().for_each(|element| *element = element.plus(before));
+                for element in &mut *row {
+                    *element = element.plus(before);
+                }
                 before = row[block - 1];
             });
             return;

@@ -164,6 +164,10 @@ impl Planner<'_> {
             warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known));
             warnings.extend(rounding.warning());
         }
+        if matches!(options.predict, Some(Predict::Dimensions(_))) {
+            // It was asked for, and the report says who reads it.
+            warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(predict::DELTA));
+        }
         let choice = Choice {
             planner: self,
             present: listing.known(),
