@@ -14,6 +14,7 @@ use zarr_cast_value::{
 };
 use zarrcast::element::{Element, ElementType, NumberType};
 use zarrcast::kernel::cast::{Cast, CastOptions};
+use zarrcast::kernel::differences::Differences;
 use zarrcast::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use zarrcast::kernel::{OutOfRange, Rounding};
 
@@ -100,6 +101,26 @@ fn fused(criterion: &mut Criterion) {
     });
 }
 
+/// Differences along each dimension of a chunk that a second-level cache holds, and back.
+fn differences(criterion: &mut Criterion) {
+    const SHAPE: [usize; 3] = [16, 128, 256];
+    let mut group = criterion.benchmark_group("differences");
+    for (along, order) in [("first", [1, 2, 0]), ("middle", [0, 2, 1]), ("last", [0, 1, 2])] {
+        let differences = Differences::new(&SHAPE, &order);
+        for size in [1, 2, 4] {
+            let mut bytes = vec![7; SHAPE.iter().product::<usize>() * size];
+            let mut spare = vec![0; differences.num_rows() * size];
+            group.throughput(Throughput::Bytes(bytes.len() as u64));
+            group.bench_function(format!("{size} bytes along the {along}"), |bencher| {
+                bencher.iter(|| differences.encode(size, &mut bytes, &mut spare));
+            });
+            group.bench_function(format!("{size} bytes along the {along}, back"), |bencher| {
+                bencher.iter(|| differences.decode(size, &mut bytes, &mut spare));
+            });
+        }
+    }
+}
+
 fn beside_zarr_cast_value(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("beside zarr-cast-value");
     group.sample_size(10);
@@ -139,5 +160,5 @@ where
     });
 }
 
-criterion_group!(kernels, fused, beside_zarr_cast_value, every_pair);
+criterion_group!(kernels, fused, differences, beside_zarr_cast_value, every_pair);
 criterion_main!(kernels);

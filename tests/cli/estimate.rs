@@ -161,8 +161,10 @@ fn compressor_is_the_best_of_a_few_on_a_sample() {
                 continue;
             }
             assert!(matches!(names.as_slice(), ["zstd" | "blosc"]), "{words}: {names:?}");
-            let written =
-                of_run(&test, &["--overwrite", values, "--compress", words, "a", "c"])["bytes_written"].clone();
+            let predict: Vec<&str> = one["predict"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            let predict = if predict.is_empty() { "none".to_owned() } else { predict.join(",") };
+            let arguments = ["--overwrite", values, "--compress", words, "--predict", &predict, "a", "c"];
+            let written = of_run(&test, &arguments)["bytes_written"].clone();
             // All chunks are in the sample.
             assert_eq!(one["bytes_stored"], written, "{goal}: {words}");
             all.push((written.as_u64().unwrap(), words));
@@ -170,6 +172,7 @@ fn compressor_is_the_best_of_a_few_on_a_sample() {
         let known = tried.iter().filter_map(|one| one["bytes_stored"].as_u64()).min().unwrap();
         let best = tried.iter().find(|one| one["bytes_stored"].as_u64().unwrap() as f64 <= known as f64 * 1.01);
         assert_eq!(compression["chosen"], best.unwrap()["compress"]);
+        assert_eq!(tried.iter().any(|one| one["predict"] != json!([])), goal == "auto:any");
         let least = all.iter().map(|(written, _)| *written).min().unwrap();
         assert!(node["bytes_written"].as_u64().unwrap() as f64 <= least as f64 * 1.01, "{node}");
     }

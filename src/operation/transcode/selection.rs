@@ -10,7 +10,7 @@ use crate::grid::Region;
 use crate::operation::coordinates::{Coordinates, Member, named};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest, Slice, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, Predict, ShapeRequest, ShardRequest, Slice, TranscodeOptions};
 use crate::operation::pattern::PathPattern;
 
 const SPARED: &str = "coordinates and what CF attributes of others name are changed where `--include` or `--rule` \
@@ -49,6 +49,7 @@ pub(super) fn check_applied(
     store: &str,
 ) -> Result<(), OperationError> {
     let ChangeOptions { quantize, keep_bits, predict, unpack, select, chunk_shape, shard_shape, .. } = &options.change;
+    let predicts = |predict: &Option<Predict>| !matches!(predict, None | Some(Predict::None));
     let any = |applies: &dyn Fn(&ChangeOptions) -> bool| arrays.iter().any(|array| applies(&array.change));
     let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
     let asked = [
@@ -59,7 +60,7 @@ pub(super) fn check_applied(
             "float array whose bits can be rounded",
             SPARED,
         ),
-        (predict.is_some(), any(&|chosen| chosen.predict.is_some()), "array of integers to predict", SPARED),
+        (predicts(predict), any(&|chosen| predicts(&chosen.predict)), "array of integers to predict", SPARED),
         (*unpack, any(&|chosen| chosen.unpack), "array to unpack", packed),
     ];
     if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies) {
@@ -180,12 +181,11 @@ pub(super) fn change_of(
     if !is_float && !chosen.unpack {
         chosen.keep_bits = None;
     }
-    if !is_float && source.data_type.number().is_none() {
-        chosen.predict = None;
-    }
-    let needs_codes = is_float && chosen.quantize.is_none() && !change::is_packed_array(source);
-    if needs_codes || (coordinates.contains(path) && !is_named) {
-        chosen.predict = None;
+    let stays_float = is_float && chosen.quantize.is_none() && !change::is_packed_array(source);
+    let has_no_codes = stays_float || source.data_type.number().is_none();
+    if has_no_codes || (coordinates.contains(path) && !is_named) {
+        // Nor are differences tried with `--compress auto:small`.
+        chosen.predict = Some(Predict::None);
     }
     let is_spared =
         coordinates.contains(path) && !is_named && (chosen.quantize.is_some() || chosen.keep_bits.is_some());
