@@ -29,6 +29,9 @@ pub(in crate::operation) struct Quantization {
     pub target: NumberType,
     /// The codes.
     pub codes: Codes,
+    /// Codes that are decoded to NaN beside the one of `codes`.
+    #[serde(default)]
+    pub more_nan_codes: Vec<i64>,
     /// `offset` and `scale`.
     pub scaling: Scaling,
     /// The least and greatest value that the codes were made for.
@@ -175,7 +178,9 @@ impl Quantization {
             .into_iter()
             .filter_map(|(value, code)| Some((float.bits(value), code?.cast_unsigned() & mask(self.target))));
         let encode: Vec<(u64, u64)> = map.collect();
-        let decode = encode.iter().map(|(value, code)| (*code, *value)).collect();
+        let nan = float.bits(f64::NAN);
+        let more = self.more_nan_codes.iter().map(|code| (code.cast_unsigned() & mask(self.target), nan));
+        let decode = encode.iter().map(|(value, code)| (*code, *value)).chain(more).collect();
         let (rounding, out_of_range) = (self.rounding, self.out_of_range);
         let cast = |source, target, scalar_map| CastOptions { source, target, rounding, out_of_range, scalar_map };
         (cast(self.source, self.target, encode), cast(self.target, self.source, decode))
@@ -202,6 +207,22 @@ impl Quantization {
     pub(in crate::operation) fn value_of(&self, code: i64) -> Option<f64> {
         let decoded = self.codecs().decode(code.cast_unsigned() & mask(self.target))?;
         Some(FloatType(self.source).value(decoded))
+    }
+
+    /// The bits of a code's value, through the real decode.
+    pub(in crate::operation) fn decoded(&self, code: u64) -> Option<u64> {
+        self.codecs().decode(code)
+    }
+
+    /// The bits of a value's code.
+    pub(in crate::operation) fn encoded(&self, bits: u64) -> Option<u64> {
+        self.codecs().encode(bits)
+    }
+
+    /// The bits of a code's value, if each codec by itself brings it back.
+    pub(in crate::operation) fn surviving(&self, code: u64) -> Option<u64> {
+        let codecs = self.codecs();
+        codecs.decode(code).filter(|bits| codecs.survives(*bits) && codecs.encode(*bits) == Some(code))
     }
 
     /// The value of absent elements, in DEST's data type.

@@ -5,6 +5,7 @@ use super::plan::keep_bits::BitRounding;
 use super::plan::metadata::DestinationMetadata;
 use super::plan::route::name_of;
 use super::planning::PlannedArray;
+use super::repack::Repacking;
 use super::verify::Verification;
 use crate::diagnostic::quantity::approximate;
 use crate::diagnostic::{Diagnostic, code};
@@ -136,6 +137,16 @@ pub(super) fn quantization_of(
     let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(figures.count);
     let absent = elements.saturating_sub(figures.count);
     figures.count += absent;
+    if let Some(Repacking { quantization, difference, limit, .. }) = &plan.repacking {
+        let has_values = difference.is_some();
+        return Some(QuantizationResult {
+            is_repacked: true,
+            count: elements,
+            max_abs_error: *difference,
+            bound: has_values.then_some(*limit),
+            ..quantization_result(quantization)
+        });
+    }
     let result = match (&plan.quantization, &plan.rounding) {
         (Some(quantization), _) => {
             add_absent(quantization, absent, &mut figures);

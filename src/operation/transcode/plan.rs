@@ -37,6 +37,7 @@ use crate::operation::quantize::first_pass::Survey;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::sample_result::CompressionResult;
 use crate::operation::stored::{opaque_array, side};
+use crate::operation::transcode::repack::Repacking;
 use crate::store::Node;
 
 /// A settled plan.
@@ -62,6 +63,8 @@ pub(super) struct Plan {
     pub quantization: Option<Quantization>,
     /// The rounding of `--keep-bits`.
     pub rounding: Option<BitRounding>,
+    /// The packing in another form.
+    pub repacking: Option<Repacking>,
     /// The choice of `--compress auto`, or the goal of a choice to come.
     pub compression: Option<CompressionResult>,
     /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
@@ -195,7 +198,10 @@ impl Plan {
                 }
                 destination
             }
-            _ => side(node, metadata, pipeline, store, 0, false)?,
+            _ => {
+                let pipeline = self.repacking.as_ref().map_or(pipeline, |repacking| &repacking.chains[1]);
+                side(node, metadata, pipeline, store, 0, false)?
+            }
         };
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::plan::regrid::Names;
 use super::plan::{SourceArray, change};
+use super::repack;
 use crate::diagnostic::quantity::counted;
 use crate::element::NumberType;
 use crate::grid::Region;
@@ -15,6 +16,9 @@ use crate::operation::pattern::PathPattern;
 
 const SPARED: &str = "coordinates and what CF attributes of others name are changed where `--include` or `--rule` \
                       names them without `*`";
+
+const REPACKED: &str = "`--as` alone takes integers with `scale_factor` or `add_offset`, `fixedscaleoffset`, or \
+                        `scale_offset` and `cast_value`; `--quantize TYPE` packs plain floats";
 
 /// Every pattern takes an array, and an array is left; else what was meant is not there.
 pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), OperationError> {
@@ -48,7 +52,7 @@ pub(super) fn check_applied(
     arrays: &[SourceArray],
     store: &str,
 ) -> Result<(), OperationError> {
-    let ChangeOptions { quantize, keep_bits, unpack, select, chunk_shape, shard_shape, .. } = &options.change;
+    let ChangeOptions { quantize, repack, keep_bits, unpack, select, chunk_shape, shard_shape, .. } = &options.change;
     let any = |applies: &dyn Fn(&ChangeOptions) -> bool| arrays.iter().any(|array| applies(&array.change));
     let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
     let asked = [
@@ -59,6 +63,7 @@ pub(super) fn check_applied(
             "float array whose bits can be rounded",
             SPARED,
         ),
+        (repack.is_some(), any(&|chosen| chosen.repack.is_some()), "packing that `--as` changes", REPACKED),
         (*unpack, any(&|chosen| chosen.unpack), "array to unpack", packed),
     ];
     if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies) {
@@ -167,6 +172,11 @@ pub(super) fn change_of(
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
     chosen.unpack &= change::is_packed_array(source);
+    chosen.repack = chosen.repack.filter(|form| repack::is_for(source, *form));
+    if options.change.repack.is_some() && chosen.repack.is_none() {
+        // It chooses the type of floats that codes stand for.
+        chosen.data_type = None;
+    }
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
     if !is_float && !chosen.unpack {
         chosen.quantize = None;

@@ -20,6 +20,7 @@ use crate::operation::options::ChangeOptions;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::range::FloatType;
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
+use crate::operation::transcode::repack::Repacking;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// Codecs whose configuration was made for one data type.
@@ -147,16 +148,22 @@ pub(super) struct Changed {
     pub(super) change: ValueChange,
     pub(super) quantization: Option<Quantization>,
     pub(super) rounding: Option<BitRounding>,
+    /// The packing in another form, whose codes stay.
+    pub(super) repacking: Option<Repacking>,
     /// The value of absent elements, in DEST's data type.
     pub(super) absent: Option<FillValue>,
 }
 
+/// True if integers have CF attributes that tell how they are packed.
+pub(in crate::operation) fn has_packing_attributes(source: &OpenedArray) -> bool {
+    let attributes = &source.metadata.attributes;
+    source.data_type.number().is_some_and(|number| !number.is_float())
+        && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some())
+}
+
 /// True if there is anything to unpack.
 pub(in crate::operation) fn is_packed_array(source: &OpenedArray) -> bool {
-    let attributes = &source.metadata.attributes;
-    is_packed(&source.metadata.codecs)
-        || (source.data_type.number().is_some_and(|number| !number.is_float())
-            && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some()))
+    is_packed(&source.metadata.codecs) || has_packing_attributes(source)
 }
 
 /// `--unpack`: changes the draft; what happens to the values, and what absent elements become.
@@ -166,7 +173,7 @@ pub(in crate::operation) fn unpack(
     draft: &mut Draft,
 ) -> Result<(ValueChange, Option<FillValue>), OperationError> {
     if is_packed(&source.metadata.codecs) {
-        let stripped = strip(&source.metadata.codecs);
+        let stripped = strip(&source.metadata.codecs, &PACKING_CODECS);
         draft.set_codecs(stripped);
         follow_unpacked(draft);
         return match &options.data_type {
@@ -184,14 +191,14 @@ pub(in crate::operation) fn unpack(
     Ok((change, Some(absent)))
 }
 
-/// The chain without both codecs, inside shards too.
-fn strip(codecs: &[CodecMetadata]) -> Vec<CodecMetadata> {
-    let kept = codecs.iter().filter(|codec| !PACKING_CODECS.contains(&codec.name.as_str()));
+/// The chain without codecs of these names, inside shards too.
+pub(in crate::operation) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetadata> {
+    let kept = codecs.iter().filter(|codec| !names.contains(&codec.name.as_str()));
     kept.cloned()
         .map(|mut codec| {
             if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {
                 let inner = read_codecs(inside, "", &mut Vec::new()).unwrap_or_default();
-                *inside = codecs_json(&strip(&inner));
+                *inside = codecs_json(&strip(&inner, names));
             }
             codec
         })
