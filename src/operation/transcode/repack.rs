@@ -80,7 +80,10 @@ pub(super) fn repack(
         absent.and_then(|code| if is_missing { nan } else { quantization.decoded(code) })
     } else {
         quantization.apply(draft)?;
-        let fill = absent.or(packing.missing.first().copied()).unwrap_or(0);
+        // In v2 a fill value is a mask, unless it is 0, of which null is made.
+        let is_masked = draft.zarr_format == 2 && draft.document.get("dimension_names").is_some();
+        let masks = packing.missing.first().copied();
+        let fill = absent.filter(|_| masks.is_some() || !is_masked).or(masks).unwrap_or(0);
         draft.set_fill_value(FillValue::from_bits(codes, fill))?;
         if form == QuantizeForm::Cf && !quantization.more_nan_codes.is_empty() {
             let mut attributes = draft.attributes();
