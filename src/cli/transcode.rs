@@ -301,16 +301,12 @@ impl Changes {
             ("rounding", self.rounding.is_some()),
             ("out-of-range", self.out_of_range.is_some()),
         ];
-        let repacks = self.form.is_some() && !quantizes;
-        let others = [
-            ("--codecs", self.codecs.is_some()),
-            ("--unpack", self.unpack),
-            ("--keep-bits", self.keep_bits.is_some()),
-            ("--fill-value", self.fill_value.is_some()),
-            ("--data-type", self.data_type.is_some() && self.form != Some(QuantizeForm::Codecs)),
-        ];
-        if let Some((option, _)) = others.iter().find(|(_, is_given)| *is_given && repacks) {
-            let message = format!("`--as` alone moves the codes that are there, and `{option}` changes them");
+        let makes_others =
+            self.unpack || self.codecs.is_some() || self.keep_bits.is_some() || self.fill_value.is_some();
+        let casts = self.data_type.is_some() && self.form != Some(QuantizeForm::Codecs);
+        if self.form.is_some() && !quantizes && (makes_others || casts) {
+            let message = "`--as` alone moves the codes that are there: not with --unpack, --codecs, --keep-bits, \
+                           --fill-value, and with --data-type only `--as codecs`";
             let help = "add `--quantize`, `--max-error` or `--step`, or do it in a second run";
             return Err(OperationError::usage(message).with_help(help).into());
         }

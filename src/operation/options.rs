@@ -145,6 +145,17 @@ pub struct QuantizeOptions {
     pub no_workarounds: bool,
 }
 
+impl QuantizeForm {
+    /// As options and reports have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            QuantizeForm::Codecs => "codecs",
+            QuantizeForm::Cf => "cf",
+            QuantizeForm::Plain => "plain",
+        }
+    }
+}
+
 impl QuantizeOptions {
     /// Whether the range is looked for in the data.
     pub fn finds_range(&self) -> bool {

@@ -18,7 +18,6 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::operation::draft::edit_innermost;
 use crate::operation::options::KeepBits;
-use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult};
@@ -138,12 +137,11 @@ pub(super) fn quantization_of(
     let absent = elements.saturating_sub(figures.count);
     figures.count += absent;
     if let Some(Repacking { quantization, difference, limit, .. }) = &plan.repacking {
-        let has_values = difference.is_some();
         return Some(QuantizationResult {
             is_repacked: true,
             count: elements,
             max_abs_error: *difference,
-            bound: has_values.then_some(*limit),
+            bound: difference.map(|_| *limit),
             ..quantization_result(quantization)
         });
     }
@@ -262,11 +260,7 @@ fn quantization_result(quantization: &Quantization) -> QuantizationResult {
     let (offset, scale) = quantization.literals();
     let codes = quantization.are_codes_settled().then_some(&quantization.codes);
     QuantizationResult {
-        form: match quantization.form {
-            QuantizeForm::Codecs => "codecs",
-            QuantizeForm::Cf => "cf",
-            QuantizeForm::Plain => "plain",
-        },
+        form: quantization.form.name(),
         data_type: quantization.is_target_settled.then(|| quantization.target.name()),
         range: quantization.range_literals().filter(|_| !quantization.is_open),
         offset: settled.then_some(offset),

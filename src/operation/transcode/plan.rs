@@ -198,10 +198,10 @@ impl Plan {
                 }
                 destination
             }
-            _ => {
-                let pipeline = self.repacking.as_ref().map_or(pipeline, |repacking| &repacking.chains[1]);
-                side(node, metadata, pipeline, store, 0, false)?
-            }
+            _ => match self.repacking.as_ref().map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref())) {
+                Some(codes) => side(node, metadata, &codes, store, 0, false)?,
+                None => side(node, metadata, pipeline, store, 0, false)?,
+            },
         };
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })
     }

@@ -2,14 +2,17 @@
 //! packing").
 
 mod packing;
+#[cfg(test)]
+mod tests;
 
-use self::packing::{Kind, Packing, decoder, values, widen};
-pub(super) use self::packing::{PACKING, is_for};
+use self::packing::{Decode, Packing, values};
+pub(super) use self::packing::{PACKED, PACKING, is_for};
 use super::plan::change::strip;
-use super::plan::metadata::DestinationMetadata;
 use super::verify::decode;
 use crate::array::ChunkSet;
 use crate::array::fault::Fault;
+use crate::array::stored::StoredArray;
+use crate::codec::fault::number_value;
 use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
@@ -26,7 +29,7 @@ use crate::operation::draft::Draft;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, QuantizeForm};
+use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::range::{Codes, FloatType, Scaling};
 use crate::operation::stored::side;
@@ -35,9 +38,6 @@ use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
 /// Units in the last place of the greatest value by which values may differ.
 const MOST_ULPS: f64 = 2.0;
-
-/// How many values of the type on each side of the guess are tried for the scale, and for the offset.
-const AROUND: [i64; 2] = [3, 1];
 
 /// A packing in its new form.
 #[derive(Debug, Clone)]
@@ -50,72 +50,64 @@ pub(super) struct Repacking {
     pub limit: f64,
     /// The code of absent elements; `None` where no code stands for the fill value.
     pub absent: Option<FillValue>,
-    /// Both chains from the codes on.
-    pub chains: [Pipeline; 2],
-    /// From codes to the values of SOURCE, and of DEST.
-    decode: [ValueProgram; 2],
+    /// Of SOURCE and of DEST.
+    decode: [Decode; 2],
 }
 
 /// Writes the packing of an array into the draft in another form; with the value of absent elements in DEST.
 pub(super) fn repack(
     source: &OpenedArray,
     form: QuantizeForm,
-    options: &ChangeOptions,
+    floats: Option<&DataType>,
     draft: &mut Draft,
 ) -> Result<(Repacking, Option<FillValue>), OperationError> {
-    let packing = Packing::of(source, form, options.data_type.as_ref())?;
+    let packing = Packing::of(source, form, floats)?;
     let Packing { codes, float, absent, .. } = packing;
     let mut quantization = quantization(&packing, form);
-    let limit = fit(&packing, &mut quantization, &source.store)?;
-    let is_missing = absent.is_some_and(|code| packing.missing.contains(&code));
-    let value = absent.and_then(|code| quantization.surviving(code));
+    let (difference, limit) = fit(&packing, &mut quantization, &source.store)?;
     let nan = quantization.codes.nan.map(|_| float.bits(f64::NAN));
-    let zero = || quantization.surviving(0);
-    quantization.fill_value = nan.or(value).or_else(zero).unwrap_or(0);
+    let surviving = |code| quantization.surviving(code);
+    quantization.fill_value = nan.or(absent.and_then(surviving)).or_else(|| surviving(0)).unwrap_or(0);
+    let mut attributes = draft.attributes();
     draft.keep_codecs(strip(&draft.codecs, &PACKING));
-    let stood_for = if form == QuantizeForm::Codecs {
-        draft.set_data_type(DataType::Number(float.0));
-        mask_by_nan(&packing, draft);
+    let values = if form == QuantizeForm::Codecs { float.0 } else { codes };
+    let stands_for = if form == QuantizeForm::Codecs {
+        let floats = DataType::Number(float.0);
+        PACKING_ATTRIBUTES.iter().for_each(|name| drop(attributes.remove(name)));
+        let mask = nan.and_then(|bits| xarray::encode(&floats, &FillValue::from_bits(float.0, bits)));
+        mask.into_iter().for_each(|mask| attributes.insert(FILL_VALUE, mask));
+        draft.set_attributes(attributes);
+        draft.set_data_type(floats);
         quantization.apply(draft)?;
-        absent.and_then(|code| if is_missing { nan } else { quantization.decoded(code) })
+        let is_missing = |code| packing.missing.contains(&code);
+        absent.and_then(|code| if is_missing(code) { nan } else { quantization.decoded(code) })
     } else {
         quantization.apply(draft)?;
         // In v2 a fill value is a mask, unless it is 0, of which null is made.
-        let is_masked = draft.zarr_format == 2 && draft.document.get("dimension_names").is_some();
-        let masks = packing.missing.first().copied();
-        let fill = absent.filter(|_| masks.is_some() || !is_masked).or(masks).unwrap_or(0);
+        let is_mask = draft.zarr_format == 2 && draft.document.get("dimension_names").is_some();
+        let missing = packing.missing.first().copied();
+        let fill = absent.filter(|_| missing.is_some() || !is_mask).or(missing).unwrap_or(0);
         draft.set_fill_value(FillValue::from_bits(codes, fill))?;
         if form == QuantizeForm::Cf && !quantization.more_nan_codes.is_empty() {
             let mut attributes = draft.attributes();
-            let others = quantization.more_nan_codes.iter().map(|code| Json::from(*code)).collect();
-            attributes.insert("missing_value", Json::Array(others));
+            let others = quantization.more_nan_codes.iter().map(|code| Json::from(*code));
+            attributes.insert("missing_value", Json::Array(others.collect()));
             draft.set_attributes(attributes);
         }
         absent
     };
-    let values = if form == QuantizeForm::Codecs { float.0 } else { codes };
-    let chain = of_codes(&source.metadata, codes, absent.unwrap_or(0));
-    let repacking = Repacking {
-        difference: None,
-        limit,
-        absent: absent.map(|code| FillValue::from_bits(codes, code)),
-        chains: [chain.clone(), chain],
-        decode: [packing.decode, reader(&quantization)],
-        quantization,
-    };
-    Ok((repacking, stood_for.map(|bits| FillValue::from_bits(values, bits))))
+    let absent = absent.map(|code| FillValue::from_bits(codes, code));
+    let decode = [packing.decode, reader(&quantization)];
+    let repacking = Repacking { quantization, difference, limit, absent, decode };
+    Ok((repacking, stands_for.map(|bits| FillValue::from_bits(values, bits))))
 }
 
 /// The quantisation that DEST has, before its scale is chosen.
 fn quantization(packing: &Packing, form: QuantizeForm) -> Quantization {
-    let Packing { codes, float, .. } = *packing;
-    let shift = 64 - codes.bits();
-    let signed = |bits: u64| (bits << shift).cast_signed() >> shift;
-    let is_signed = codes.integer_bounds().is_some_and(|(least, _)| least < 0);
-    let code = |bits: &u64| if is_signed { signed(*bits) } else { bits.cast_signed() };
-    let mut missing = packing.missing.iter().map(code);
+    let Packing { codes, float, scaling: [offset, scale], .. } = *packing;
+    #[expect(clippy::cast_possible_truncation, reason = "codes are integers of up to 32 bits")]
+    let mut missing = packing.missing.iter().map(|bits| number_value(codes, *bits) as i64);
     let nan = missing.next();
-    let [offset, scale] = packing.scaling;
     let all = Codes::of(NumberType::of(ElementType::Float64), codes, nan);
     Quantization {
         form,
@@ -141,71 +133,57 @@ fn quantization(packing: &Packing, form: QuantizeForm) -> Quantization {
     }
 }
 
-/// Chooses the scale and the offset by which DEST's reader gets what SOURCE's does, or what differs the least; the
-/// greatest difference that is allowed.
-fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Result<f64, OperationError> {
+/// Chooses the scale and the offset by which DEST's reader gets what SOURCE's does, or what differs the least, over all
+/// codes of up to 16 bits; that difference, and the greatest that is allowed.
+fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Result<(Option<f64>, f64), OperationError> {
     if quantization.form == QuantizeForm::Plain {
-        return Ok(0.0);
+        return Ok((None, 0.0));
     }
     let table = table(packing.codes);
     let expected = values(&packing.decode, &table).unwrap_or_default();
-    let greatest = expected.iter().map(|value| value.abs()).fold(0.0, f64::max);
+    let limit = expected.iter().map(|value| value.abs()).fold(0.0, f64::max);
+    let limit = MOST_ULPS * packing.float.unit_in_last_place(limit);
     // Attributes are numbers of JSON; the values of codecs have the array's type.
     let is_cf = quantization.form == QuantizeForm::Cf;
     let float = if is_cf { FloatType(NumberType::of(ElementType::Float64)) } else { packing.float };
-    let guess = packing.scaling.map(|value| float.round(value, Rounding::NearestEven));
-    let mut best: Option<(Scaling, f64)> = None;
-    for [offset, scale] in around(float, guess) {
+    let [offset, scale] = packing.scaling.map(|value| float.round(value, Rounding::NearestEven));
+    let (mut best, mut least) = (quantization.scaling, f64::INFINITY);
+    for (of_scale, of_offset) in [0, 1, -1, 2, -2, 3, -3].into_iter().flat_map(|s| [(s, 0), (s, 1), (s, -1)]) {
+        // An offset of 0 has no neighbour that is as good.
+        let near = [(offset, if offset == 0.0 { 0 } else { of_offset }), (scale, of_scale)];
+        let [Some(offset), Some(scale)] = near.map(|(value, steps)| float.neighbour(value, steps)) else { continue };
         quantization.scaling = Scaling::of(Some(offset), Some(scale));
-        let found = values(&reader(quantization), &table);
-        let difference = found.map_or(f64::INFINITY, |found| greatest_difference(&expected, &found));
+        let found = values(&reader(quantization), &table).unwrap_or_default();
+        let difference = greatest_difference(&expected, &found);
         // A `scale_factor` is 1 / scale, unless another is exact.
-        let is_better = best.is_none_or(|(_, least)| if is_cf { difference == 0.0 } else { difference < least });
-        if is_better {
-            best = Some((quantization.scaling, difference));
+        if difference < least && (!is_cf || least.is_infinite() || difference == 0.0) && scale.is_normal() {
+            (best, least) = (quantization.scaling, difference);
         }
-        if difference == 0.0 {
+        if least == 0.0 {
             break;
         }
     }
-    let limit = MOST_ULPS * packing.float.unit_in_last_place(greatest);
-    match best.filter(|(_, difference)| *difference <= limit) {
-        Some((scaling, _)) => {
-            quantization.scaling = scaling;
-            Ok(limit)
-        }
-        None => Err(too_far(store, best.map_or(f64::INFINITY, |(_, difference)| difference), limit)),
+    quantization.scaling = best;
+    held(least, limit, store).map(|least| (Some(least), limit))
+}
+
+/// A difference that is allowed.
+fn held(difference: f64, limit: f64, store: &str) -> Result<f64, OperationError> {
+    if difference <= limit {
+        return Ok(difference);
     }
-}
-
-/// Offsets and scales next to a guess, the nearest first.
-fn around(float: FloatType, [offset, scale]: [f64; 2]) -> impl Iterator<Item = [f64; 2]> {
-    let steps = |most: i64| (0..=most).flat_map(|step| if step == 0 { vec![0] } else { vec![step, -step] });
-    let near = move |value: f64, step: i64| if step == 0 { Some(value) } else { float.neighbour(value, step) };
-    let [of_scale, of_offset] = AROUND;
-    // An offset of 0 has no neighbour that is as good.
-    let of_offset = if offset == 0.0 { 0 } else { of_offset };
-    let is_usable = |[offset, scale]: &[f64; 2]| offset.is_finite() && scale.is_normal();
-    let all = steps(of_scale)
-        .flat_map(move |s| steps(of_offset).filter_map(move |o| Some([near(offset, o)?, near(scale, s)?])));
-    all.filter(is_usable)
-}
-
-fn too_far(store: &str, difference: f64, limit: f64) -> OperationError {
     let message = format!(
-        "no `scale` and `offset` give the values of `{store}` in this form: they would differ by up to {difference}, \
-         and {limit} is allowed"
+        "no `scale` and `offset` give the values of `{store}` in this form: they would differ by up to {difference}, and \
+         {limit} is allowed"
     );
-    OperationError::data(message).with_help("`--unpack` with `--step S` packs the values anew, in multiples of S")
+    Err(OperationError::data(message).with_help("`--unpack` with `--step S` packs the values anew, in multiples of S"))
 }
 
-/// From DEST's codes to its values in float64, as readers get them.
-fn reader(quantization: &Quantization) -> ValueProgram {
+/// From DEST's codes to its values, as readers get them.
+fn reader(quantization: &Quantization) -> Decode {
     let Quantization { form, source, target, scaling, .. } = quantization;
     if *form == QuantizeForm::Codecs {
-        let mut program = decode(quantization);
-        widen(&mut program, FloatType(*source));
-        return program;
+        return (decode(quantization), FloatType(*source));
     }
     let missing = quantization.codes.nan.iter().chain(&quantization.more_nan_codes).map(|code| i128::from(*code));
     let (scale_factor, add_offset) = (1.0 / scaling.scale.unwrap_or(1.0), scaling.offset.unwrap_or(0.0));
@@ -213,7 +191,7 @@ fn reader(quantization: &Quantization) -> ValueProgram {
     let unpack = Unpack::new(*target, double, scale_factor, add_offset, missing.collect());
     let mut program = ValueProgram::new(target.size());
     program.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
-    program
+    (program, FloatType(double))
 }
 
 /// All codes of up to 16 bits; of wider ones some, from the least to the greatest.
@@ -222,78 +200,42 @@ fn table(codes: NumberType) -> Vec<u8> {
     (0..1_u64 << codes.bits().min(16)).flat_map(|place| FillValue::from_bits(codes, place * stride).0).collect()
 }
 
-/// The greatest difference; infinite where one side alone is NaN.
+/// The greatest difference; infinite where one side alone has a number.
 fn greatest_difference(one: &[f64], other: &[f64]) -> f64 {
-    let difference = |(a, b): (&f64, &f64)| match (a.is_nan(), b.is_nan()) {
-        (true, true) => 0.0,
-        (false, false) => {
-            if a == b {
-                0.0
-            } else {
-                (a - b).abs()
-            }
-        }
-        _ => f64::INFINITY,
+    let difference = |(a, b): (&f64, &f64)| match (a - b).abs() {
+        _ if a == b || (a.is_nan() && b.is_nan()) => 0.0,
+        difference if difference.is_nan() => f64::INFINITY,
+        difference => difference,
     };
-    one.iter().zip(other).map(difference).fold(0.0, f64::max)
-}
-
-/// Lets NaN stand for what attributes declare missing, and takes those away that tell of the packing.
-fn mask_by_nan(packing: &Packing, draft: &mut Draft) {
-    let mut attributes = draft.attributes();
-    let (is_cf, has_missing) = (packing.kind == Kind::Attributes, !packing.missing.is_empty());
-    for name in PACKING_ATTRIBUTES {
-        let is_mask = [FILL_VALUE, "missing_value"].contains(&name);
-        let nan = FillValue::from_bits(packing.float.0, packing.float.bits(f64::NAN));
-        let nan = xarray::encode(&DataType::Number(packing.float.0), &nan);
-        match attributes.get_mut(name).zip(nan) {
-            Some((mask, nan)) if name == FILL_VALUE && has_missing => *mask = nan,
-            Some(_) if is_cf || (is_mask && has_missing) => drop(attributes.remove(name)),
-            _ => {}
-        }
-    }
-    draft.set_attributes(attributes);
-}
-
-/// The chain of an array from the codes on.
-fn of_codes(metadata: &ArrayMetadata, codes: NumberType, fill: u64) -> Pipeline {
-    let input = ArrayRepresentation {
-        data_type: DataType::Number(codes),
-        shape: metadata.largest_chunk().to_vec(),
-        fill_value: Some(FillValue::from_bits(codes, fill)),
-    };
-    let codecs = strip(&metadata.codecs, &PACKING);
-    Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
+    if one.len() == other.len() { one.iter().zip(other).map(difference).fold(0.0, f64::max) } else { f64::INFINITY }
 }
 
 impl Repacking {
-    /// Proves the form by DEST's documents as they are read: every code of up to 16 bits, of wider ones some.
-    pub(super) fn prove(&mut self, destination: &DestinationMetadata, store: &str) -> Result<(), OperationError> {
-        let DestinationMetadata { metadata, pipeline, .. } = destination;
+    /// SOURCE, or DEST if it has the fill value, as the array of codes that it is behind the packing.
+    pub(super) fn codes(&self, metadata: &ArrayMetadata, fill: Option<&FillValue>) -> Pipeline {
         let Quantization { form, source, target, .. } = self.quantization;
-        let fill = pipeline.input.fill_value.as_ref().and_then(|fill| fill.to_bits(&pipeline.input.data_type));
-        let fill = match form {
-            QuantizeForm::Codecs => fill.and_then(|fill| self.quantization.encoded(fill)),
-            QuantizeForm::Cf | QuantizeForm::Plain => fill,
+        let encoded = |fill: &FillValue| {
+            let code = self.quantization.encoded(fill.to_bits(&DataType::Number(source))?)?;
+            Some(FillValue::from_bits(target, code))
         };
-        self.chains[1] = of_codes(metadata, target, fill.unwrap_or(0));
-        if form == QuantizeForm::Plain {
-            return Ok(());
-        }
-        if let Some(read) = decoder(pipeline, FloatType(source)) {
-            self.decode[1] = read;
-        }
-        let table = table(target);
-        let [before, after] = self.decode.each_ref().map(|decode| values(decode, &table).unwrap_or_default());
-        self.hold(greatest_difference(&before, &after), store)
+        let fill_value = match fill {
+            None => self.absent.clone(),
+            Some(fill) if form == QuantizeForm::Codecs => encoded(fill),
+            Some(fill) => Some(fill.clone()),
+        };
+        let (data_type, shape) = (DataType::Number(target), metadata.largest_chunk().to_vec());
+        let input = ArrayRepresentation { data_type, shape, fill_value };
+        let codecs = strip(&metadata.codecs, &PACKING);
+        Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
     }
 
-    /// Whether some codes are proved by the data alone.
-    pub(super) fn is_open(&self) -> bool {
-        self.quantization.form != QuantizeForm::Plain && self.quantization.target.bits() > 16
+    /// SOURCE as the array of its codes.
+    pub(super) fn source(&self, source: &OpenedArray) -> Result<StoredArray, OperationError> {
+        let (node, metadata) = (source.node.clone(), source.metadata.clone());
+        side(node, metadata, &self.codes(&source.metadata, None), &source.store, 0, false)
     }
 
-    /// Proves the codes that occur.
+    /// Proves the codes of more than 16 bits that occur.
     pub(super) fn measure(
         &mut self,
         source: &OpenedArray,
@@ -301,22 +243,17 @@ impl Repacking {
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<(), OperationError> {
-        let (node, metadata) = (source.node.clone(), source.metadata.clone());
-        let array = side(node, metadata, &self.chains[0], &source.store, 0, false)?.with_present(present);
-        let fold = Fold { array: &array, driver, progress };
-        let found = fold.run("first pass", &Differences(&self.decode));
+        let Some(known) = self.difference.filter(|_| self.quantization.target.bits() > 16) else { return Ok(()) };
+        let array = self.source(source)?.with_present(present);
+        let found = Fold { array: &array, driver, progress }.run("first pass", &Differences(&self.decode));
         let found = found.map_err(|fault| explain(fault, &array.metadata, &source.store, None))?;
-        self.hold(self.difference.unwrap_or(0.0).max(found.part), &source.store)
-    }
-
-    fn hold(&mut self, difference: f64, store: &str) -> Result<(), OperationError> {
-        self.difference = Some(difference);
-        if difference <= self.limit { Ok(()) } else { Err(too_far(store, difference, self.limit)) }
+        self.difference = Some(held(known.max(found.part), self.limit, &source.store)?);
+        Ok(())
     }
 }
 
 /// The greatest difference of the codes that occur.
-struct Differences<'a>(&'a [ValueProgram; 2]);
+struct Differences<'a>(&'a [Decode; 2]);
 
 impl Accumulator for Differences<'_> {
     type Part = f64;
@@ -327,15 +264,15 @@ impl Accumulator for Differences<'_> {
     }
 
     fn add(&self, part: &mut f64, chunk: Chunk<'_>, (buffers, tiles): &mut Self::Buffers) -> Result<(), Fault> {
-        let codes = chunk.elements.unwrap_or_default();
-        for (program, buffer) in self.0.iter().zip(buffers.iter_mut()) {
-            let run = program.run(codes, buffer, tiles, None);
+        for ((decode, _), buffer) in self.0.iter().zip(&mut *buffers) {
+            let run = decode.run(chunk.elements.unwrap_or_default(), buffer, tiles, None);
             run.map_err(|fault| Fault::Other(format!("a code has no value: {:?}", fault.fault.kind)))?;
         }
-        let value = |bytes: &[u8]| f64::from_bits(element_bits(bytes));
-        for (one, other) in buffers[0].chunks_exact(8).zip(buffers[1].chunks_exact(8)).filter(|(a, b)| a != b) {
-            *part = part.max(greatest_difference(&[value(one)], &[value(other)]));
-        }
+        let [one, other] = [0, 1].map(|side| {
+            let number = self.0[side].1.0;
+            buffers[side].chunks_exact(number.size()).map(move |bytes| number_value(number, element_bits(bytes)))
+        });
+        *part = one.zip(other).map(|(a, b)| greatest_difference(&[a], &[b])).fold(*part, f64::max);
         Ok(())
     }
 

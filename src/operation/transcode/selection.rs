@@ -17,9 +17,6 @@ use crate::operation::pattern::PathPattern;
 const SPARED: &str = "coordinates and what CF attributes of others name are changed where `--include` or `--rule` \
                       names them without `*`";
 
-const REPACKED: &str = "`--as` alone takes integers with `scale_factor` or `add_offset`, `fixedscaleoffset`, or \
-                        `scale_offset` and `cast_value`; `--quantize TYPE` packs plain floats";
-
 /// Every pattern takes an array, and an array is left; else what was meant is not there.
 pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), OperationError> {
     let rules = options.rules.iter().map(|rule| ("--rule", &rule.pattern));
@@ -63,7 +60,7 @@ pub(super) fn check_applied(
             "float array whose bits can be rounded",
             SPARED,
         ),
-        (repack.is_some(), any(&|chosen| chosen.repack.is_some()), "packing that `--as` changes", REPACKED),
+        (repack.is_some(), any(&|chosen| chosen.repack.is_some()), "packing that `--as` changes", repack::PACKED),
         (*unpack, any(&|chosen| chosen.unpack), "array to unpack", packed),
     ];
     if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies) {

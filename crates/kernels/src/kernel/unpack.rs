@@ -28,21 +28,6 @@ impl Unpack {
         self.source
     }
 
-    /// The factor of the codes.
-    pub fn scale_factor(&self) -> f64 {
-        self.scale_factor
-    }
-
-    /// The value that is added last.
-    pub fn add_offset(&self) -> f64 {
-        self.add_offset
-    }
-
-    /// The codes that stand for NaN.
-    pub fn missing(&self) -> &[i128] {
-        &self.missing
-    }
-
     /// The float type of the values.
     pub fn target(&self) -> NumberType {
         self.target

@@ -57,8 +57,7 @@ impl Planner<'_> {
             self.array.change.keep_bits = Some(kept);
         }
         let mut plan = self.assemble(listing, quantization)?;
-        let is_open = |repacking: &&mut Repacking| finds && self.array.settled.is_none() && repacking.is_open();
-        if let Some(repacking) = plan.repacking.as_mut().filter(is_open) {
+        if let Some(repacking) = plan.repacking.as_mut().filter(|_| finds && self.array.settled.is_none()) {
             let driver = new_driver(self.budget.threads(), self.driver.interrupt())?;
             repacking.measure(&plan.source, plan.listing.known(), &driver, progress)?;
         }
@@ -145,14 +144,13 @@ impl Planner<'_> {
     ) -> Result<Plan, OperationError> {
         let SourceArray { opened: source, change: options, .. } = &self.array;
         let mut warnings = known_warnings(source, &listing);
-        let (mut draft, mut changed) = self.draft(quantization, &mut warnings)?;
+        let (mut draft, changed) = self.draft(quantization, &mut warnings)?;
         let is_open = changed.quantization.as_ref().is_some_and(|quantization| quantization.is_open);
         check(options, is_open, &mut draft, source, &mut warnings)?;
         let (mut documents, mut told) = self.documents(&draft, false)?;
         let destination = DestinationMetadata::read(draft, &documents, source)?;
         let draft = &destination.draft;
-        if let Some(repacking) = &mut changed.repacking {
-            repacking.prove(&destination, &source.store)?;
+        if changed.repacking.is_some() {
             warnings.extend(changed_masks(&source.metadata.attributes, &draft.attributes()));
         }
         if let Some(quantization) = &changed.quantization {
@@ -321,7 +319,7 @@ impl Planner<'_> {
     fn change(&self, quantization: Option<Quantization>, draft: &mut Draft) -> Result<Changed, OperationError> {
         let SourceArray { opened: source, change: options, container, .. } = &self.array;
         if let Some(form) = options.repack {
-            let (repacking, absent) = repack::repack(source, form, options, draft)?;
+            let (repacking, absent) = repack::repack(source, form, options.data_type.as_ref(), draft)?;
             let (change, quantization, rounding) = (ValueChange::None, None, None);
             return Ok(Changed { change, absent, quantization, rounding, repacking: Some(repacking) });
         }

@@ -31,7 +31,7 @@ use crate::operation::open::OpenedArray;
 use crate::operation::stored::{opaque_array, side, stored_array};
 use crate::operation::transcode::budget::{ENTRY_BYTES, first_pass_bytes, least_bytes, of_chunks, open_bytes};
 use crate::operation::transcode::format::version_2;
-use crate::operation::transcode::repack::{PACKING, Repacking};
+use crate::operation::transcode::repack::PACKING;
 use crate::operation::transcode_result::RouteName;
 
 /// Bytes of a subchunk of a block beside its elements.
@@ -116,18 +116,11 @@ impl<'a> Choice<'a> {
     /// Whether stored chunks are to be what they are.
     fn is_copy(&self, keeps_fill: bool) -> bool {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
-        let keeps_codes = match changed.repacking {
-            Some(_) => {
-                let chains = [&source.metadata.codecs, &destination.draft.codecs].map(|codecs| strip(codecs, &PACKING));
-                version_2::same_codecs(&chains[0], &chains[1])
-            }
-            None => {
-                version_2::same_codecs(&source.metadata.codecs, &destination.draft.codecs)
-                    && source.data_type == destination.pipeline.input.data_type
-            }
-        };
+        let packing: &[&str] = if changed.repacking.is_some() { &PACKING } else { &[] };
+        let [from, to] = [&source.metadata.codecs, &destination.draft.codecs].map(|codecs| strip(codecs, packing));
         self.has_same_grid()
-            && keeps_codes
+            && version_2::same_codecs(&from, &to)
+            && (changed.repacking.is_some() || source.data_type == destination.pipeline.input.data_type)
             && matches!(changed.change, ValueChange::None)
             && (keeps_fill || self.is_whole())
             && !source.metadata.is_cut()
@@ -152,15 +145,13 @@ impl<'a> Choice<'a> {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
         let hoisted = changed.change.num_codecs();
         let mut from = match &changed.repacking {
-            Some(Repacking { chains: [codes, _], .. }) => {
-                side(source.node.clone(), source.metadata.clone(), codes, &source.store, 0, false)?
-            }
+            Some(repacking) => repacking.source(source)?,
             None => stored_array(source)?,
         };
         let (metadata, empty) = (destination.metadata.clone(), self.planner.array.change.write_empty_chunks);
-        let codes = changed.repacking.as_ref().map(|repacking| &repacking.chains[1]);
+        let fill = destination.pipeline.input.fill_value.as_ref();
         let pipeline = match changed.change.of_floats() {
-            _ if let Some(codes) = codes => Cow::Borrowed(codes),
+            _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(&metadata, fill)),
             ValueChange::KeepBits(_) if destination.draft.zarr_format == 2 => {
                 Cow::Owned(rounding_first(&destination.pipeline))
             }
