@@ -377,6 +377,10 @@ impl Quantization {
         if let Some(nan) = self.codes.nan {
             attributes.insert("_FillValue", nan);
         }
+        if !self.more_nan_codes.is_empty() {
+            let codes = self.more_nan_codes.iter().map(|code| Json::from(*code));
+            attributes.insert("missing_value", Json::Array(codes.collect()));
+        }
         draft.set_attributes(attributes);
     }
 }

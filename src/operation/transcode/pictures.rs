@@ -50,12 +50,7 @@ pub fn comparisons(
     if !result.complete {
         return Ok(Vec::new());
     }
-    let quantised = || {
-        result
-            .nodes
-            .iter()
-            .filter_map(|node| Some((node, node.quantization.as_ref().filter(|known| !known.is_repacked)?)))
-    };
+    let quantised = || result.nodes.iter().filter_map(|node| Some((node, node.quantization.as_ref()?)));
     let pixels = pixels(quantised().count());
     let stores = [options.source.afresh(), options.destination.afresh()];
     let mut compared = Vec::new();

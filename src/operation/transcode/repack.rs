@@ -23,7 +23,6 @@ use crate::grid::Region;
 use crate::kernel::unpack::Unpack;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::array::ArrayMetadata;
-use crate::metadata::json::Json;
 use crate::operation::cf::PACKING_ATTRIBUTES;
 use crate::operation::draft::Draft;
 use crate::operation::error::OperationError;
@@ -68,11 +67,10 @@ pub(super) fn repack(
     let nan = quantization.codes.nan.map(|_| float.bits(f64::NAN));
     let surviving = |code| quantization.surviving(code);
     quantization.fill_value = nan.or(absent.and_then(surviving)).or_else(|| surviving(0)).unwrap_or(0);
-    let mut attributes = draft.attributes();
     draft.keep_codecs(strip(&draft.codecs, &PACKING));
     let values = if form == QuantizeForm::Codecs { float.0 } else { codes };
     let stands_for = if form == QuantizeForm::Codecs {
-        let floats = DataType::Number(float.0);
+        let (floats, mut attributes) = (DataType::Number(float.0), draft.attributes());
         PACKING_ATTRIBUTES.iter().for_each(|name| drop(attributes.remove(name)));
         let mask = nan.and_then(|bits| xarray::encode(&floats, &FillValue::from_bits(float.0, bits)));
         mask.into_iter().for_each(|mask| attributes.insert(FILL_VALUE, mask));
@@ -88,12 +86,6 @@ pub(super) fn repack(
         let missing = packing.missing.first().copied();
         let fill = absent.filter(|_| missing.is_some() || !is_mask).or(missing).unwrap_or(0);
         draft.set_fill_value(FillValue::from_bits(codes, fill))?;
-        if form == QuantizeForm::Cf && !quantization.more_nan_codes.is_empty() {
-            let mut attributes = draft.attributes();
-            let others = quantization.more_nan_codes.iter().map(|code| Json::from(*code));
-            attributes.insert("missing_value", Json::Array(others.collect()));
-            draft.set_attributes(attributes);
-        }
         absent
     };
     let absent = absent.map(|code| FillValue::from_bits(codes, code));
@@ -148,7 +140,8 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
     let float = if is_cf { FloatType(NumberType::of(ElementType::Float64)) } else { packing.float };
     let [offset, scale] = packing.scaling.map(|value| float.round(value, Rounding::NearestEven));
     let (mut best, mut least) = (quantization.scaling, f64::INFINITY);
-    for (of_scale, of_offset) in [0, 1, -1, 2, -2, 3, -3].into_iter().flat_map(|s| [(s, 0), (s, 1), (s, -1)]) {
+    let steps = [0, 1, -1, 2, -2, 3, -3].into_iter().filter(|_| scale.is_normal());
+    for (of_scale, of_offset) in steps.flat_map(|s| [(s, 0), (s, 1), (s, -1)]) {
         // An offset of 0 has no neighbour that is as good.
         let near = [(offset, if offset == 0.0 { 0 } else { of_offset }), (scale, of_scale)];
         let [Some(offset), Some(scale)] = near.map(|(value, steps)| float.neighbour(value, steps)) else { continue };
@@ -156,7 +149,7 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
         let found = values(&reader(quantization), &table).unwrap_or_default();
         let difference = greatest_difference(&expected, &found);
         // A `scale_factor` is 1 / scale, unless another is exact.
-        if difference < least && (!is_cf || least.is_infinite() || difference == 0.0) && scale.is_normal() {
+        if difference < least && (!is_cf || least.is_infinite() || difference == 0.0) {
             (best, least) = (quantization.scaling, difference);
         }
         if least == 0.0 {

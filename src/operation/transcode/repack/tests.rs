@@ -12,8 +12,8 @@ fn number(element: ElementType) -> NumberType {
 /// A packing by attributes.
 fn packed(codes: NumberType, float: NumberType, [scale_factor, add_offset]: [f64; 2], missing: &[u64]) -> Packing {
     let mut decode = ValueProgram::new(codes.size());
-    let bits = |code: &u64| i128::from(*code);
-    let unpack = Unpack::new(codes, float, scale_factor, add_offset, missing.iter().map(bits).collect());
+    let code = |bits: &u64| number_value(codes, *bits) as i128;
+    let unpack = Unpack::new(codes, float, scale_factor, add_offset, missing.iter().map(code).collect());
     decode.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
     let (scaling, missing) = ([add_offset, 1.0 / scale_factor], missing.to_vec());
     Packing { codes, float: FloatType(float), decode: (decode, FloatType(float)), scaling, missing, absent: Some(0) }
@@ -49,8 +49,7 @@ fn scale_and_offset_give_every_code_its_value_or_the_nearest_that_there_is() {
             assert!(found <= limit, "{what}");
             let plain = [attributes[1], 1.0 / attributes[0]];
             assert!(found <= difference(&packing, attributes, plain), "{what}");
-            let [_, exponent] = [attributes[0].log2().floor(), attributes[0].log2()];
-            if exponent.fract() == 0.0 && attributes[1] == 0.0 {
+            if attributes[0].log2().fract() == 0.0 && attributes[1] == 0.0 {
                 assert_eq!(found, 0.0, "{what}");
             }
         }
