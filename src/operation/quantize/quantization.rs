@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::range::{Codes, FloatType, RangeFinder, Scaling, float_of};
 use crate::codec::kinds::{cast_value, scale_offset};
+use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
@@ -191,10 +192,13 @@ impl Quantization {
         ValueCodecs { scale_offset: self.scale_offset(), encode: Cast::new(encode), decode: Cast::new(decode) }
     }
 
-    /// Both codecs backward: the cast, then the scaling.
-    pub(in crate::operation) fn decoders(&self) -> (Cast, ScaleOffset) {
-        let codecs = self.codecs();
-        (codecs.decode, codecs.scale_offset)
+    /// From codes to values, as any reader decodes them.
+    pub(in crate::operation) fn decoder(&self) -> ValueProgram {
+        let ValueCodecs { decode, scale_offset, .. } = self.codecs();
+        let mut program = ValueProgram::new(self.target.size());
+        program.push(ValueStep::Cast(decode), StepOrigin::DataType);
+        program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType);
+        program
     }
 
     /// The value after encoding and decoding.

@@ -7,8 +7,6 @@ mod tests;
 
 use self::packing::{Decode, Packing, values};
 pub(super) use self::packing::{PACKED, PACKING, is_for};
-use super::plan::change::strip;
-use super::verify::decode;
 use crate::array::ChunkSet;
 use crate::array::fault::Fault;
 use crate::array::stored::StoredArray;
@@ -24,7 +22,7 @@ use crate::kernel::unpack::Unpack;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::array::ArrayMetadata;
 use crate::operation::cf::PACKING_ATTRIBUTES;
-use crate::operation::draft::Draft;
+use crate::operation::draft::{Draft, strip};
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::open::OpenedArray;
@@ -176,7 +174,7 @@ fn held(difference: f64, limit: f64, store: &str) -> Result<f64, OperationError>
 fn reader(quantization: &Quantization) -> Decode {
     let Quantization { form, source, target, scaling, .. } = quantization;
     if *form == QuantizeForm::Codecs {
-        return (decode(quantization), FloatType(*source));
+        return (quantization.decoder(), FloatType(*source));
     }
     let missing = quantization.codes.nan.iter().chain(&quantization.more_nan_codes).map(|code| i128::from(*code));
     let (scale_factor, add_offset) = (1.0 / scaling.scale.unwrap_or(1.0), scaling.offset.unwrap_or(0.0));

@@ -36,7 +36,7 @@ use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::VerifyResult;
 use crate::store::ObjectReader;
 
-pub(super) use self::comparison::{Compared, Comparison, Scratch, decode};
+pub(super) use self::comparison::{Compared, Comparison, Scratch};
 
 #[derive(Debug, Clone)]
 pub(super) struct Verification {

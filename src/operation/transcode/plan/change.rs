@@ -10,10 +10,9 @@ use crate::element::{FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::unpack::Unpack;
-use crate::metadata::edit::codecs_json;
-use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::extension::CodecMetadata;
 use crate::operation::cf;
-use crate::operation::draft::{Draft, codec_names, follow};
+use crate::operation::draft::{Draft, codec_names, follow, strip};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
@@ -154,16 +153,9 @@ pub(super) struct Changed {
     pub(super) absent: Option<FillValue>,
 }
 
-/// True if integers have CF attributes that tell how they are packed.
-pub(in crate::operation) fn has_packing_attributes(source: &OpenedArray) -> bool {
-    let attributes = &source.metadata.attributes;
-    source.data_type.number().is_some_and(|number| !number.is_float())
-        && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some())
-}
-
 /// True if there is anything to unpack.
 pub(in crate::operation) fn is_packed_array(source: &OpenedArray) -> bool {
-    is_packed(&source.metadata.codecs) || has_packing_attributes(source)
+    is_packed(&source.metadata.codecs) || cf::has_packing(source)
 }
 
 /// `--unpack`: changes the draft; what happens to the values, and what absent elements become.
@@ -189,20 +181,6 @@ pub(in crate::operation) fn unpack(
     })?;
     let (change, absent) = apply_attributes(source, unpack, draft)?;
     Ok((change, Some(absent)))
-}
-
-/// The chain without codecs of these names, inside shards too.
-pub(in crate::operation) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetadata> {
-    let kept = codecs.iter().filter(|codec| !names.contains(&codec.name.as_str()));
-    kept.cloned()
-        .map(|mut codec| {
-            if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {
-                let inner = read_codecs(inside, "", &mut Vec::new()).unwrap_or_default();
-                *inside = codecs_json(&strip(&inner, names));
-            }
-            codec
-        })
-        .collect()
 }
 
 /// Makes `bytes` and `blosc` fit floats; `packbits`, which held odd codes, becomes `bytes`.

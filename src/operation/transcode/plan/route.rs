@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::change::{Changed, strip};
+use super::change::Changed;
 use super::keep_bits::rounding_first;
 use super::losses::kept;
 use super::metadata::DestinationMetadata;
@@ -26,6 +26,7 @@ use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, Var
 use crate::engine::transfer::Transfer;
 use crate::grid::num_elements;
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
+use crate::operation::draft::strip;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::stored::{opaque_array, side, stored_array};

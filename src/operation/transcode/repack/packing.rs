@@ -14,7 +14,6 @@ use crate::operation::open::OpenedArray;
 use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::range::FloatType;
 use crate::operation::stored::stored_array;
-use crate::operation::transcode::plan::change::has_packing_attributes;
 use crate::operation::{cf, missing};
 
 const FILTER: &str = "numcodecs.fixedscaleoffset";
@@ -32,7 +31,7 @@ pub(in crate::operation::transcode) fn is_for(source: &OpenedArray, form: Quanti
     let has = |name: &str| names.iter().any(|own| own == name);
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
     match form {
-        QuantizeForm::Codecs if !is_float => has_packing_attributes(source),
+        QuantizeForm::Codecs if !is_float => cf::has_packing(source),
         QuantizeForm::Codecs => has(FILTER),
         QuantizeForm::Cf => is_float && (has("cast_value") || has(FILTER)),
         QuantizeForm::Plain => is_float && has("cast_value") && !has(FILTER),
