@@ -69,9 +69,13 @@ pub(super) fn repack(
     let values = if form == QuantizeForm::Codecs { float.0 } else { codes };
     let stands_for = if form == QuantizeForm::Codecs {
         let (floats, mut attributes) = (DataType::Number(float.0), draft.attributes());
-        PACKING_ATTRIBUTES.iter().for_each(|name| drop(attributes.remove(name)));
+        for name in PACKING_ATTRIBUTES {
+            attributes.remove(name);
+        }
         let mask = nan.and_then(|bits| xarray::encode(&floats, &FillValue::from_bits(float.0, bits)));
-        mask.into_iter().for_each(|mask| attributes.insert(FILL_VALUE, mask));
+        if let Some(mask) = mask {
+            attributes.insert(FILL_VALUE, mask);
+        }
         draft.set_attributes(attributes);
         draft.set_data_type(floats);
         quantization.apply(draft)?;

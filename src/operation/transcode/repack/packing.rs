@@ -67,11 +67,10 @@ impl Packing {
             OperationError::data(message).with_help(PACKED)
         };
         let number = source.data_type.number().filter(|_| is_for(source, form)).ok_or_else(refused)?;
-        let packing = match number.is_float() {
-            true => Self::of_chain(source, number)?,
-            false => Self::of_attributes(source, number, floats)?,
-        };
-        let mut packing = packing.ok_or_else(refused)?;
+        let is_float = number.is_float();
+        let of_attributes = || Self::of_attributes(source, number, floats);
+        let packing = if is_float { Self::of_chain(source, number) } else { of_attributes() };
+        let mut packing = packing?.ok_or_else(refused)?;
         packing.float = floats.and_then(DataType::number).map_or(packing.float, FloatType);
         let Packing { codes, float, absent, .. } = packing;
         let is_held = form != QuantizeForm::Codecs || codes.bits() <= float.0.significand_bits().unwrap_or(0);

@@ -1,5 +1,7 @@
 //! The choice of scale and offset, for every code of 8 and 16 bits.
 
+#![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "codes are of up to 32 bits")]
+
 use super::*;
 
 const FACTORS: [f64; 7] = [0.01, 0.1, 1.0 / 3.0, 0.25, 1024.0, -0.001, 7e-5];
