@@ -13,7 +13,7 @@ use super::report_file::{ReportArguments, ReportFile};
 use super::session::Session;
 use super::value::{self, Document};
 use crate::operation::error::OperationError;
-use crate::operation::options::{ChangeOptions, QuantizeOptions, Rule, RunOptions, TranscodeOptions};
+use crate::operation::options::{ChangeOptions, QuantizeForm, QuantizeOptions, Rule, RunOptions, TranscodeOptions};
 use crate::operation::pattern::PathPattern;
 use crate::operation::requirement::Requirement;
 use crate::operation::transcode::{comparisons, transcode};
@@ -136,16 +136,21 @@ impl TranscodeArguments {
         let hierarchy = self.hierarchy;
         let mut rules: Vec<(PathPattern, Changes)> =
             hierarchy.rule.iter().map(|text| rule(text)).collect::<Result<_, _>>()?;
+        let mut own = self.changes;
         for (_, changes) in &mut rules {
-            changes.inherit(&self.changes);
+            changes.inherit(&own);
         }
-        self.changes.check_dependent_options(rules.iter().map(|(_, changes)| changes))?;
-        let change = self.changes.into_options()?;
+        own.check_dependent_options(rules.iter().map(|(_, changes)| changes))?;
+        if rules.iter().any(|(_, changes)| changes.quantizes()) && !own.quantizes() {
+            // It says how the rules do it.
+            own.form = None;
+        }
+        let change = own.into_options()?;
         let rule = |(pattern, changes): (PathPattern, Changes)| -> anyhow::Result<Rule> {
             Ok(Rule { pattern, change: changes.into_options()? })
         };
         value::refuse_other_formats("DEST", &self.destination)?;
-        let options = TranscodeOptions {
+        let mut options = TranscodeOptions {
             source: value::node_of(self.common.location("SOURCE", self.source)?, self.node.as_deref())?,
             destination: self.common.location("DEST", self.destination)?,
             run: RunOptions {
@@ -166,6 +171,9 @@ impl TranscodeArguments {
             rules: rules.into_iter().map(rule).collect::<Result<_, _>>()?,
             no_consolidate: hierarchy.no_consolidate,
         };
+        // No reader opens a tree of both formats.
+        let of_rules = options.rules.iter().find_map(|rule| rule.change.zarr_format);
+        options.change.zarr_format = options.change.zarr_format.or(of_rules);
         Ok((options, self.parts))
     }
 }
@@ -221,6 +229,7 @@ fn write_report(
 impl Changes {
     fn into_options(self) -> anyhow::Result<ChangeOptions> {
         let quantize = self.quantizes().then(|| self.quantize_options()).transpose()?;
+        let repack = self.form.filter(|_| quantize.is_none());
         let object = |document: Option<Document>, name| document.map(|document| document.object(name)).transpose();
         Ok(ChangeOptions {
             codecs: self.codecs.map(|document| document.codecs("codecs")).transpose()?,
@@ -231,7 +240,6 @@ impl Changes {
             select: self.select.map_or_else(Vec::new, |slices| slices.0),
             data_type: self.data_type,
             fill_value: self.fill_value,
-            zarr_format: self.zarr_format,
             separator: self.separator,
             attributes: object(self.attributes, "attributes")?,
             attributes_append: object(self.attributes_append, "attributes-append")?,
@@ -239,6 +247,9 @@ impl Changes {
             nan_value: self.nan_value.filter(|_| quantize.is_none()),
             keep_bits: self.keep_bits,
             quantize,
+            repack,
+            // Zarr v2 has no codecs for it.
+            zarr_format: self.zarr_format.or((repack == Some(QuantizeForm::Codecs)).then_some(3)),
             rounding: self.rounding,
             out_of_range: self.out_of_range,
             unpack: self.unpack,
@@ -283,8 +294,7 @@ impl Changes {
         let mut all = rules.chain([self]);
         let quantizes = all.clone().any(Changes::quantizes);
         let converts = quantizes || all.any(|changes| changes.data_type.is_some());
-        let for_quantize =
-            [("as", self.form.is_some()), ("missing", self.missing.is_some()), ("no-workarounds", self.no_workarounds)];
+        let for_quantize = [("missing", self.missing.is_some()), ("no-workarounds", self.no_workarounds)];
         let for_own_quantize =
             [("range", self.range.is_some()), ("scale", self.scale.is_some()), ("offset", self.offset.is_some())];
         let for_conversion = [
@@ -292,6 +302,18 @@ impl Changes {
             ("rounding", self.rounding.is_some()),
             ("out-of-range", self.out_of_range.is_some()),
         ];
+        let makes_others = self.unpack
+            || self.codecs.is_some()
+            || self.keep_bits.is_some()
+            || self.fill_value.is_some()
+            || self.predict.is_some();
+        let casts = self.data_type.is_some() && self.form != Some(QuantizeForm::Codecs);
+        if self.form.is_some() && !quantizes && (makes_others || casts) {
+            let message = "`--as` alone moves the codes that are there: not with --unpack, --codecs, --keep-bits, \
+                           --fill-value, --predict, and with --data-type only `--as codecs`";
+            let help = "add `--quantize`, `--max-error` or `--step`, or do it in a second run";
+            return Err(OperationError::usage(message).with_help(help).into());
+        }
         super::require(quantizes, &for_quantize, "--quantize, --max-error or --step")?;
         super::require(self.quantizes(), &for_own_quantize, "--quantize, --max-error or --step")?;
         super::require(converts, &for_conversion, "--quantize, --max-error, --step or --data-type")

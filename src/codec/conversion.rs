@@ -21,7 +21,7 @@ use crate::metadata::v2::with_little_endian_types;
 use fused::Fused;
 use steps::{array_before, padding};
 
-pub use steps::{depends_on_one_element, push_change, round_trip};
+pub use steps::{depends_on_one_element, push_change, round_trip, value_programs};
 
 /// The change of values between the two chains.
 #[derive(Debug, Clone, Default)]

@@ -124,6 +124,13 @@ pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result
     Ok(Some(Unpack::new(declared, floats, scale_factor, add_offset, missing)))
 }
 
+/// True if integers have CF attributes that tell how they are packed.
+pub(super) fn has_packing(source: &OpenedArray) -> bool {
+    let attributes = &source.metadata.attributes;
+    source.data_type.number().is_some_and(|number| !number.is_float())
+        && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some())
+}
+
 /// The bits of the float that absent elements are.
 pub(super) fn unpacked_fill(source: &OpenedArray, unpack: &Unpack) -> u64 {
     let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);

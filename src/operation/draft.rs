@@ -164,6 +164,20 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
     names
 }
 
+/// The chain without codecs of these names, inside shards too.
+pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetadata> {
+    let kept = codecs.iter().filter(|codec| !names.contains(&codec.name.as_str()));
+    kept.cloned()
+        .map(|mut codec| {
+            if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {
+                let inner = read_codecs(inside, "", &mut Vec::new()).unwrap_or_default();
+                *inside = codecs_json(&strip(&inner, names));
+            }
+            codec
+        })
+        .collect()
+}
+
 /// Puts the compressor of `--compress` in the place of all bytes->bytes codecs.
 pub(super) fn compress(chain: &mut Vec<CodecMetadata>, codecs: &[CodecMetadata], element_size: usize) {
     let is_of = |codec: &CodecMetadata, kind| codec_kind(&codec.name) == Some(kind);

@@ -145,6 +145,17 @@ pub struct QuantizeOptions {
     pub no_workarounds: bool,
 }
 
+impl QuantizeForm {
+    /// As options and reports have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            QuantizeForm::Codecs => "codecs",
+            QuantizeForm::Cf => "cf",
+            QuantizeForm::Plain => "plain",
+        }
+    }
+}
+
 impl QuantizeOptions {
     /// Whether the range is looked for in the data.
     pub fn finds_range(&self) -> bool {
@@ -269,6 +280,8 @@ pub struct ChangeOptions {
     pub dimension_names: Option<Vec<String>>,
     /// `--quantize`, `--max-error` or `--step`.
     pub quantize: Option<QuantizeOptions>,
+    /// `--as` alone: the form that a packing gets which is there.
+    pub repack: Option<QuantizeForm>,
     /// `--keep-bits`.
     pub keep_bits: Option<KeepBits>,
     /// `--rounding`, for `--data-type` and `--quantize`; `None`: nearest-even.
@@ -363,11 +376,17 @@ impl TranscodeOptions {
 }
 
 impl ChangeOptions {
+    /// The form in which packed values are written: of a quantisation, or of a packing that is there.
+    pub(crate) fn form(&self) -> Option<QuantizeForm> {
+        self.quantize.as_ref().map(|quantize| quantize.form).or(self.repack)
+    }
+
     /// Takes what a rule says instead of what was said before; what contradicts it goes.
     pub fn override_by(&mut self, rule: &ChangeOptions) {
         let is_of_floats = rule.quantize.is_some() || rule.keep_bits.is_some();
-        if is_of_floats || rule.data_type.is_some() || rule.unpack {
+        if is_of_floats || rule.data_type.is_some() || rule.unpack || rule.repack.is_some() {
             (self.quantize, self.keep_bits, self.data_type) = (None, None, None);
+            self.repack = None;
             // What is unpacked may be quantised or rounded.
             self.unpack &= is_of_floats;
         }
@@ -387,6 +406,7 @@ impl ChangeOptions {
         self.attributes_append = rule.attributes_append.or(self.attributes_append.take());
         self.dimension_names = rule.dimension_names.or(self.dimension_names.take());
         self.quantize = rule.quantize.or(self.quantize.take());
+        self.repack = rule.repack.or(self.repack);
         self.keep_bits = rule.keep_bits.or(self.keep_bits);
         self.rounding = rule.rounding.or(self.rounding);
         self.out_of_range = rule.out_of_range.or(self.out_of_range);

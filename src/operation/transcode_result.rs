@@ -182,6 +182,9 @@ pub struct QuantizationResult {
     /// nor codes nor a bound.
     #[serde(rename = "as")]
     pub form: &'static str,
+    /// Whether the codes were there before, in another form.
+    #[serde(skip)]
+    pub is_repacked: bool,
     /// The codes' type; `None` where a plan that reads no chunk leaves it to `--max-error`.
     pub data_type: Option<String>,
     /// For `bitround`: the explicit bits of the significand that are kept; `None` also in a plan that reads no chunk.

@@ -14,6 +14,14 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
             (None, _) => format!("{data_type} to be rounded to the bits that a first pass finds"),
         };
     }
+    if let Some(data_type) = result.data_type.as_deref().filter(|_| result.is_repacked) {
+        let form = match result.form {
+            "codecs" => "by `scale_offset` and `cast_value`",
+            "cf" => "by CF attributes",
+            _ => "as plain integers",
+        };
+        return format!("{data_type} {form}: the codes are those of SOURCE");
+    }
     match (&result.data_type, &result.scale) {
         (Some(data_type), Some(_)) => match result.max_abs_error {
             Some(_) => format!("quantised to {data_type}"),
@@ -42,6 +50,7 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
     let by_up_to = result.max_abs_error_clamped.filter(|_| result.clamped != Some(0));
     let by_up_to = by_up_to.map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
     let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
+    let greatest = if result.is_repacked { "greatest difference" } else { "max error" };
     let members = [
         ("bits kept", result.keep_bits.map(|bits| format!("{bits} of the significand"))),
         (
@@ -55,7 +64,7 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
         ("codes", result.codes.map(|[first, last]| format!("{first} to {last}{nan_code}"))),
         ("step", result.step.map(figure)),
         ("differences", result.predict.as_ref().map(|dimensions| format!("along {}", dimensions.join(", ")))),
-        ("max error", result.max_abs_error.map(|error| figure(error) + &bound)),
+        (greatest, result.max_abs_error.map(|error| figure(error) + &bound)),
         ("rms error", result.rms_error.map(figure)),
         ("clamped", result.clamped.map(|clamped| share_or_none(clamped) + &by_up_to)),
         ("NaN", result.nan.map(share_or_none)),

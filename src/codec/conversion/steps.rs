@@ -62,6 +62,17 @@ pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
     program
 }
 
+/// The codecs of a chain up to the one at `last`, forward and backward; `None` where one of them does not take each element
+/// by itself.
+pub fn value_programs(chain: &BoundChain, last: usize) -> Option<[ValueProgram; 2]> {
+    let places = value_places(chain, 0).filter(|places| places.contains(&last)).map(|_| 0..=last)?;
+    let mut forward = ValueProgram::new(chain.decoded().data_type.size()?);
+    places.clone().for_each(|place| apply_values(chain, place, &mut forward));
+    let mut backward = ValueProgram::new(forward.sizes().1);
+    places.rev().for_each(|place| undo_values(chain, place, &mut backward));
+    Some([forward, backward])
+}
+
 /// True if what a reader gets of an element depends on that element alone, from codec `first` on: sums of floats
 /// depend on all before it, and so does what is rounded after differences were taken.
 pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {

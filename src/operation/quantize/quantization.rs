@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::range::{Codes, FloatType, RangeFinder, Scaling, float_of};
 use crate::codec::kinds::{cast_value, scale_offset};
+use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
@@ -29,6 +30,9 @@ pub(in crate::operation) struct Quantization {
     pub target: NumberType,
     /// The codes.
     pub codes: Codes,
+    /// Codes that are decoded to NaN beside the one of `codes`.
+    #[serde(default)]
+    pub more_nan_codes: Vec<i64>,
     /// `offset` and `scale`.
     pub scaling: Scaling,
     /// The least and greatest value that the codes were made for.
@@ -175,7 +179,9 @@ impl Quantization {
             .into_iter()
             .filter_map(|(value, code)| Some((float.bits(value), code?.cast_unsigned() & mask(self.target))));
         let encode: Vec<(u64, u64)> = map.collect();
-        let decode = encode.iter().map(|(value, code)| (*code, *value)).collect();
+        let nan = float.bits(f64::NAN);
+        let more = self.more_nan_codes.iter().map(|code| (code.cast_unsigned() & mask(self.target), nan));
+        let decode = encode.iter().map(|(value, code)| (*code, *value)).chain(more).collect();
         let (rounding, out_of_range) = (self.rounding, self.out_of_range);
         let cast = |source, target, scalar_map| CastOptions { source, target, rounding, out_of_range, scalar_map };
         (cast(self.source, self.target, encode), cast(self.target, self.source, decode))
@@ -186,10 +192,13 @@ impl Quantization {
         ValueCodecs { scale_offset: self.scale_offset(), encode: Cast::new(encode), decode: Cast::new(decode) }
     }
 
-    /// Both codecs backward: the cast, then the scaling.
-    pub(in crate::operation) fn decoders(&self) -> (Cast, ScaleOffset) {
-        let codecs = self.codecs();
-        (codecs.decode, codecs.scale_offset)
+    /// From codes to values, as any reader decodes them.
+    pub(in crate::operation) fn decoder(&self) -> ValueProgram {
+        let ValueCodecs { decode, scale_offset, .. } = self.codecs();
+        let mut program = ValueProgram::new(self.target.size());
+        program.push(ValueStep::Cast(decode), StepOrigin::DataType);
+        program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType);
+        program
     }
 
     /// The value after encoding and decoding.
@@ -202,6 +211,22 @@ impl Quantization {
     pub(in crate::operation) fn value_of(&self, code: i64) -> Option<f64> {
         let decoded = self.codecs().decode(code.cast_unsigned() & mask(self.target))?;
         Some(FloatType(self.source).value(decoded))
+    }
+
+    /// The bits of a code's value, through the real decode.
+    pub(in crate::operation) fn decoded(&self, code: u64) -> Option<u64> {
+        self.codecs().decode(code)
+    }
+
+    /// The bits of a value's code.
+    pub(in crate::operation) fn encoded(&self, bits: u64) -> Option<u64> {
+        self.codecs().encode(bits)
+    }
+
+    /// The bits of a code's value, if each codec by itself brings it back.
+    pub(in crate::operation) fn surviving(&self, code: u64) -> Option<u64> {
+        let codecs = self.codecs();
+        codecs.decode(code).filter(|bits| codecs.survives(*bits) && codecs.encode(*bits) == Some(code))
     }
 
     /// The value of absent elements, in DEST's data type.
@@ -355,6 +380,10 @@ impl Quantization {
         attributes.insert("add_offset", float64(self.scaling.offset.unwrap_or(absent)));
         if let Some(nan) = self.codes.nan {
             attributes.insert("_FillValue", nan);
+        }
+        if !self.more_nan_codes.is_empty() {
+            let codes = self.more_nan_codes.iter().map(|code| Json::from(*code));
+            attributes.insert("missing_value", Json::Array(codes.collect()));
         }
         draft.set_attributes(attributes);
     }

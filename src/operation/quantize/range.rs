@@ -161,7 +161,7 @@ impl FloatType {
     }
 
     /// The smallest power of two, 2^-126 or more, that is at least a unit in the last place of `value`.
-    fn unit_in_last_place(self, value: f64) -> f64 {
+    pub(in crate::operation) fn unit_in_last_place(self, value: f64) -> f64 {
         let significand_bits = self.0.significand_bits().map_or(53, u32::cast_signed);
         let least_exponent = match self.0.element() {
             ElementType::Float16 => -14,

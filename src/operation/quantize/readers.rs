@@ -105,7 +105,7 @@ pub(in crate::operation) fn changed_masks(source: &Object, destination: &Object)
         match (source.get(name), destination.get(name)) {
             (Some(_), None) => said.push(format!("`{name}` goes")),
             (Some(before), Some(after)) if !before.same_value(after) => {
-                let shown = if *after == nan_like(before) { "NaN" } else { &after.to_string_compact() };
+                let shown = if *after == nan_like(after) { "NaN" } else { &after.to_string_compact() };
                 said.push(format!("`{name}` becomes {shown}"));
             }
             _ => {}

@@ -145,6 +145,7 @@ impl Request<'_> {
             source: self.float.0,
             target,
             codes,
+            more_nan_codes: Vec::new(),
             scaling,
             range,
             rounding,

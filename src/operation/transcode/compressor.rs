@@ -86,6 +86,7 @@ impl Search {
             _ => None,
         };
         let is_thorough = matches!(goal, Some(CompressionGoal::Small | CompressionGoal::Any));
+        let is_thorough = is_thorough && options.repack.is_none();
         let predicts = options.predict.as_ref().map_or(is_thorough, |predict| *predict == Predict::Auto);
         if let Some(goal) = goal {
             options.compress = Some(Compression::Codecs(placeholder(goal)));

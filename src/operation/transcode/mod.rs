@@ -18,6 +18,7 @@ mod pictures;
 mod plan;
 mod planning;
 mod quality;
+mod repack;
 mod room;
 mod run;
 mod sample;

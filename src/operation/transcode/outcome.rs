@@ -5,6 +5,7 @@ use super::plan::keep_bits::BitRounding;
 use super::plan::metadata::DestinationMetadata;
 use super::plan::route::name_of;
 use super::planning::PlannedArray;
+use super::repack::Repacking;
 use super::verify::Verification;
 use crate::diagnostic::quantity::approximate;
 use crate::diagnostic::{Diagnostic, code};
@@ -16,7 +17,7 @@ use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 use crate::operation::draft::edit_innermost;
-use crate::operation::options::{KeepBits, Predict, QuantizeForm};
+use crate::operation::options::{KeepBits, Predict};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult};
@@ -135,6 +136,15 @@ pub(super) fn quantization_of(
     let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(figures.count);
     let absent = elements.saturating_sub(figures.count);
     figures.count += absent;
+    if let Some(Repacking { quantization, difference, limit, .. }) = &plan.repacking {
+        return Some(QuantizationResult {
+            is_repacked: true,
+            count: elements,
+            max_abs_error: *difference,
+            bound: difference.map(|_| *limit),
+            ..quantization_result(quantization)
+        });
+    }
     let result = match (&plan.quantization, &plan.rounding) {
         (Some(quantization), _) => {
             add_absent(quantization, absent, &mut figures);
@@ -263,11 +273,7 @@ fn quantization_result(quantization: &Quantization) -> QuantizationResult {
     let (offset, scale) = quantization.literals();
     let codes = quantization.are_codes_settled().then_some(&quantization.codes);
     QuantizationResult {
-        form: match quantization.form {
-            QuantizeForm::Codecs => "codecs",
-            QuantizeForm::Cf => "cf",
-            QuantizeForm::Plain => "plain",
-        },
+        form: quantization.form.name(),
         data_type: quantization.is_target_settled.then(|| quantization.target.name()),
         range: quantization.range_literals().filter(|_| !quantization.is_open),
         offset: settled.then_some(offset),

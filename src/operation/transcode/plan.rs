@@ -38,6 +38,7 @@ use crate::operation::quantize::first_pass::Survey;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::sample_result::CompressionResult;
 use crate::operation::stored::{opaque_array, side};
+use crate::operation::transcode::repack::Repacking;
 use crate::store::Node;
 
 /// A settled plan.
@@ -63,6 +64,8 @@ pub(super) struct Plan {
     pub quantization: Option<Quantization>,
     /// The rounding of `--keep-bits`.
     pub rounding: Option<BitRounding>,
+    /// The packing in another form.
+    pub repacking: Option<Repacking>,
     /// The choice of `--compress auto`, or the goal of a choice to come.
     pub compression: Option<CompressionResult>,
     /// Differences along dimensions.
@@ -198,7 +201,10 @@ impl Plan {
                 }
                 destination
             }
-            _ => side(node, metadata, pipeline, store, 0, false)?,
+            _ => match self.repacking.as_ref().map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref())) {
+                Some(codes) => side(node, metadata, &codes, store, 0, false)?,
+                None => side(node, metadata, pipeline, store, 0, false)?,
+            },
         };
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::plan::regrid::Names;
 use super::plan::{SourceArray, change};
+use super::repack;
 use crate::diagnostic::quantity::counted;
 use crate::element::NumberType;
 use crate::grid::Region;
@@ -48,7 +49,8 @@ pub(super) fn check_applied(
     arrays: &[SourceArray],
     store: &str,
 ) -> Result<(), OperationError> {
-    let ChangeOptions { quantize, keep_bits, predict, unpack, select, chunk_shape, shard_shape, .. } = &options.change;
+    let ChangeOptions { quantize, repack, keep_bits, predict, unpack, select, chunk_shape, shard_shape, .. } =
+        &options.change;
     let predicts = |predict: &Option<Predict>| !matches!(predict, None | Some(Predict::None));
     let any = |applies: &dyn Fn(&ChangeOptions) -> bool| arrays.iter().any(|array| applies(&array.change));
     let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
@@ -61,6 +63,7 @@ pub(super) fn check_applied(
             SPARED,
         ),
         (predicts(predict), any(&|chosen| predicts(&chosen.predict)), "array of integers to predict", SPARED),
+        (repack.is_some(), any(&|chosen| chosen.repack.is_some()), "packing that `--as` changes", repack::PACKED),
         (*unpack, any(&|chosen| chosen.unpack), "array to unpack", packed),
     ];
     if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies) {
@@ -165,6 +168,11 @@ pub(super) fn change_of(
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
     chosen.unpack &= change::is_packed_array(source);
+    chosen.repack = chosen.repack.filter(|form| repack::is_for(source, *form));
+    if options.change.repack.is_some() && chosen.repack.is_none() {
+        // It chooses the type of floats that codes stand for.
+        chosen.data_type = None;
+    }
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
     if !is_float && !chosen.unpack {
         chosen.quantize = None;

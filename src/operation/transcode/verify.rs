@@ -36,7 +36,7 @@ use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::VerifyResult;
 use crate::store::ObjectReader;
 
-pub(super) use self::comparison::{Compared, Comparison, Scratch, decode};
+pub(super) use self::comparison::{Compared, Comparison, Scratch};
 
 #[derive(Debug, Clone)]
 pub(super) struct Verification {
@@ -171,8 +171,17 @@ fn copies(
             }
         })?;
     let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
-    let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(0.0), bound: None };
+    let (max_abs_error, bound) = of_codes(plan).unwrap_or((0.0, None));
+    let max_abs_error = Some(max_abs_error);
+    let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error, bound };
     Ok(Verification { result, codes: None, warning: None })
+}
+
+/// The greatest difference of the values that equal codes stand for, as readers of both see them, where DEST has them in another
+/// form: it is proved for every code. And what it may be at most.
+fn of_codes(plan: &Plan) -> Option<(f64, Option<f64>)> {
+    let repacking = plan.repacking.as_ref()?;
+    Some((repacking.difference?, Some(repacking.limit)))
 }
 
 /// Whether two objects hold the same bytes, read piece by piece; how many.
@@ -261,7 +270,9 @@ fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Ve
         compared.max_abs_error = compared.max_abs_error.max(error);
         compared.elements = all;
     }
-    let bound = quantization.map(Quantization::bound);
+    let of_codes = of_codes(plan);
+    compared.max_abs_error = of_codes.map_or(compared.max_abs_error, |(difference, _)| difference);
+    let bound = quantization.map(Quantization::bound).or(of_codes.and_then(|(_, limit)| limit));
     let tolerance = comparison.max_loss.filter(|loss| loss.is_finite());
     let within = bound.is_none_or(|bound| compared.max_abs_error <= bound);
     let result = VerifyResult {
@@ -271,7 +282,7 @@ fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Ve
         max_abs_error: Some(compared.max_abs_error),
         bound: bound.or(tolerance),
     };
-    let rounds = quantization.is_some() || plan.rounding.is_some();
+    let rounds = quantization.is_some() || plan.rounding.is_some() || of_codes.is_some();
     let warning = (!rounds && compared.max_abs_error > 0.0).then(|| {
         Diagnostic::new(
             code::CAST_VALUE_LOSSY,

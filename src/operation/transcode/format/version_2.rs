@@ -72,7 +72,7 @@ fn mask(source: &OpenedArray) -> Option<&Json> {
 
 /// Refuses, before any data are read, what no v2 array can be.
 pub(in crate::operation) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Result<(), OperationError> {
-    let to_codecs = options.quantize.as_ref().is_some_and(|quantize| quantize.form == QuantizeForm::Codecs);
+    let to_codecs = options.form() == Some(QuantizeForm::Codecs);
     if options.zarr_format.unwrap_or(source.documents.zarr_format) != 2 || !to_codecs {
         return Ok(());
     }

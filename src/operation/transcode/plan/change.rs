@@ -11,16 +11,16 @@ use crate::element::{FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::unpack::Unpack;
-use crate::metadata::edit::codecs_json;
-use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::extension::CodecMetadata;
 use crate::operation::cf;
-use crate::operation::draft::{Draft, codec_names, follow};
+use crate::operation::draft::{Draft, codec_names, follow, strip};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::range::FloatType;
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
+use crate::operation::transcode::repack::Repacking;
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// Codecs whose configuration was made for one data type.
@@ -148,16 +148,15 @@ pub(super) struct Changed {
     pub(super) change: ValueChange,
     pub(super) quantization: Option<Quantization>,
     pub(super) rounding: Option<BitRounding>,
+    /// The packing in another form, whose codes stay.
+    pub(super) repacking: Option<Repacking>,
     /// The value of absent elements, in DEST's data type.
     pub(super) absent: Option<FillValue>,
 }
 
 /// True if there is anything to unpack.
 pub(in crate::operation) fn is_packed_array(source: &OpenedArray) -> bool {
-    let attributes = &source.metadata.attributes;
-    is_packed(&source.metadata.codecs)
-        || (source.data_type.number().is_some_and(|number| !number.is_float())
-            && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some()))
+    is_packed(&source.metadata.codecs) || cf::has_packing(source)
 }
 
 /// `--unpack`: changes the draft; what happens to the values, and what absent elements become.
@@ -167,7 +166,12 @@ pub(in crate::operation) fn unpack(
     draft: &mut Draft,
 ) -> Result<(ValueChange, Option<FillValue>), OperationError> {
     if is_packed(&source.metadata.codecs) {
-        let stripped = strip(&source.metadata.codecs);
+        let names: &[&str] = if codec_names(&source.metadata.codecs).iter().any(|name| name == predict::DELTA) {
+            &[PACKING_CODECS[0], PACKING_CODECS[1], predict::DELTA, "transpose"]
+        } else {
+            &PACKING_CODECS
+        };
+        let stripped = strip(&source.metadata.codecs, names);
         draft.set_codecs(stripped);
         follow_unpacked(draft);
         return match &options.data_type {
@@ -183,27 +187,6 @@ pub(in crate::operation) fn unpack(
     })?;
     let (change, absent) = apply_attributes(source, unpack, draft)?;
     Ok((change, Some(absent)))
-}
-
-/// The chain without both codecs and the differences of their codes, inside shards too.
-fn strip(codecs: &[CodecMetadata]) -> Vec<CodecMetadata> {
-    let first = codecs.iter().position(|codec| codec.name == "cast_value").unwrap_or(0);
-    let differences = codecs.iter().rposition(|codec| codec.name == predict::DELTA).map(|last| first..=last);
-    let is_kept = |(place, codec): &(usize, &CodecMetadata)| {
-        let is_turned = codec.name == "transpose" || codec.name == predict::DELTA;
-        let is_of_differences = is_turned && differences.as_ref().is_some_and(|places| places.contains(place));
-        !is_of_differences && !PACKING_CODECS.contains(&codec.name.as_str())
-    };
-    let kept = codecs.iter().enumerate().filter(is_kept).map(|(_, codec)| codec);
-    kept.cloned()
-        .map(|mut codec| {
-            if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {
-                let inner = read_codecs(inside, "", &mut Vec::new()).unwrap_or_default();
-                *inside = codecs_json(&strip(&inner));
-            }
-            codec
-        })
-        .collect()
 }
 
 /// Makes `bytes` and `blosc` fit floats; `packbits`, which held odd codes, becomes `bytes`.

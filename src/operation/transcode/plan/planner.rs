@@ -18,6 +18,7 @@ use crate::metadata::array::num_elements;
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{Draft, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
+use crate::operation::new_driver;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::{ChangeOptions, Compression, KeepBits, Predict, QuantizeForm, QuantizeOptions};
 use crate::operation::quantize::first_pass::FirstPass;
@@ -28,6 +29,7 @@ use crate::operation::storage::{dangling_links, not_keys};
 use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::plan::SourceArray;
+use crate::operation::transcode::repack::{self, Repacking};
 use crate::store::Node;
 
 /// Bytes that a store reads ahead, beside those of the work.
@@ -54,7 +56,12 @@ impl Planner<'_> {
             let kept = keep_bits::find((source, change.unpack), chunks, share, using, progress)?;
             self.array.change.keep_bits = Some(kept);
         }
-        self.assemble(listing, quantization)
+        let mut plan = self.assemble(listing, quantization)?;
+        if let Some(repacking) = plan.repacking.as_mut().filter(|_| finds && self.array.settled.is_none()) {
+            let driver = new_driver(self.budget.threads(), self.driver.interrupt())?;
+            repacking.measure(&plan.source, plan.listing.known(), &driver, progress)?;
+        }
+        Ok(plan)
     }
 
     /// The chunks that are there.
@@ -143,6 +150,9 @@ impl Planner<'_> {
         let (mut documents, mut told) = self.documents(&draft, false)?;
         let destination = DestinationMetadata::read(draft, &documents, source)?;
         let draft = &destination.draft;
+        if changed.repacking.is_some() {
+            warnings.extend(changed_masks(&source.metadata.attributes, &draft.attributes()));
+        }
         if let Some(quantization) = &changed.quantization {
             // Of a type that may not be taken nothing is said.
             warnings.retain(|known| quantization.is_target_settled || !known.is(code::CAST_VALUE_LOSSY));
@@ -201,6 +211,7 @@ impl Planner<'_> {
             is_exact: options.codecs.is_none(),
             quantization,
             rounding,
+            repacking: changed.repacking,
             compression: None,
             predict: options.predict.clone(),
             documents,
@@ -253,6 +264,9 @@ impl Planner<'_> {
         };
         if let Some(dimensions) = dimensions {
             predict::apply(&mut draft, dimensions, source, options.dimension_names.as_deref())?;
+        }
+        if let Some(Repacking { quantization, .. }) = &mut changed.repacking {
+            warnings.extend(readers::work_around(quantization, &mut draft, true));
         }
         if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
@@ -318,6 +332,11 @@ impl Planner<'_> {
     /// Applies the options that change values or the chain to the draft.
     fn change(&self, quantization: Option<Quantization>, draft: &mut Draft) -> Result<Changed, OperationError> {
         let SourceArray { opened: source, change: options, container, .. } = &self.array;
+        if let Some(form) = options.repack {
+            let (repacking, absent) = repack::repack(source, form, options.data_type.as_ref(), draft)?;
+            let (change, quantization, rounding) = (ValueChange::None, None, None);
+            return Ok(Changed { change, absent, quantization, rounding, repacking: Some(repacking) });
+        }
         let keeps_type = quantization.is_some() || options.keep_bits.is_some();
         let (change, absent) = match &options.data_type {
             // First: all else is done to the floats.
@@ -328,7 +347,7 @@ impl Planner<'_> {
         if let Some(codecs) = &options.codecs {
             draft.set_codecs(read_chain(codecs, "--codecs")?);
         }
-        let mut changed = Changed { change, absent, quantization: None, rounding: None };
+        let mut changed = Changed { change, absent, quantization: None, rounding: None, repacking: None };
         if let Some(quantization) = quantization {
             if options.codecs.is_some() {
                 refuse_packed(&draft.codecs, "--codecs")?;

@@ -26,11 +26,13 @@ use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, Var
 use crate::engine::transfer::Transfer;
 use crate::grid::num_elements;
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
+use crate::operation::draft::strip;
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::stored::{opaque_array, side, stored_array};
 use crate::operation::transcode::budget::{ENTRY_BYTES, first_pass_bytes, least_bytes, of_chunks, open_bytes};
 use crate::operation::transcode::format::version_2;
+use crate::operation::transcode::repack::PACKING;
 use crate::operation::transcode_result::RouteName;
 
 /// Bytes of a subchunk of a block beside its elements.
@@ -62,6 +64,11 @@ impl<'a> Choice<'a> {
     pub(super) fn job(mut self) -> Result<Job, OperationError> {
         let (planner, destination, changed) = (self.planner, self.destination, self.changed);
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
+        if changed.repacking.as_ref().is_some_and(|repacking| repacking.absent.is_none()) && !self.is_whole() {
+            let message =
+                format!("chunks of `{}` are absent, and no code stands for its fill value", self.source().store);
+            return Err(OperationError::data(message).with_help("`--unpack` with `--quantize` packs the values anew"));
+        }
         if self.is_copy(keeps_fill) {
             return Ok(Job::Copy(Box::new(self.copy())));
         }
@@ -74,7 +81,8 @@ impl<'a> Choice<'a> {
             quantization.map_or(0, |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled)));
         let writes_absent = quantization.is_some_and(|quantization| quantization.writes_absent);
         let absent = changed.absent.as_ref().filter(|_| writes_absent || !keeps_fill);
-        let absent_element = absent.map(|fill| fill.0.clone());
+        let code = changed.repacking.as_ref().and_then(|repacking| repacking.absent.as_ref());
+        let absent_element = absent.map(|fill| code.unwrap_or(fill).0.clone());
         let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
         let compared = if planner.run.verify { least_bytes(&transfer) } else { 0 };
@@ -109,13 +117,19 @@ impl<'a> Choice<'a> {
     /// Whether stored chunks are to be what they are.
     fn is_copy(&self, keeps_fill: bool) -> bool {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
-        let is_whole = self.has_all_chunks() && source.pipeline.sharding().is_none();
+        let packing: &[&str] = if changed.repacking.is_some() { &PACKING } else { &[] };
+        let [from, to] = [&source.metadata.codecs, &destination.draft.codecs].map(|codecs| strip(codecs, packing));
         self.has_same_grid()
-            && version_2::same_codecs(&source.metadata.codecs, &destination.draft.codecs)
-            && source.data_type == destination.pipeline.input.data_type
+            && version_2::same_codecs(&from, &to)
+            && (changed.repacking.is_some() || source.data_type == destination.pipeline.input.data_type)
             && matches!(changed.change, ValueChange::None)
-            && (keeps_fill || is_whole)
+            && (keeps_fill || self.is_whole())
             && !source.metadata.is_cut()
+    }
+
+    /// Whether no element of SOURCE is absent, as far as that is known.
+    fn is_whole(&self) -> bool {
+        self.has_all_chunks() && self.source().pipeline.sharding().is_none()
     }
 
     /// Whether no chunk of SOURCE is absent, as far as that is known.
@@ -131,9 +145,14 @@ impl<'a> Choice<'a> {
     fn sides(&self) -> Result<(StoredArray, StoredArray), OperationError> {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
         let hoisted = changed.change.num_codecs();
-        let mut from = stored_array(source)?;
+        let mut from = match &changed.repacking {
+            Some(repacking) => repacking.source(source)?,
+            None => stored_array(source)?,
+        };
         let (metadata, empty) = (destination.metadata.clone(), self.planner.array.change.write_empty_chunks);
+        let fill = destination.pipeline.input.fill_value.as_ref();
         let pipeline = match changed.change.of_floats() {
+            _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(&metadata, fill)),
             ValueChange::KeepBits(_) if destination.draft.zarr_format == 2 => {
                 Cow::Owned(rounding_first(&destination.pipeline))
             }

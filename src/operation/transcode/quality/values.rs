@@ -12,7 +12,6 @@ use crate::kernel::quality::distribution::{MOST_VALUES, PossibleValues};
 use crate::operation::options::QuantizeForm;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode::plan::Plan;
-use crate::operation::transcode::verify::decode;
 
 /// The conversion of a side's elements to numbers.
 #[derive(Debug)]
@@ -43,7 +42,7 @@ impl Values {
     pub(super) fn of(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
         let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
         Values {
-            decoding: packed.map(decode),
+            decoding: packed.map(Quantization::decoder),
             number_type: packed
                 .map(|quantization| quantization.source)
                 .or_else(|| side.chain.decoded().data_type.real_number()),
@@ -107,7 +106,7 @@ fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
         encoded.extend(if cfg!(target_endian = "little") { &bytes[..size] } else { &bytes[8 - size..] });
     }
     let (mut decoded, mut workspace) = (Vec::new(), Workspace::default());
-    decode(quantization).run(&encoded, &mut decoded, &mut workspace.tiles, None).ok()?;
+    quantization.decoder().run(&encoded, &mut decoded, &mut workspace.tiles, None).ok()?;
     let values = Values { decoding: None, number_type: Some(quantization.source), widening: Widening::default() };
     let mut numbers = Vec::new();
     values.convert(&decoded, &mut numbers, &mut ValueBuffers::default());

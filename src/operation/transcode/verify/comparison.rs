@@ -10,7 +10,7 @@ use crate::codec::conversion::{ValueChange, push_change, round_trip};
 use crate::codec::element_bits;
 use crate::codec::fault::number_value;
 use crate::codec::region::as_index;
-use crate::codec::value_program::{ProgramFault, StepOrigin, ValueProgram, ValueStep};
+use crate::codec::value_program::{ProgramFault, ValueProgram};
 use crate::element::NumberType;
 use crate::engine::job::ObjectJob;
 use crate::engine::pairs::Pair;
@@ -90,7 +90,7 @@ impl Comparison {
         push_change(&mut program, change);
         let chain = destination.subchunk_chain();
         let (read_back, quantizes) = match (change.of_floats(), quantization) {
-            (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (decode(quantization), true),
+            (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (quantization.decoder(), true),
             (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => {
                 (ValueProgram::new(program.sizes().1), true)
             }
@@ -212,15 +212,6 @@ fn read_absent(
             run.map_or_else(|_| as_given(), |()| read)
         }
     }
-}
-
-/// From codes to values, as any reader decodes them.
-pub(in crate::operation::transcode) fn decode(quantization: &Quantization) -> ValueProgram {
-    let (cast, scale_offset) = quantization.decoders();
-    let mut program = ValueProgram::new(quantization.target.size());
-    program.push(ValueStep::Cast(cast), StepOrigin::DataType);
-    program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType);
-    program
 }
 
 /// The greatest difference of numbers; 0 where the type is no number, and between NaN.

@@ -82,7 +82,7 @@ impl Writer<'_> {
             return Some((literal.clone(), false));
         }
         // The one that CF packing gives, which readers of attributes alone need.
-        let form = options.quantize.as_ref().map(|quantize| quantize.form);
+        let form = options.form();
         if form == Some(QuantizeForm::Cf) {
             return draft.attributes().get(FILL_VALUE).cloned().map(|code| (code, true));
         }
@@ -96,7 +96,7 @@ impl Writer<'_> {
             .is_none_or(|(value, fill)| xarray::is_same_mask(&source.data_type, &value, fill));
         // `--as plain` leaves attributes as they are.
         let is_plain = form == Some(QuantizeForm::Plain);
-        let is_packed = options.quantize.is_some() || options.unpack;
+        let is_packed = form.is_some() || options.unpack;
         Some((literal, is_plain || (!is_packed && (is_untouched || !is_fill))))
     }
 }
