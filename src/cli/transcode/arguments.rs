@@ -56,7 +56,7 @@ pub(super) struct Changes {
 
     /// Form of the codes: codecs, cf or plain
     ///
-    /// A float array with the two codecs in its chain, an integer array with CF attributes, or plain integers. Alone: the packing that is there gets this form, and chunks are copied.
+    /// A float array with two codecs, integers with CF attributes, or plain integers. Alone: of a packing that is there, with its chunks copied.
     #[arg(long = "as", value_parser = value::one_of(&FORMS), value_name = "FORM", hide_possible_values = true)]
     pub(super) form: Option<QuantizeForm>,
 
