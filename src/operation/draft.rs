@@ -164,10 +164,15 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
     names
 }
 
-/// The chain without codecs of these names, inside shards too.
+/// The codec that takes differences.
+pub(super) const DELTA: &str = "numcodecs.delta";
+
+/// The chain without codecs of these names, inside shards too. Behind differences that stay all stays.
 pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetadata> {
-    let kept = codecs.iter().filter(|codec| !names.contains(&codec.name.as_str()));
-    kept.cloned()
+    let goes = |name: &str| names.contains(&name);
+    let last = codecs.iter().position(|codec| codec.name == DELTA && !goes(DELTA)).unwrap_or(codecs.len());
+    let kept = codecs.iter().enumerate().filter(|(place, codec)| *place > last || !goes(&codec.name));
+    kept.map(|(_, codec)| codec.clone())
         .map(|mut codec| {
             if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {
                 let inner = read_codecs(inside, "", &mut Vec::new()).unwrap_or_default();

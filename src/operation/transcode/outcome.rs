@@ -16,7 +16,7 @@ use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
-use crate::operation::draft::edit_innermost;
+use crate::operation::draft::{DELTA, codec_names, edit_innermost};
 use crate::operation::options::{KeepBits, Predict};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
@@ -137,12 +137,14 @@ pub(super) fn quantization_of(
     let absent = elements.saturating_sub(figures.count);
     figures.count += absent;
     if let Some(Repacking { quantization, difference, limit, .. }) = &plan.repacking {
+        let result = quantization_result(quantization);
         return Some(QuantizationResult {
             is_repacked: true,
             count: elements,
             max_abs_error: *difference,
             bound: difference.map(|_| *limit),
-            ..quantization_result(quantization)
+            readers: readers_of_differences(result.form, plan).or(result.readers),
+            ..result
         });
     }
     let result = match (&plan.quantization, &plan.rounding) {
@@ -166,15 +168,8 @@ pub(super) fn quantization_of(
         Some(Predict::Dimensions(dimensions)) => Some(dimensions.clone()),
         _ => None,
     };
-    let readers = match (&predict, result.form) {
-        (Some(_), "cf") => Some("xarray with zarr-python 3, which has numcodecs"),
-        (Some(dimensions), "codecs") if dimensions.iter().any(|dimension| *dimension != dimensions[0]) => Some(
-            "zarr-python >= 3.2 with cast-value-rs; not zarrita.js 0.7; for others write plain floats with `--unpack`",
-        ),
-        _ => result.readers,
-    };
     Some(QuantizationResult {
-        readers,
+        readers: readers_of_differences(result.form, plan).or(result.readers),
         count: figures.count,
         nan: ran.then_some(figures.nan),
         predict,
@@ -182,6 +177,20 @@ pub(super) fn quantization_of(
         rms_error: ran.then(|| figures.rms_error()),
         ..result
     })
+}
+
+/// Who reads codes of which differences are stored, where these are not those who read others.
+fn readers_of_differences(form: &str, plan: &Plan) -> Option<&'static str> {
+    let names = codec_names(&plan.destination.draft.codecs);
+    let first = names.iter().position(|name| name == DELTA)?;
+    match form {
+        "cf" => Some("xarray with zarr-python 3, which has numcodecs"),
+        // Along several dimensions.
+        "codecs" if names[first..].iter().any(|name| name == "transpose") => Some(
+            "zarr-python >= 3.2 with cast-value-rs; not zarrita.js 0.7; for others write plain floats with `--unpack`",
+        ),
+        _ => None,
+    }
 }
 
 /// The result for a group.

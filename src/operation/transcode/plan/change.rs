@@ -2,7 +2,6 @@
 //! `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use super::keep_bits::BitRounding;
-use super::predict;
 use crate::codec::conversion::ValueChange;
 use crate::codec::kinds::Role;
 use crate::codec::kinds::cast_value::is_lossy;
@@ -13,7 +12,7 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::unpack::Unpack;
 use crate::metadata::extension::CodecMetadata;
 use crate::operation::cf;
-use crate::operation::draft::{Draft, codec_names, follow, strip};
+use crate::operation::draft::{DELTA, Draft, codec_names, follow, strip};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
@@ -166,8 +165,8 @@ pub(in crate::operation) fn unpack(
     draft: &mut Draft,
 ) -> Result<(ValueChange, Option<FillValue>), OperationError> {
     if is_packed(&source.metadata.codecs) {
-        let names: &[&str] = if codec_names(&source.metadata.codecs).iter().any(|name| name == predict::DELTA) {
-            &[PACKING_CODECS[0], PACKING_CODECS[1], predict::DELTA, "transpose"]
+        let names: &[&str] = if codec_names(&source.metadata.codecs).iter().any(|name| name == DELTA) {
+            &[PACKING_CODECS[0], PACKING_CODECS[1], DELTA, "transpose"]
         } else {
             &PACKING_CODECS
         };

@@ -16,7 +16,7 @@ use crate::engine::listing;
 use crate::engine::progress::Progress;
 use crate::metadata::array::num_elements;
 use crate::operation::codec_words::complete_typesize;
-use crate::operation::draft::{Draft, compress, innermost_element_size, read_chain};
+use crate::operation::draft::{DELTA, Draft, compress, innermost_element_size, read_chain};
 use crate::operation::error::OperationError;
 use crate::operation::new_driver;
 use crate::operation::open::OpenedArray;
@@ -176,7 +176,7 @@ impl Planner<'_> {
         }
         if matches!(options.predict, Some(Predict::Dimensions(_))) {
             // It was asked for, and the report says who reads it.
-            warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(predict::DELTA));
+            warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(DELTA));
         }
         let choice = Choice {
             planner: self,

@@ -8,12 +8,10 @@ use crate::data_type::DataType;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::write_dtype;
-use crate::operation::draft::{Draft, build, codec_names};
+use crate::operation::draft::{DELTA, Draft, build, codec_names};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::pipeline::Pipeline;
-
-pub(super) const DELTA: &str = "numcodecs.delta";
 
 /// Puts differences along these dimensions, one after the other, into the innermost chain.
 pub(super) fn apply(

@@ -8,7 +8,7 @@ use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::metadata::json::Number;
-use crate::operation::draft::codec_names;
+use crate::operation::draft::{DELTA, codec_names, strip};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::QuantizeForm;
@@ -94,8 +94,7 @@ impl Packing {
     ) -> Result<Option<Self>, OperationError> {
         // Numbers of JSON have this type for readers.
         let double = DataType::Number(NumberType::of(ElementType::Float64));
-        let is_once = |name: &String| !PACKING.contains(&name.as_str());
-        let is_packed_once = codec_names(&source.metadata.codecs).iter().all(is_once);
+        let is_packed_once = strip(&source.metadata.codecs, &PACKING) == source.metadata.codecs;
         let unpack = cf::packing(source, floats.or(Some(&double)))?.filter(|_| is_packed_once);
         let Some(unpack) = unpack else { return Ok(None) };
         let factor = |name| cf::factor(name, &source.metadata.attributes);
@@ -113,13 +112,17 @@ impl Packing {
         let stored = stored_array(source)?;
         let (chain, float) = (stored.subchunk_chain(), FloatType(number));
         let packs = |codec: &BoundCodec| PACKING.contains(&codec.name.as_str());
-        let Some(last) = chain.codecs().iter().rposition(packs) else { return Ok(None) };
+        // Differences are of the codes, and so is all behind them.
+        let codecs = chain.codecs().iter().take_while(|codec| codec.name != DELTA);
+        let Some(last) = codecs.enumerate().filter(|(_, codec)| packs(codec)).map(|(place, _)| place).last() else {
+            return Ok(None);
+        };
         let codes = chain.codecs()[last].encoded.array().and_then(|array| array.data_type.number());
         let programs = value_programs(chain, last);
         let Some((codes, [encode, decode])) = codes.zip(programs) else { return Ok(None) };
         let member = |name: &str| {
-            let mut members =
-                chain.codecs().iter().filter(|codec| packs(codec)).filter_map(|codec| codec.metadata.member(name));
+            let packing = chain.codecs()[..=last].iter().filter(|codec| packs(codec));
+            let mut members = packing.filter_map(|codec| codec.metadata.member(name));
             members.find_map(|json| json.as_number().map(Number::as_f64))
         };
         let scaling = [member("offset").unwrap_or(0.0), member("scale").unwrap_or(1.0)];
