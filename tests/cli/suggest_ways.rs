@@ -100,7 +100,7 @@ fn holds(test: &CliTest, result: &Value) {
             assert!(error.is_none_or(|error| Some(error) == way["max_abs_error"].as_f64()), "{name}: {error:?}");
         }
         if let Some(bound) = name.strip_prefix("max-error ") {
-            let bound: f64 = bound.parse().unwrap();
+            let bound: f64 = bound.trim_end_matches(", predict auto").parse().unwrap();
             assert!(way["max_abs_error"].as_f64().unwrap() <= bound, "{way}");
             assert!(way["rms_error"].as_f64().unwrap() < bound, "{way}");
         }
@@ -235,7 +235,7 @@ fn declared_missing_values_are_left_out_and_their_option_is_in_the_commands() {
     assert_eq!((&values["missing"], &values["min"], &values["max"]), (&json!(2), &json!(1.0), &json!(3.5)));
     let commands: Vec<&str> = ways(&result).iter().filter_map(|(_, way)| way["command"].as_str()).collect();
     assert_eq!(commands[0], "zarrcast transcode --quantize uint8 --missing auto --compress zstd:3 'my b' DEST");
-    assert_eq!(commands[5], "zarrcast transcode --keep-bits auto:0.99 --compress zstd:3 'my b' DEST");
+    assert_eq!(commands[commands.len() - 2], "zarrcast transcode --keep-bits auto:0.99 --compress zstd:3 'my b' DEST");
     holds(&test, &result);
 }
 

@@ -82,7 +82,7 @@ impl Contents<'_> {
                     quantization = sampler.try_way(&sample, &change, None)?.quantization;
                     let found = sampler.predict(&sample, self.source, &change, quantization.as_ref())?;
                     if found.is_empty() {
-                        return Err(OperationError::data("no differences make the chunks smaller"));
+                        return Ok(None);
                     }
                     change.predict = Some(Predict::Dimensions(found));
                 }
@@ -91,11 +91,13 @@ impl Contents<'_> {
                     trial if trial.fills => sampler.try_way(&draw(true)?, &change, quantization.as_ref())?,
                     trial => trial,
                 };
-                Ok((trial, options))
+                Ok(Some((trial, options)))
             });
             let name = way.name;
             result.ways.push(match tried {
-                Ok((trial, options)) => self.way_result(name, options, &trial, listing),
+                Ok(Some((trial, options))) => self.way_result(name, options, &trial, listing),
+                // No differences make the chunks smaller.
+                Ok(None) => continue,
                 Err(error) if error.class() == FaultClass::Data => {
                     WayResult { name, reason: Some(error.in_one_line()), ..WayResult::default() }
                 }
