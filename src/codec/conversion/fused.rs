@@ -46,6 +46,8 @@ impl Fused {
         keep: usize,
     ) -> Result<Option<Self>, BindError> {
         let (source_bytes, destination_bytes) = (source.num_in_one_pass(), destination.num_in_one_pass());
+        // What both chains have in front of differences is undone with them.
+        let keep = keep.min(source_bytes).min(destination_bytes);
         let fusible = |chain: &BoundChain, place: usize| {
             let role = chain.codecs().get(place).map(|codec| codec.codec.role());
             matches!(role, Some(Role::Bytes { .. } | Role::Compress)) || chain.takes_differences_at(place)

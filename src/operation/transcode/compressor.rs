@@ -120,6 +120,7 @@ impl Trying<'_> {
             None => self.options.compress.clone(),
         };
         let predict = Some(Predict::Dimensions(dimensions.to_vec())).filter(|_| !dimensions.is_empty());
+        let predict = predict.or_else(|| self.options.predict.clone());
         let options = ChangeOptions { compress, predict, ..self.options.clone() };
         Ok(self.sampler.try_way(self.sample, &options, self.settled)?.estimate)
     }
@@ -189,7 +190,11 @@ impl Sampler<'_> {
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
         let predicts = search.predicts && draft.zarr_format == 3;
         let among = if predicts { dimensions_of(metadata, lengths(pipeline)) } else { Vec::new() };
-        let mut predictions = vec![Vec::new()];
+        let given = match &options.predict {
+            Some(Predict::Dimensions(given)) => given.clone(),
+            _ => Vec::new(),
+        };
+        let mut predictions = vec![given];
         if !among.is_empty() {
             let probes = search.probes().iter().map(|words| Some(*words));
             for words in if search.goal.is_some() { probes.collect() } else { vec![None] } {

@@ -52,6 +52,34 @@ pub(super) fn check_applied(
     let ChangeOptions { quantize, repack, keep_bits, predict, unpack, select, chunk_shape, shard_shape, .. } =
         &options.change;
     let predicts = |predict: &Option<Predict>| !matches!(predict, None | Some(Predict::None));
+    let shard_shape = match shard_shape {
+        Some(ShardRequest::Shape(shape)) => Some(shape),
+        _ => None,
+    };
+    let named = |shape: Option<&ShapeRequest>| match shape {
+        Some(ShapeRequest::Named(named)) => named.iter().map(|(name, _)| name.clone()).collect(),
+        _ => Vec::new(),
+    };
+    let predicted = match predict {
+        Some(Predict::Dimensions(names)) => {
+            names.iter().filter(|name| name.parse::<usize>().is_err()).cloned().collect()
+        }
+        _ => Vec::new(),
+    };
+    let names = [
+        ("--select", select.iter().map(|slice| slice.dimension.clone()).collect()),
+        ("--chunk-shape", named(chunk_shape.as_ref())),
+        ("--shard-shape", named(shard_shape)),
+        ("--predict", predicted),
+    ];
+    for (option, name) in names.iter().flat_map(|(option, names)| names.iter().map(move |name| (option, name))) {
+        if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == name)) {
+            return Err(OperationError::data(format!(
+                "{option} names the dimension `{name}`, which no array of `{store}` has"
+            ))
+            .with_help("`zarrcast inspect` shows the names of an array's dimensions"));
+        }
+    }
     let any = |applies: &dyn Fn(&ChangeOptions) -> bool| arrays.iter().any(|array| applies(&array.change));
     let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
     let asked = [
@@ -68,27 +96,6 @@ pub(super) fn check_applied(
     ];
     if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies) {
         return Err(OperationError::data(format!("`{store}` has no {what}")).with_help(help));
-    }
-    let shard_shape = match shard_shape {
-        Some(ShardRequest::Shape(shape)) => Some(shape),
-        _ => None,
-    };
-    let named = |shape: Option<&ShapeRequest>| match shape {
-        Some(ShapeRequest::Named(named)) => named.iter().map(|(name, _)| name.clone()).collect(),
-        _ => Vec::new(),
-    };
-    let names = [
-        ("--select", select.iter().map(|slice| slice.dimension.clone()).collect()),
-        ("--chunk-shape", named(chunk_shape.as_ref())),
-        ("--shard-shape", named(shard_shape)),
-    ];
-    for (option, name) in names.iter().flat_map(|(option, names)| names.iter().map(move |name| (option, name))) {
-        if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == name)) {
-            return Err(OperationError::data(format!(
-                "{option} names the dimension `{name}`, which no array of `{store}` has"
-            ))
-            .with_help("`zarrcast inspect` shows the names of an array's dimensions"));
-        }
     }
     Ok(())
 }
@@ -223,6 +230,14 @@ fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
         ShardRequest::Shape(shape) => keep(shape).map(ShardRequest::Shape),
         ShardRequest::None => Some(ShardRequest::None),
     });
+    if let Some(Predict::Dimensions(dimensions)) = &mut options.predict {
+        let rank = source.metadata.shape.len();
+        dimensions
+            .retain(|dimension| own.contains(&dimension.as_str()) || dimension.parse().is_ok_and(|n: usize| n < rank));
+        if dimensions.is_empty() {
+            options.predict = Some(Predict::None);
+        }
+    }
 }
 
 /// The paths of the arrays that patterns take, of their coordinates, of what their CF attributes name, and of the groups
