@@ -82,7 +82,11 @@ pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
         Role::Delta(delta) => delta.is_exact(),
         _ => true,
     };
-    let keeps = |role: Role<'_>| matches!(role, Role::Transpose(_) | Role::Reshape | Role::Packs);
+    let keeps = |role: Role<'_>| match role {
+        Role::Transpose(_) | Role::Reshape | Role::Packs => true,
+        Role::Cast { encode, decode } => encode.is_identity() && decode.is_identity(),
+        _ => false,
+    };
     codecs.by_ref().find(|role| matches!(role, Role::Delta(_))).is_none_or(exact)
         && codecs.all(|role| keeps(role) || (matches!(role, Role::Delta(_)) && exact(role)))
 }
