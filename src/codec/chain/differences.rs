@@ -29,8 +29,9 @@ impl DifferenceRun {
         let mut place = 0;
         while place < codecs.len() {
             let run = Self::at(codecs, place);
-            place = run.as_ref().map_or(place + 1, |run| run.places.end);
-            all.extend(run);
+            // What moves elements alone is not looked at again.
+            place = run.as_ref().map_or(place, |run| run.places.end).max(place + 1);
+            all.extend(run.filter(|run| !run.differences.is_empty()));
         }
         all
     }
@@ -55,8 +56,7 @@ impl DifferenceRun {
         }
         let is_turned = !order.iter().copied().eq(0..shape.len());
         let transpose = is_turned.then(|| Transpose::new(&array.shape, &order, element_size)).transpose().ok()?;
-        let run = DifferenceRun { places: first..end, element_size, differences, transpose };
-        (!run.differences.is_empty() && matches!(element_size, 1 | 2 | 4 | 8)).then_some(run)
+        Some(DifferenceRun { places: first..end, element_size, differences, transpose })
     }
 
     pub(super) fn encode(

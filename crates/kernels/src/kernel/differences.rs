@@ -49,14 +49,19 @@ impl Differences {
         let Some((along, others)) = order.split_last() else {
             return Differences { outer: 1, length: 1, inner: 1, walk: Vec::new() };
         };
-        let product = |lengths: &[usize]| lengths.iter().product::<usize>();
-        let (length, inner) = (shape[*along], product(&shape[along + 1..]));
+        let mut strides = vec![1; shape.len()];
+        for dimension in (1..shape.len()).rev() {
+            strides[dimension - 1] = strides[dimension] * shape[dimension];
+        }
+        let (length, inner) = (shape[*along], strides[*along]);
         let step = |dimension: &usize| {
-            let in_memory = product(&shape[dimension + 1..]);
+            let in_memory = strides[*dimension];
             let among_rows = if dimension < along { in_memory / length.max(1) } else { in_memory };
             [shape[*dimension], among_rows, in_memory]
         };
-        Differences { outer: product(&shape[..*along]), length, inner, walk: others.iter().map(step).collect() }
+        // As deep as the walk goes, however many dimensions there are.
+        let walk = others.iter().filter(|dimension| shape[**dimension] > 1).map(step).collect();
+        Differences { outer: shape[..*along].iter().product(), length, inner, walk }
     }
 
     /// Rows along the dimension: as many elements are needed beside a chunk.
