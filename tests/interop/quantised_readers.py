@@ -6,6 +6,7 @@ from itertools import permutations, product
 import numpy as np
 import zarr
 from arrays import files, metadata, read, same_within, write
+from zarr.codecs import TransposeCodec
 
 FLOATS = ["float16", "float32", "float64"]
 TARGETS = ["uint8", "int8", "uint16", "int16"]
@@ -114,6 +115,22 @@ def predicted(tally, zarrcast, _folder):
                 dimensions = ",".join(map(str, order))
                 zarrcast.ok("transcode", "--predict", dimensions, "--verify", folder / "a", folder / "b")
                 np.testing.assert_array_equal(read(folder / "b"), values)
+    for shape in [(20, 30), (5, 20, 30)]:
+        values = random.integers(0, 65535, shape, dtype="uint16", endpoint=True)
+        turned = TransposeCodec(order=tuple(reversed(range(len(shape)))))
+        for order in permutations(range(len(shape)), 2):
+            dimensions = ",".join(map(str, order))
+            with tally.case("predicted, transposed before", shape, order) as folder:
+                write(folder / "a", values, chunks=chunks_of[shape], fill_value=0, filters=[turned])
+                zarrcast.ok("transcode", "--predict", dimensions, "--verify", folder / "a", folder / "b")
+                np.testing.assert_array_equal(read(folder / "b"), values)
+            with tally.case("predicted, in other chunks after", shape, order) as folder:
+                write(folder / "a", values, chunks=(8, *[1] * (len(shape) - 1)), fill_value=0)
+                zarrcast.ok("transcode", "--predict", dimensions, "--verify", folder / "a", folder / "b")
+                chunks, shards = (",".join(str(length * times) for length in chunks_of[shape]) for times in (1, 2))
+                for name, options in [("c", ["-c", chunks]), ("d", ["-c", chunks, "-s", shards])]:
+                    zarrcast.ok("transcode", *options, "--verify", folder / "b", folder / name)
+                    np.testing.assert_array_equal(read(folder / name), values)
     for target, is_sharded in product(["uint8", "int16"], [False, True]):
         with tally.case("predicted codes", target, "sharded" * is_sharded) as folder:
             values = write_field(folder / "a", "float32", FAR)

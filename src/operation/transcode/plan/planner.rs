@@ -265,6 +265,9 @@ impl Planner<'_> {
         if let Some(dimensions) = dimensions {
             predict::apply(&mut draft, dimensions, source, options.dimension_names.as_deref())?;
         }
+        if options.codecs.is_none() && (draft.new_chain || options.chunk_shape.is_some()) {
+            predict::keep_readable(&mut draft, &source.store)?;
+        }
         if let Some(Repacking { quantization, .. }) = &mut changed.repacking {
             warnings.extend(readers::work_around(quantization, &mut draft, true));
         }

@@ -11,7 +11,7 @@ use crate::metadata::v2::write_dtype;
 use crate::operation::draft::{DELTA, Draft, build, codec_names};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{ArrayRepresentation, Pipeline, Representation};
 
 /// Puts differences along these dimensions, one after the other, into the innermost chain.
 pub(super) fn apply(
@@ -29,9 +29,8 @@ pub(super) fn apply(
     let names = Names { source: &source.metadata, asked };
     let places = dimensions.iter().map(|dimension| names.place_or_number("--predict", dimension));
     let mut places = places.collect::<Result<Vec<usize>, _>>()?;
-    let (metadata, pipeline, _) = build(draft, store)?;
+    let (_, pipeline, _) = build(draft, store)?;
     let mut chain = &pipeline;
-    let is_regular = metadata.grid.uniform().is_some() || pipeline.sharding().is_some();
     while let Some((stages, sharding)) = chain.sharding() {
         for stage in &chain.stages[..stages] {
             if let Role::Transpose(order) = stage.configuration.role() {
@@ -42,12 +41,11 @@ pub(super) fn apply(
         }
         chain = &sharding.inner;
     }
-    let Some((first, data_type, dtype)) = codes(chain) else {
+    let Some((first, dtype)) = codes(chain) else {
         return Err(refusal("it stores no integers of 8, 16, 32 or 64 bits")
             .with_help("differences are exact for integers only: add --max-error, --step or --quantize for floats"));
     };
-    let differences = Differences { shape: is_regular.then_some(&*chain.input.shape), data_type, dtype };
-    let codecs = differences.codecs(chain.input.shape.len(), &places);
+    let codecs = differences(&dtype, chain.input.shape.len(), &places);
     if !codecs.is_empty() {
         draft.edit_innermost(|chain| drop(chain.splice(first..first, codecs)));
     }
@@ -56,16 +54,13 @@ pub(super) fn apply(
 
 /// The dimensions along which differences may be taken of a chain's codes: none where it has no codes.
 pub(in crate::operation::transcode) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
-    let mut innermost = pipeline;
-    while let Some((_, sharding)) = innermost.sharding() {
-        innermost = &sharding.inner;
-    }
+    let innermost = innermost(pipeline);
     let has_differences = innermost.stages.iter().any(|stage| stage.name == DELTA);
     if has_differences || codes(innermost).is_none() { Vec::new() } else { pipeline.innermost_chunk_shape() }
 }
 
-/// The place in a chain where elements are integers, their type, and its name in numpy.
-fn codes(chain: &Pipeline) -> Option<(usize, DataType, Json)> {
+/// The place in a chain where elements are integers, and the name of their type in numpy.
+fn codes(chain: &Pipeline) -> Option<(usize, Json)> {
     let mut array = &chain.input;
     let mut place = 0;
     loop {
@@ -73,7 +68,7 @@ fn codes(chain: &Pipeline) -> Option<(usize, DataType, Json)> {
             data_type.number().is_some_and(|number| !number.is_float() && number.is_whole() && number.bits() >= 8)
         };
         if is_code(&array.data_type) {
-            return Some((place, array.data_type.clone(), write_dtype(&array.data_type, false).ok()?));
+            return Some((place, write_dtype(&array.data_type, false).ok()?));
         }
         let stage = chain.stages.get(place)?;
         let (Role::ScaleOffset(_) | Role::Cast { .. }) = stage.configuration.role() else { return None };
@@ -82,58 +77,112 @@ fn codes(chain: &Pipeline) -> Option<(usize, DataType, Json)> {
     }
 }
 
-/// Codecs that take differences of the codes of chunks.
-struct Differences<'a> {
-    /// The shape of all chunks; `None` where they have several.
-    shape: Option<&'a [u64]>,
-    data_type: DataType,
-    dtype: Json,
+/// Codecs that take differences along dimensions, one after the other.
+fn differences(dtype: &Json, rank: usize, dimensions: &[usize]) -> Vec<CodecMetadata> {
+    let mut order: Vec<usize> = (0..rank).collect();
+    let mut chain = Vec::new();
+    for dimension in dimensions {
+        let Some(place) = order.iter().position(|other| other == dimension) else { continue };
+        if place + 1 < rank {
+            let turned: Vec<usize> = (0..rank).filter(|other| *other != place).chain([place]).collect();
+            order = turned.iter().map(|place| order[*place]).collect();
+            let turned = turned.into_iter().map(|place| Json::from(place as u64)).collect();
+            chain.push(CodecMetadata::new("transpose", Some(Object::new().with("order", Json::Array(turned)))));
+        }
+        chain.push(CodecMetadata::new(DELTA, Some(Object::new().with("dtype", dtype.clone()))));
+    }
+    chain
 }
 
-impl Differences<'_> {
-    fn codecs(&self, rank: usize, dimensions: &[usize]) -> Vec<CodecMetadata> {
-        let mut order: Vec<usize> = (0..rank).collect();
-        let mut chain = Vec::new();
-        for dimension in dimensions {
-            let Some(place) = order.iter().position(|other| other == dimension) else { continue };
-            if place + 1 < rank {
-                let turned: Vec<usize> = (0..rank).filter(|other| *other != place).chain([place]).collect();
-                if !chain.is_empty() && self.misleads_numcodecs(&order, &turned) {
-                    let same = Object::new().with("data_type", self.data_type.to_metadata());
-                    chain.push(CodecMetadata::new("cast_value", Some(same)));
-                }
-                order = turned.iter().map(|place| order[*place]).collect();
-                let turned = turned.into_iter().map(|place| Json::from(place as u64)).collect();
-                let turned = Object::new().with("order", Json::Array(turned));
-                chain.push(CodecMetadata::new("transpose", Some(turned)));
-            }
-            chain.push(CodecMetadata::new(DELTA, Some(Object::new().with("dtype", self.dtype.clone()))));
-        }
-        chain
+/// Puts a `cast_value` to the same type behind each difference that numcodecs 0.17 would undo wrongly: a chunk that
+/// `transpose` gives as a view in Fortran order it reads in the order of memory. The cast copies such a chunk.
+pub(super) fn keep_readable(draft: &mut Draft, store: &str) -> Result<(), OperationError> {
+    if !codec_names(&draft.codecs).iter().any(|name| name == DELTA) {
+        return Ok(());
     }
+    let (metadata, pipeline, _) = build(draft, store)?;
+    let has_one_shape = metadata.grid.uniform().is_some() || pipeline.sharding().is_some();
+    let copies = copies(innermost(&pipeline), has_one_shape);
+    if !copies.is_empty() {
+        draft.edit_innermost(|chain| copies.into_iter().rev().for_each(|(place, copy)| chain.insert(place, copy)));
+    }
+    Ok(())
+}
 
-    /// True if a transposition, undone as a view, leaves a chunk contiguous in Fortran order. The delta of numcodecs 0.17
-    /// reads such a chunk in the order of memory, and so decodes other values. A `cast_value` in front copies it.
-    fn misleads_numcodecs(&self, order: &[usize], turned: &[usize]) -> bool {
-        let Some(shape) = self.shape else { return true };
-        let long: Vec<usize> = turned.iter().copied().filter(|place| shape[order[*place]] > 1).collect();
-        long.len() > 1 && long.windows(2).all(|pair| pair[0] > pair[1])
+/// The casts that a chain needs, and their places in the present one.
+fn copies(chain: &Pipeline, has_one_shape: bool) -> Vec<(usize, CodecMetadata)> {
+    let mut copies = Vec::new();
+    let mut since: Option<(usize, &ArrayRepresentation, Vec<usize>)> = None;
+    for (place, stage) in chain.stages.iter().enumerate() {
+        match (stage.configuration.role(), &mut since) {
+            (Role::Transpose(turned), Some((.., order))) => {
+                *order = turned.iter().map(|place| order[*place]).collect();
+                continue;
+            }
+            (Role::ScaleOffset(_), _) => continue,
+            _ => {}
+        }
+        if let Some((behind, array, order)) = since.take() {
+            let long: Vec<usize> =
+                order.into_iter().filter(|place| !has_one_shape || array.shape[*place] > 1).collect();
+            let is_reversed = long.windows(2).all(|pair| pair[0] > pair[1]);
+            let may_be = if has_one_shape { is_reversed } else { !long.is_sorted() };
+            if long.len() > 1 && may_be {
+                let same = Object::new().with("data_type", array.data_type.to_metadata());
+                copies.push((behind, CodecMetadata::new("cast_value", Some(same))));
+            }
+        }
+        let array = stage.output.as_ref().and_then(Representation::array).filter(|_| stage.name == DELTA);
+        since = array.map(|array| (place + 1, array, (0..array.shape.len()).collect()));
     }
+    copies
+}
+
+fn innermost(pipeline: &Pipeline) -> &Pipeline {
+    pipeline.sharding().map_or(pipeline, |(_, sharding)| innermost(&sharding.inner))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::{ElementType, NumberType};
+    use crate::data_type::FillValue;
+    use crate::pipeline::Completeness;
 
-    fn names(shape: Option<&[u64]>, rank: usize, dimensions: &[usize]) -> String {
-        let data_type = DataType::Number(NumberType::of(ElementType::UInt8));
-        let codecs = Differences { shape, data_type, dtype: Json::from("|u1") }.codecs(rank, dimensions);
+    fn words(shape: Option<&[u64]>, mut codecs: Vec<CodecMetadata>) -> String {
+        let data_type = DataType::from_name("uint8").unwrap();
+        let chunk = shape.unwrap_or(&[4, 5, 6]).to_vec();
+        let input = ArrayRepresentation { data_type, shape: chunk, fill_value: Some(FillValue(vec![0])) };
+        codecs.push(CodecMetadata::new("bytes", None));
+        let chain = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+        copies(&chain, shape.is_some()).into_iter().rev().for_each(|(place, copy)| codecs.insert(place, copy));
+        codecs.pop();
         let word = |codec: &CodecMetadata| match codec.member("order") {
             Some(order) => order.to_string_compact(),
             None => codec.name.chars().skip_while(|letter| *letter != '.').skip(1).collect(),
         };
         codecs.iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    fn names(shape: Option<&[u64]>, rank: usize, dimensions: &[usize]) -> String {
+        words(shape, differences(&Json::from("|u1"), rank, dimensions))
+    }
+
+    #[test]
+    fn transposition_that_was_there_before_counts() {
+        let turn = |order: &[u64]| {
+            let order = order.iter().copied().map(Json::from).collect();
+            CodecMetadata::new("transpose", Some(Object::new().with("order", Json::Array(order))))
+        };
+        let behind = |dimensions: &[usize], turns: &[&[u64]]| {
+            let mut chain = differences(&Json::from("|u1"), 3, dimensions);
+            chain.extend(turns.iter().map(|order| turn(order)));
+            words(Some(&[4, 5, 6]), chain)
+        };
+        assert_eq!(behind(&[2], &[&[2, 1, 0]]), "delta  [2,1,0]");
+        assert_eq!(behind(&[2], &[&[1, 0, 2]]), "delta [1,0,2]");
+        assert_eq!(behind(&[2], &[&[1, 0, 2], &[2, 0, 1]]), "delta  [1,0,2] [2,0,1]");
+        assert_eq!(behind(&[2], &[&[2, 1, 0], &[2, 1, 0]]), "delta [2,1,0] [2,1,0]");
+        assert_eq!(behind(&[], &[&[2, 1, 0]]), "[2,1,0]");
     }
 
     #[test]
