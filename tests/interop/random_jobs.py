@@ -1,6 +1,7 @@
 """Jobs of the random test over stores: whole, ended in the middle and resumed, refused, in parts; and what must come of them."""
 
 import json
+import os
 import random
 import signal
 from dataclasses import dataclass, field
@@ -280,6 +281,9 @@ def straggler(case):
     process = place.start(*part(case, number, name), stop=stop)
     while not stop.fired.wait(0.005) and process.poll() is None:
         pass
+    if process.poll() is None:
+        # Its threads go on for a moment after the signal is sent.
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
     place.settle()
     place.remove()
     place.steps.append("    # DEST is removed, all keys")
