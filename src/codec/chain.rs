@@ -241,7 +241,7 @@ impl BoundChain {
             .count()
     }
 
-    /// The same up to codecs that are run as one with a difference of elements: what a pass over values may take in.
+    /// The number of those in front of differences: a pass over values takes in no more.
     pub fn num_in_one_pass(&self) -> usize {
         let first = self.runs.first().map_or(usize::MAX, |run| run.places.start);
         self.num_array_to_array().min(first)

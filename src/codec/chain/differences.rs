@@ -18,7 +18,7 @@ pub(super) struct DifferenceRun {
     pub(super) places: Range<usize>,
     element_size: usize,
     differences: Vec<Differences>,
-    /// What is left of the transpositions.
+    /// The permutation that remains of the transpositions.
     transpose: Option<Transpose>,
 }
 

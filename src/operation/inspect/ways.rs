@@ -74,12 +74,14 @@ impl Contents<'_> {
             ways: Vec::new(),
             values,
         };
+        // Differences are tried on the codes of the way before, which is the same without them.
+        let mut before = None;
         for way in self.candidates(&result.values, compress, missing)? {
             self.driver.interrupt().check()?;
             let tried = way.change.map_err(OperationError::data).and_then(|(mut change, options)| {
                 let mut quantization = None;
                 if change.predict.take().is_some() {
-                    quantization = sampler.try_way(&sample, &change, None)?.quantization;
+                    quantization = before.take();
                     let found = sampler.predict(&sample, self.source, &change, quantization.as_ref())?;
                     if found.is_empty() {
                         return Ok(None);
@@ -91,6 +93,7 @@ impl Contents<'_> {
                     trial if trial.fills => sampler.try_way(&draw(true)?, &change, quantization.as_ref())?,
                     trial => trial,
                 };
+                before.clone_from(&trial.quantization);
                 Ok(Some((trial, options)))
             });
             let name = way.name;

@@ -69,7 +69,7 @@ pub(super) fn placeholder(goal: CompressionGoal) -> Vec<CodecMetadata> {
     chains(goal).first().map(|words| chain(words)).unwrap_or_default()
 }
 
-/// What is looked for on a sample.
+/// A search on a sample.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search {
     /// The goal of `--compress auto`.
@@ -79,7 +79,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// What options ask for; they get what stands in for it until it is found.
+    /// The search that options ask for; they get a chain that stands in until one is found.
     pub(super) fn of(options: &mut ChangeOptions) -> Self {
         let goal = match options.compress {
             Some(Compression::Auto(goal)) => Some(goal),
@@ -113,7 +113,7 @@ struct Trying<'a> {
 }
 
 impl Trying<'_> {
-    /// What a chain makes of the sample behind differences along some dimensions; `None` for the chain of the options.
+    /// The size of the sample by a chain behind differences along some dimensions; `None` for the chain of the options.
     fn estimate(&self, words: Option<&str>, dimensions: &[String]) -> Result<Estimate, OperationError> {
         let compress = match words {
             Some(words) => Some(Compression::Codecs(chain(words))),
@@ -143,7 +143,8 @@ impl Trying<'_> {
             let (last, others): (Vec<_>, Vec<_>) = chosen.iter().cloned().partition(|other| other == name);
             [others, last].concat()
         };
-        let tried = chosen.iter().map(as_last).filter(|order| *order != chosen).collect();
+        let mut tried: Vec<_> = chosen.iter().map(as_last).filter(|order| *order != chosen).collect();
+        tried.dedup();
         let better = self.best(words, tried)?.filter(|(found, _)| *found < least);
         Ok(better.map_or(chosen, |(_, dimensions)| dimensions))
     }

@@ -47,7 +47,7 @@ pub(super) struct Repacking {
     pub limit: f64,
     /// The code of absent elements; `None` where no code stands for the fill value.
     pub absent: Option<FillValue>,
-    /// Of SOURCE and of DEST.
+    /// The decoding of SOURCE and of DEST.
     decode: [Decode; 2],
 }
 

@@ -41,7 +41,7 @@ pub(in crate::operation::transcode) fn is_for(source: &OpenedArray, form: Quanti
 /// From codes to values, and the type of the values.
 pub(super) type Decode = (ValueProgram, FloatType);
 
-/// What the codes of an array stand for.
+/// Codes of an array, and the values that they stand for.
 pub(super) struct Packing {
     pub(super) codes: NumberType,
     /// The type of the values.
