@@ -167,6 +167,11 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
 /// The codec that takes differences.
 pub(super) const DELTA: &str = "numcodecs.delta";
 
+/// True if a chain stores differences, inside shards too.
+pub(super) fn has_differences(codecs: &[CodecMetadata]) -> bool {
+    codec_names(codecs).iter().any(|name| name == DELTA)
+}
+
 /// The chain without codecs of these names, inside shards too. Behind differences that stay all stays.
 pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetadata> {
     let goes = |name: &str| names.contains(&name);

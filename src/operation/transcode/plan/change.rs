@@ -12,7 +12,7 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::unpack::Unpack;
 use crate::metadata::extension::CodecMetadata;
 use crate::operation::cf;
-use crate::operation::draft::{DELTA, Draft, codec_names, follow, strip};
+use crate::operation::draft::{DELTA, Draft, codec_names, follow, has_differences, strip};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::ChangeOptions;
@@ -165,7 +165,7 @@ pub(in crate::operation) fn unpack(
     draft: &mut Draft,
 ) -> Result<(ValueChange, Option<FillValue>), OperationError> {
     if is_packed(&source.metadata.codecs) {
-        let names: &[&str] = if codec_names(&source.metadata.codecs).iter().any(|name| name == DELTA) {
+        let names: &[&str] = if has_differences(&source.metadata.codecs) {
             &[PACKING_CODECS[0], PACKING_CODECS[1], DELTA, "transpose"]
         } else {
             &PACKING_CODECS

@@ -8,7 +8,7 @@ use crate::data_type::DataType;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::write_dtype;
-use crate::operation::draft::{DELTA, Draft, build, codec_names};
+use crate::operation::draft::{DELTA, Draft, build, has_differences};
 use crate::operation::error::OperationError;
 use crate::operation::open::OpenedArray;
 use crate::pipeline::{ArrayRepresentation, Pipeline, Representation};
@@ -22,7 +22,7 @@ pub(super) fn apply(
 ) -> Result<(), OperationError> {
     let store = &source.store;
     let refusal = |why: &str| OperationError::data(format!("--predict does not fit `{store}`: {why}"));
-    if codec_names(&draft.codecs).iter().any(|name| name == DELTA) {
+    if has_differences(&draft.codecs) {
         return Err(refusal("its chain takes differences already")
             .with_help("leave --predict out: the differences stay as they are"));
     }
@@ -97,7 +97,7 @@ fn differences(dtype: &Json, rank: usize, dimensions: &[usize]) -> Vec<CodecMeta
 /// Puts a `cast_value` to the same type behind each difference that numcodecs 0.17 would undo wrongly: a chunk that
 /// `transpose` gives as a view in Fortran order it reads in the order of memory. The cast copies such a chunk.
 pub(super) fn keep_readable(draft: &mut Draft, store: &str) -> Result<(), OperationError> {
-    if !codec_names(&draft.codecs).iter().any(|name| name == DELTA) {
+    if !has_differences(&draft.codecs) {
         return Ok(());
     }
     let (metadata, pipeline, _) = build(draft, store)?;
