@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Time zarrcast beside zarr-python, tensorstore and zarrs_tools: `peers.py PROGRAM [--mebibytes 512] [--rounds 5]`.
 
+`--own` times what no peer does beside the nearest job without it: differences (`--predict`) beside none, and another form of
+a packing (`--as`) beside a copy.
+
 Each job is a whole process. Sources and results lie in memory (/dev/shm) where that is there, and the jobs of one round
 follow each other, so that all meet the same machine. Prints a table of median seconds, and the bytes written.
 
@@ -118,6 +121,35 @@ def commands(job, program, source, result, length):
     return found
 
 
+QUANTISE = ["--quantize", "uint8", "--scale", SCALE, "--offset", OFFSET]
+BARE = ["--compress", "none"]
+# What is timed: its options and its source. Those in one group have the same work but for one option.
+OWN = {
+    "codes": ([*QUANTISE, *BARE], "source.zarr"),
+    "codes, time": ([*QUANTISE, *BARE, "--predict", "time"], "source.zarr"),
+    "codes, time,y,x": ([*QUANTISE, *BARE, "--predict", "time,y,x"], "source.zarr"),
+    "floats": (["--unpack", *BARE], "codes.zarr"),
+    "floats, time": (["--unpack", *BARE], "codes, time.zarr"),
+    "floats, time,y,x": (["--unpack", *BARE], "codes, time,y,x.zarr"),
+    "zstd:5": ([*QUANTISE, "--compress", "zstd:5"], "source.zarr"),
+    "zstd:5, time,y,x": ([*QUANTISE, "--compress", "zstd:5", "--predict", "time,y,x"], "source.zarr"),
+    "copy": ([], "packed.zarr"),
+    "--as codecs": (["--as", "codecs"], "packed.zarr"),
+}
+
+
+def time_own(program, folder, rounds):
+    """Each of OWN in each round, in memory; sources that are results of others stay for them."""
+    transcode = [program, "transcode", "--quiet"]
+    subprocess.run([*transcode, "--quantize", "int16", "--as", "cf", *BARE, folder / "source.zarr", folder / "packed.zarr"], check=True, stdout=subprocess.DEVNULL)
+    times = {}
+    for name, (options, source) in [*OWN.items()] * rounds:
+        result = folder / f"{name}.zarr"
+        times.setdefault(name, []).append(seconds([*transcode, *options, folder / source, result], result))
+    for name, measured in times.items():
+        print(f"{name:<17} {statistics.median(measured):7.2f} s  {size(folder / f'{name}.zarr') >> 20} MiB", flush=True)
+
+
 def seconds(command, result):
     shutil.rmtree(result, ignore_errors=True)
     began = time.perf_counter()
@@ -134,6 +166,7 @@ def main():
     parser.add_argument("program", type=Path)
     parser.add_argument("--mebibytes", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--own", action="store_true")
     options = parser.parse_args()
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
@@ -141,6 +174,8 @@ def main():
         make_source(source, options.mebibytes)
         length = json.loads(Path(source, "zarr.json").read_text())["shape"][0]
         print(f"float32, {options.mebibytes} MiB, {size(source) >> 20} MiB stored")
+        if options.own:
+            return time_own(options.program.resolve(), Path(folder), options.rounds)
         for job in ["quantise", "recompress", "rechunk"]:
             times, sizes = {}, {}
             for _ in range(options.rounds):

@@ -7,7 +7,7 @@
     python3 docs/comparison/section.py
 
 Takes some 20 minutes on two cores and 1 GB in /dev/shm; `--large-only` measures the speed on the large field again,
-and keeps the rest. Measures of quality are those of the interoperability tests, by numpy, scipy and ldcpy, for all
+`--only WAY` one way on the small fields, and both keep the rest. Measures of quality are those of the interoperability tests, by numpy, scipy and ldcpy, for all
 ways alike; for those of the program they have to agree with its `--quality`.
 """
 
@@ -97,6 +97,20 @@ def agree(field: Field, level: float, known: dict[str, Known], program: Program)
     np.testing.assert_array_equal(known["bits, zstd"][0], known["BitRound"][0])
 
 
+def small(program: Program, chosen: dict[str, Way]) -> list[list[Any]]:
+    """The rows of all fields at all levels."""
+    rows = []
+    for field in fields():
+        for level in LEVELS:
+            known: dict[str, Known] = {}
+            for name, way in chosen.items():
+                rows.append(measured(field, level, name, way, known))
+                print(*rows[-1], flush=True)
+            if len(chosen) > 1:
+                agree(field, level, known, program)
+    return rows
+
+
 def large(path: str, folder: Path) -> list[list[Any]]:
     """Way, threads, bytes, and seconds to encode and to decode a field of 128 MiB in chunks of 2 MiB."""
     values = turbulent(LARGE_SHAPE)
@@ -165,6 +179,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--large-only", action="store_true")
+    parser.add_argument("--only", metavar="WAY", help="one of those that `ways` has, such as `codes, zstd`")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     version = subprocess.run(
@@ -177,22 +192,18 @@ def main() -> None:
         "levels": LEVELS,
     }
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        if arguments.large_only:
+        if arguments.large_only or arguments.only:
             results = json.loads(RESULTS.read_text())
-        else:
-            program = Program(arguments.program, Path(folder))
-            descriptions, rows = [], []
-            for field in fields():
-                descriptions.append(described(field))
-                for level in LEVELS:
-                    known: dict[str, Known] = {}
-                    for name, way in ways(program).items():
-                        rows.append(measured(field, level, name, way, known))
-                        print(*rows[-1], flush=True)
-                    agree(field, level, known, program)
-            results |= {"fields": descriptions, "columns": COLUMNS, "rows": rows}
-        results["large_bytes"] = 4 * math.prod(LARGE_SHAPE)
-        results["large"] = large(arguments.program, Path(folder))
+        program = Program(arguments.program, Path(folder))
+        if arguments.only:
+            kept = [row for row in results["rows"] if row[2] != arguments.only]
+            results["rows"] = kept + small(program, {arguments.only: ways(program)[arguments.only]})
+        elif not arguments.large_only:
+            results |= {"fields": [described(field) for field in fields()], "columns": COLUMNS}
+            results["rows"] = small(program, ways(program))
+        if not arguments.only:
+            results["large_bytes"] = 4 * math.prod(LARGE_SHAPE)
+            results["large"] = large(arguments.program, Path(folder))
     write(results)
 
 

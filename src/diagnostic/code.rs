@@ -159,6 +159,8 @@ codes! {
     ZC308 DATA_TYPE_ROUNDED Warning;
     /// Attributes that mask values follow the codes of a quantisation.
     ZC309 QUANTIZE_ATTRIBUTES Info;
+    /// A reader gives other values of integers whose differences are stored.
+    ZC310 PREDICT_READERS Warning;
 
     // ZD: data types and fill values
     /// The data type's name is in no registry: few readers know it.

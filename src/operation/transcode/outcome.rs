@@ -16,7 +16,7 @@ use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
-use crate::operation::draft::{DELTA, codec_names, edit_innermost};
+use crate::operation::draft::{DELTA, codec_names, edit_innermost, has_differences};
 use crate::operation::options::{KeepBits, Predict};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
@@ -62,6 +62,7 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
     warnings.extend(plan.warnings.iter().cloned());
     warnings.extend(clamped_warning(path, plan, &tally));
     warnings.extend(rounded_warning(path, plan, &tally));
+    warnings.extend(predict_warning(path, plan));
     warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
     let present = plan.listing.present.len() - plan.job.num_missing();
     let input = &plan.destination.pipeline.input;
@@ -181,12 +182,11 @@ pub(super) fn quantization_of(
 
 /// Who reads codes of which differences are stored, where these are not those who read others.
 fn readers_of_differences(form: &str, plan: &Plan) -> Option<&'static str> {
-    let names = codec_names(&plan.destination.draft.codecs);
-    let first = names.iter().position(|name| name == DELTA)?;
     match form {
-        "cf" => Some("xarray with zarr-python 3, which has numcodecs"),
-        // Along several dimensions.
-        "codecs" if names[first..].iter().any(|name| name == "transpose") => Some(
+        "cf" if has_differences(&plan.destination.draft.codecs) => {
+            Some("xarray with zarr-python 3, which has numcodecs")
+        }
+        "codecs" if turns_differences(plan) => Some(
             "zarr-python >= 3.2 with cast-value-rs; not zarrita.js 0.7; for others write plain floats with `--unpack`",
         ),
         _ => None,
@@ -258,6 +258,23 @@ fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diag
         let help = format!("`--quantize {name}` keeps what lies between integers");
         Diagnostic::new(code::DATA_TYPE_ROUNDED, message).with_help(help).at_node(path)
     })
+}
+
+/// A result of codes names their readers; for integers that were no floats, this does.
+fn predict_warning(path: &str, plan: &Plan) -> Option<Diagnostic> {
+    let predicts = plan.quantization.is_none() && matches!(plan.predict, Some(Predict::Dimensions(_)));
+    let message = "zarr-python with cast-value-rs reads these differences right, zarrita.js 0.7 does not";
+    (predicts && turns_differences(plan)).then(|| {
+        Diagnostic::new(code::PREDICT_READERS, message)
+            .with_help("differences along one dimension are read by both")
+            .at_node(path)
+    })
+}
+
+/// True if a transposition follows a difference: of several dimensions, or of an array that is stored transposed.
+fn turns_differences(plan: &Plan) -> bool {
+    let names = codec_names(&plan.destination.draft.codecs);
+    names.iter().skip_while(|name| **name != DELTA).any(|name| *name == "transpose")
 }
 
 /// The result of `--keep-bits`.

@@ -325,14 +325,14 @@ impl Names<'_> {
                 _ => "give the lengths of all dimensions as numbers",
             })),
             _ => {
+                let numbers = match option {
+                    "--select" => "their numbers, such as 0=10:20",
+                    "--predict" => "their numbers, such as 0,1",
+                    _ => "the lengths as numbers",
+                };
                 let known = match near(name, present.iter().copied()).first() {
-                    _ if present.is_empty() && option == "--select" => {
-                        "its dimensions have no names; give their numbers, such as 0=10:20".to_owned()
-                    }
-                    _ if present.is_empty() && option == "--predict" => {
-                        "its dimensions have no names; give their numbers, such as 0,1".to_owned()
-                    }
-                    _ if present.is_empty() => "its dimensions have no names; give the lengths as numbers".to_owned(),
+                    _ if self.source.shape.is_empty() => "the array is a scalar: it has no dimension".to_owned(),
+                    _ if present.is_empty() => format!("its dimensions have no names; give {numbers}"),
                     Some(near) => format!("did you mean `{near}`? its dimensions are {}", present.join(", ")),
                     None => format!("its dimensions are {}", present.join(", ")),
                 };
