@@ -125,19 +125,26 @@ impl Trying<'_> {
         Ok(self.sampler.try_way(self.sample, &options, self.settled)?.estimate)
     }
 
-    /// Dimensions along which differences make the sample smallest, found one by one. Then each of them is tried as the
-    /// last one, which is the last in memory.
+    /// Dimensions along which differences make the sample smallest, found one by one. One that makes it larger is not tried
+    /// again. Then each of them is tried as the last one, which is the last in memory.
     fn predict(&self, words: Option<&str>, among: &[String]) -> Result<Vec<String>, OperationError> {
         let (mut chosen, mut least) = (Vec::new(), self.estimate(words, &[])?.found);
+        let mut among = among.to_vec();
         while chosen.len() < MOST_DIFFERENCES {
-            let once_more = |name: &String| [&chosen[..], std::slice::from_ref(name)].concat();
-            let is_left = |name: &&String| chosen.iter().filter(|known| known == name).count() < 2;
-            let tried: Vec<Vec<String>> = among.iter().filter(is_left).map(once_more).collect();
-            let Some((found, dimensions)) = self.best(words, tried)? else { break };
-            if found > least * WORTH_A_DIFFERENCE {
+            among.retain(|name| chosen.iter().filter(|known| *known == name).count() < 2);
+            let tried = among.iter().map(|name| [&chosen[..], std::slice::from_ref(name)].concat());
+            let sizes = self.sizes(words, tried.collect())?;
+            let Some((found, dimensions)) = smallest(&sizes).filter(|(found, _)| *found <= least * WORTH_A_DIFFERENCE)
+            else {
                 break;
-            }
-            (chosen, least) = (dimensions, found);
+            };
+            among = sizes
+                .iter()
+                .filter(|(found, _)| *found < least)
+                .filter_map(|(_, tried)| tried.last())
+                .cloned()
+                .collect();
+            (chosen, least) = (dimensions.clone(), *found);
         }
         let as_last = |name: &String| {
             let (last, others): (Vec<_>, Vec<_>) = chosen.iter().cloned().partition(|other| other == name);
@@ -145,21 +152,19 @@ impl Trying<'_> {
         };
         let mut tried: Vec<_> = chosen.iter().map(as_last).filter(|order| *order != chosen).collect();
         tried.dedup();
-        let better = self.best(words, tried)?.filter(|(found, _)| *found < least);
-        Ok(better.map_or(chosen, |(_, dimensions)| dimensions))
+        let sizes = self.sizes(words, tried)?;
+        Ok(smallest(&sizes).filter(|(found, _)| *found < least).map_or(chosen, |(_, dimensions)| dimensions.clone()))
     }
 
-    /// The dimensions that make the sample smallest, with its bytes.
-    fn best(&self, words: Option<&str>, tried: Vec<Vec<String>>) -> Result<Option<(f64, Vec<String>)>, OperationError> {
-        let mut best: Option<(f64, Vec<String>)> = None;
-        for dimensions in tried {
-            let found = self.estimate(words, &dimensions)?.found;
-            if best.as_ref().is_none_or(|(least, _)| found < *least) {
-                best = Some((found, dimensions));
-            }
-        }
-        Ok(best)
+    /// The bytes of the sample behind differences along some dimensions, for each choice of them.
+    fn sizes(&self, words: Option<&str>, tried: Vec<Vec<String>>) -> Result<Vec<(f64, Vec<String>)>, OperationError> {
+        let size = |dimensions: Vec<String>| Ok((self.estimate(words, &dimensions)?.found, dimensions));
+        tried.into_iter().map(size).collect()
     }
+}
+
+fn smallest(sizes: &[(f64, Vec<String>)]) -> Option<&(f64, Vec<String>)> {
+    sizes.iter().min_by(|one, other| one.0.total_cmp(&other.0))
 }
 
 impl Sampler<'_> {
