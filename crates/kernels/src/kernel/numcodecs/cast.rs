@@ -1,8 +1,10 @@
 //! `astype` of numpy between numbers, and the pass over tiles that ends or begins with it.
 
+use std::ops::{Add, Mul, Sub};
 use std::sync::Arc;
 
 use half::f16;
+use num_traits::{AsPrimitive, Float};
 
 use super::{ElementFilter, FilterElements, NumpyType};
 use crate::element::{Element, NumberType};
@@ -71,37 +73,46 @@ impl NumpyCast {
         })
     }
 
-    /// Runs `arithmetic` from tile to tile, and casts what it gives, of `size` bytes each. Sources and targets come
-    /// with the sizes of their elements.
-    pub(super) fn after(
+    /// Runs `arithmetic` from tile to tile of elements of `source_size` bytes, and casts what it gives: `R`.
+    pub(super) fn after<R: Element>(
         &self,
         (source, source_size): (&[u8], usize),
-        target: (&mut [u8], usize),
-        size: usize,
+        target: &mut [u8],
         mut arithmetic: impl FnMut(&[u8], &mut [u8]) -> Result<(), ElementFault>,
     ) -> Result<(), ElementFault> {
         let mut scratch = TileBuffer::new();
-        for_each_tile((source, source_size), target, |source, target, first| {
+        let target_size = self.cast.as_ref().map_or(size_of::<R>(), |cast| cast.options().target.size());
+        for_each_tile((source, source_size), (target, target_size), |source, target, first| {
             let at = |fault: ElementFault| ElementFault { index: first + fault.index, ..fault };
             if self.cast.is_none() {
                 return arithmetic(source, target).map_err(at);
             }
-            let results = scratch.bytes_mut(source.len() / source_size * size);
+            let results = scratch.bytes_mut(source.len() / source_size * size_of::<R>());
             arithmetic(source, results).map_err(at)?;
             self.convert(results, target).map_err(at)
         })
+    }
+
+    /// The same with what `each` makes of an element.
+    pub(super) fn after_each<S: Element, R: Element>(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        mut each: impl FnMut(S) -> Result<R, FaultKind>,
+    ) -> Result<(), ElementFault> {
+        self.after::<R>((source, size_of::<S>()), target, |source, target| map_elements(source, target, &mut each))
     }
 }
 
 /// Refuses finite floats that numpy does not wrap to an integer type: C leaves their cast undefined. It goes through a
 /// signed integer of 32 bits, or of 64 for types of as many, unless the type itself holds the value.
-fn check_wrapping<T: Real>(source: &[u8], target: NumberType) -> Result<(), ElementFault> {
+fn check_wrapping<T: Number>(source: &[u8], target: NumberType) -> Result<(), ElementFault> {
     let through = if target.size() == 8 { 63 } else { 31 };
     let unsigned = if target.element().is_signed_integer() { 0 } else { target.bits() };
     let (least, beyond) = (-2_f64.powi(through), 2_f64.powi(through.max(unsigned.cast_signed())));
     let source = bytemuck::try_cast_slice::<u8, T>(source).unwrap_or_default();
     let is_undefined = |value: &T| {
-        let value = value.to_f64().trunc();
+        let value = AsPrimitive::<f64>::as_(*value).trunc();
         value.is_finite() && !(least..beyond).contains(&value)
     };
     match source.iter().position(is_undefined) {
@@ -111,7 +122,7 @@ fn check_wrapping<T: Real>(source: &[u8], target: NumberType) -> Result<(), Elem
 }
 
 /// Calls `each` on the elements of aligned tiles; the first fault is named.
-pub(super) fn map_elements<S: bytemuck::Pod, T: bytemuck::Pod>(
+fn map_elements<S: bytemuck::Pod, T: bytemuck::Pod>(
     source: &[u8],
     target: &mut [u8],
     mut each: impl FnMut(S) -> Result<T, FaultKind>,
@@ -124,108 +135,60 @@ pub(super) fn map_elements<S: bytemuck::Pod, T: bytemuck::Pod>(
     Ok(())
 }
 
-/// A number of any type.
-pub(super) trait Number: Element {
+/// A number of any type; `as_` gives the nearest float64.
+pub(super) trait Number: Element + num_traits::NumCast + AsPrimitive<f64> {
     /// Their sum; integers wrap.
     fn plus(self, other: Self) -> Self;
     /// Their difference; integers wrap.
     fn minus(self, other: Self) -> Self;
     /// Their product; integers wrap.
     fn times(self, other: Self) -> Self;
-    /// The nearest float64.
-    fn to_f64(self) -> f64;
-    /// The integer that it is; `None` for floats.
-    fn to_integer(self) -> Option<i128>;
-    /// The integer of the type; `None` outside of it, and for floats.
-    fn from_integer(integer: i128) -> Option<Self>;
 }
 
 /// A float.
-pub(super) trait Real: Number {
+pub(super) trait Real: Number + Float {
     /// The nearest to a float64, as a weak Python float becomes one of the array's type.
     fn nearest(value: f64) -> Self;
-    /// Their quotient.
-    fn over(self, other: Self) -> Self;
     /// The nearest integer, ties to even.
     fn rounded(self) -> Self;
-    /// Neither infinite nor NaN.
-    fn is_finite(self) -> bool;
 }
 
-macro_rules! integers {
-    ($($type:ty),*) => {$(
+macro_rules! numbers {
+    ($plus:ident, $minus:ident, $times:ident: $($type:ty),*) => {$(
         impl Number for $type {
             fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
+                self.$plus(other)
             }
             fn minus(self, other: Self) -> Self {
-                self.wrapping_sub(other)
+                self.$minus(other)
             }
             fn times(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "rounding once is the contract")]
-            fn to_f64(self) -> f64 {
-                self as f64
-            }
-            fn to_integer(self) -> Option<i128> {
-                Some(i128::from(self))
-            }
-            fn from_integer(integer: i128) -> Option<Self> {
-                Self::try_from(integer).ok()
+                self.$times(other)
             }
         }
     )*};
 }
 
 macro_rules! floats {
-    ($($type:ty, $value:ident => $nearest:expr, $to_f64:expr, $rounded:expr;)*) => {$(
-        impl Number for $type {
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-            fn minus(self, other: Self) -> Self {
-                self - other
-            }
-            fn times(self, other: Self) -> Self {
-                self * other
-            }
-            fn to_f64(self) -> f64 {
-                let $value = self;
-                $to_f64
-            }
-            fn to_integer(self) -> Option<i128> {
-                None
-            }
-            fn from_integer(_: i128) -> Option<Self> {
-                None
-            }
-        }
-
+    ($($type:ty, $value:ident => $rounded:expr;)*) => {$(
         impl Real for $type {
-            #[allow(clippy::cast_possible_truncation, reason = "rounding once is the contract")]
-            fn nearest($value: f64) -> Self {
-                $nearest
-            }
-            fn over(self, other: Self) -> Self {
-                self / other
+            fn nearest(value: f64) -> Self {
+                value.as_()
             }
             fn rounded(self) -> Self {
                 let $value = self;
                 $rounded
             }
-            fn is_finite(self) -> bool {
-                <$type>::is_finite(self)
-            }
         }
     )*};
 }
 
-integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+numbers!(wrapping_add, wrapping_sub, wrapping_mul: i8, i16, i32, i64, u8, u16, u32, u64);
+numbers!(add, sub, mul: f16, f32, f64);
 floats!(
-    f16, value => f16::from_f64(value), value.to_f64(), f16::from_f32(value.to_f32().round_ties_even());
-    f32, value => value as f32, f64::from(value), value.round_ties_even();
-    f64, value => value, value, value.round_ties_even();
+    f16, value => f16::from_f32(value.to_f32().round_ties_even());
+    f32, value => value.round_ties_even();
+    f64, value => value.round_ties_even();
 );
 
 /// A bound `astype`.
@@ -272,7 +235,7 @@ impl FilterElements for AsType {
 fn truth(source_type: NumberType, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
     with_element!(source_type.element(), T => {
         for_each_tile((source, size_of::<T>()), (target, 1), |source, target, _| {
-            map_elements::<T, u8>(source, target, |value| Ok(u8::from(value.to_f64() != 0.0)))
+            map_elements::<T, u8>(source, target, |value| Ok(u8::from(AsPrimitive::<f64>::as_(value) != 0.0)))
         })
     })
 }

@@ -3,7 +3,7 @@
 //! Differences are taken in `dtype`, where integers wrap, and cast to `astype`. Decoding adds up in the type that holds
 //! both, float64 for what no integer holds, and casts every sum to `dtype` last (run, numpy 2.4).
 
-use super::cast::{Excess, Number, NumpyCast, map_elements};
+use super::cast::{Excess, Number, NumpyCast};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::with_element;
@@ -86,38 +86,28 @@ impl Delta {
         // A difference that has wrapped is undone by a sum that wraps, which floats do not.
         let wraps = self.decoded.is_float() || !self.sum.is_float();
         let mut previous: Option<T> = None;
-        let mut difference = |element: T| {
+        let difference = |element: T| {
             let Some(last) = previous.replace(element) else { return Ok(element) };
-            let exact = || element.to_integer().zip(last.to_integer()).map(|(one, other)| one - other);
-            if wraps || exact().and_then(T::from_integer).is_some() {
+            let exact = || element.to_i128().zip(last.to_i128()).map(|(one, other)| one - other);
+            if wraps || exact().and_then(num_traits::cast::<i128, T>).is_some() {
                 Ok(element.minus(last))
             } else {
                 Err(FaultKind::Overflow)
             }
         };
-        self.encode.after(
-            (decoded, size_of::<T>()),
-            (encoded, self.encoded.size()),
-            size_of::<T>(),
-            |source, target| map_elements::<T, T>(source, target, &mut difference),
-        )
+        self.encode.after_each(decoded, encoded, difference)
     }
 
     fn sums<T: Number>(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
         let mut sum: Option<T> = None;
-        self.from_sum.after(
-            (encoded, self.encoded.size()),
-            (decoded, self.decoded.size()),
-            size_of::<T>(),
-            |source, sums| {
-                self.to_sum.convert(source, sums)?;
-                for element in bytemuck::try_cast_slice_mut::<u8, T>(sums).unwrap_or_default() {
-                    let next = sum.map_or(*element, |sum| sum.plus(*element));
-                    (*element, sum) = (next, Some(next));
-                }
-                Ok(())
-            },
-        )
+        self.from_sum.after::<T>((encoded, self.encoded.size()), decoded, |source, sums| {
+            self.to_sum.convert(source, sums)?;
+            for element in bytemuck::try_cast_slice_mut::<u8, T>(sums).unwrap_or_default() {
+                let next = sum.map_or(*element, |sum| sum.plus(*element));
+                (*element, sum) = (next, Some(next));
+            }
+            Ok(())
+        })
     }
 }
 

@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use half::f16;
+use num_traits::AsPrimitive;
 
-use super::cast::{Excess, Number, NumpyCast, Real, map_elements};
+use super::cast::{Excess, Number, NumpyCast, Real};
 use super::{ElementFilter, FilterElements, PythonNumber};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
@@ -43,8 +43,8 @@ fn float(number: PythonNumber) -> f64 {
 /// The integer of a type that a number of a configuration is.
 fn integer<T: Number>(number: PythonNumber) -> Option<T> {
     match number {
-        PythonNumber::Integer(integer) => T::from_integer(integer),
-        PythonNumber::Float(_) => None,
+        PythonNumber::Integer(integer) if !T::TYPE.is_float() => num_traits::cast(integer),
+        _ => None,
     }
 }
 
@@ -73,16 +73,16 @@ impl FilterElements for FixedScaleOffset {
             self.decoded.element(),
             T => match (integer::<T>(self.offset), integer::<T>(self.scale)) {
                 (Some(offset), Some(scale)) => {
-                    let times_scale = |value: T| value.minus(offset).times(scale);
-                    self.encode_by::<T, T>(decoded, encoded, times_scale)
+                    self.encode.after_each(decoded, encoded, |value: T| Ok(value.minus(offset).times(scale)))
                 }
-                (offset, _) => self.encode_as_float64::<T>(offset, decoded, encoded),
+                (offset, _) => self.encode.after_each(decoded, encoded, |value| Ok(self.scaled::<T>(offset, value))),
             },
             else with_float!(
                 self.decoded.element(),
                 T => {
                     let (offset, scale) = (T::nearest(float(self.offset)), T::nearest(float(self.scale)));
-                    self.encode_by::<T, T>(decoded, encoded, |value| value.minus(offset).times(scale).rounded())
+                    let scaled = |value: T| value.minus(offset).times(scale).rounded();
+                    self.encode.after_each(decoded, encoded, |value| Ok(scaled(value)))
                 },
                 else Ok(())
             )
@@ -90,67 +90,32 @@ impl FilterElements for FixedScaleOffset {
     }
 
     fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
-        match self.encoded.element() {
-            ElementType::Float16 => self.decode_floats::<f16>(encoded, decoded),
-            ElementType::Float32 => self.decode_floats::<f32>(encoded, decoded),
-            ElementType::Float64 => self.decode_floats::<f64>(encoded, decoded),
-            integers => with_element!(integers, T => {
-                let (offset, scale) = (float(self.offset), float(self.scale));
-                self.decode_by::<T, f64>(encoded, decoded, |value| value.to_f64() / scale + offset)
-            }),
-        }
+        with_float!(
+            self.encoded.element(),
+            T => {
+                let (offset, scale) = (T::nearest(float(self.offset)), T::nearest(float(self.scale)));
+                self.decode.after_each(encoded, decoded, |value: T| Ok(value / scale + offset))
+            },
+            else with_integer!(
+                self.encoded.element(),
+                T => {
+                    let (offset, scale) = (float(self.offset), float(self.scale));
+                    self.decode.after_each(encoded, decoded, |value: T| Ok(AsPrimitive::<f64>::as_(value) / scale + offset))
+                },
+                else Ok(())
+            )
+        )
     }
 }
 
 impl FixedScaleOffset {
-    /// Integers that meet a float: with an integer of their type first, as integers.
-    fn encode_as_float64<T: Number>(
-        &self,
-        offset: Option<T>,
-        decoded: &[u8],
-        encoded: &mut [u8],
-    ) -> Result<(), ElementFault> {
-        let scale = float(self.scale);
-        self.encode_by::<T, f64>(decoded, encoded, |value| {
-            let difference = match offset {
-                None => value.to_f64() - float(self.offset),
-                Some(offset) => value.minus(offset).to_f64(),
-            };
-            (difference * scale).rounded()
-        })
-    }
-
-    fn encode_by<S: Number, I: Number>(
-        &self,
-        decoded: &[u8],
-        encoded: &mut [u8],
-        scale: impl Fn(S) -> I,
-    ) -> Result<(), ElementFault> {
-        self.encode.after(
-            (decoded, size_of::<S>()),
-            (encoded, self.encoded.size()),
-            size_of::<I>(),
-            |source, target| map_elements::<S, I>(source, target, |value| Ok(scale(value))),
-        )
-    }
-
-    fn decode_floats<T: Real>(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
-        let (offset, scale) = (T::nearest(float(self.offset)), T::nearest(float(self.scale)));
-        self.decode_by::<T, T>(encoded, decoded, |value| value.over(scale).plus(offset))
-    }
-
-    fn decode_by<S: Number, I: Number>(
-        &self,
-        encoded: &[u8],
-        decoded: &mut [u8],
-        mut unscale: impl FnMut(S) -> I,
-    ) -> Result<(), ElementFault> {
-        self.decode.after(
-            (encoded, size_of::<S>()),
-            (decoded, self.decoded.size()),
-            size_of::<I>(),
-            |source, target| map_elements::<S, I>(source, target, |value| Ok(unscale(value))),
-        )
+    /// An integer that meets a float: with an integer of its type first, as integers.
+    fn scaled<T: Number>(&self, offset: Option<T>, value: T) -> f64 {
+        let difference: f64 = match offset {
+            None => value.as_() - float(self.offset),
+            Some(offset) => value.minus(offset).as_(),
+        };
+        (difference * float(self.scale)).rounded()
     }
 }
 
@@ -192,15 +157,10 @@ impl Quantize {
     fn round<T: Real>(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
         let scale = T::nearest(self.scale);
         let round = |value: T| {
-            let rounded = scale.times(value).rounded().over(scale);
+            let rounded = (scale * value).rounded() / scale;
             if rounded.is_finite() || !value.is_finite() { Ok(rounded) } else { Err(FaultKind::Overflow) }
         };
-        self.encode.after(
-            (decoded, size_of::<T>()),
-            (encoded, self.encoded.size()),
-            size_of::<T>(),
-            |source, target| map_elements::<T, T>(source, target, round),
-        )
+        self.encode.after_each(decoded, encoded, round)
     }
 }
 
