@@ -165,7 +165,7 @@ pub use operation::progress::{Progress, Silent};
 pub use store::{Location, LocationError};
 
 #[doc(hidden)]
-pub use zarrcast_kernels::{element, elements, kernel, with_element, with_float, with_integer};
+pub use zarrcast_kernels::{element, kernel, with_element, with_float, with_integer};
 
 // The rows (`docs/architecture.md`). They can be named from outside for this package's own program, tests, benchmarks and
 // fuzz targets alone, and change without notice: what is meant for others is above.

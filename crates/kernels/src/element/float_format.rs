@@ -213,37 +213,9 @@ impl SmallFloat {
 
     /// The value of bits; `None` for NaN and for bits that the type does not have.
     pub fn to_f64(self, bits: u64) -> Option<f64> {
-        let format = self.0.format;
-        if bits >> self.bits() != 0 || format.is_nan(bits) {
-            return None;
-        }
-        if format.is_unsigned() {
-            return Some(exponential(1, exponent_of(bits) - format.bias));
-        }
-        let magnitude = bits & (format.sign() - 1);
-        let is_infinite = self.infinity(false) == Some(magnitude);
-        let value = if is_infinite { f64::INFINITY } else { finite(format, magnitude) };
-        Some(if bits == magnitude { value } else { -value })
+        let is_number = bits >> self.bits() == 0 && !self.format().is_nan(bits);
+        is_number.then(|| self.format().value(bits).to_f64())
     }
-}
-
-fn finite(format: FloatFormat, magnitude: u64) -> f64 {
-    let fraction = magnitude & ((1 << format.fraction_bits) - 1);
-    let biased = exponent_of(magnitude >> format.fraction_bits);
-    let hidden = if biased == 0 { 0 } else { 1 << format.fraction_bits };
-    let places = i32::try_from(format.fraction_bits).unwrap_or_default();
-    exponential(fraction | hidden, biased.max(1) - format.bias - places)
-}
-
-/// A field of at most 8 bits.
-fn exponent_of(field: u64) -> i32 {
-    i32::try_from(field).unwrap_or_default()
-}
-
-/// A small integer times a power of two: exact, as it never leaves the normal range of `float64`.
-fn exponential(integer: u64, exponent: i32) -> f64 {
-    let integer = u32::try_from(integer).unwrap_or_default();
-    f64::from(integer) * 2_f64.powi(exponent)
 }
 
 #[cfg(test)]

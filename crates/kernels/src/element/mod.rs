@@ -11,33 +11,17 @@ pub use float_format::{FloatFormat, SpecialValues};
 
 use serde::{Deserialize, Serialize};
 
-/// The one list of element types, in three groups: signed integers, unsigned integers, floats. Each row has the
-/// variant, the Rust type, the type of its bits, and what it is.
-///
-/// `elements!([a_macro] [arguments])` gives the groups to a macro, behind `@rows [arguments]`.
+/// Runs an expression with a type name bound to the Rust type of an [`ElementType`] of a list; another for the rest.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! elements {
-    ([$($user:tt)+] $arguments:tt) => {
-        $($user)+! {
-            @rows $arguments
-            {
-                Int8: i8 as u8, "8-bit two's complement integer.";
-                Int16: i16 as u16, "16-bit two's complement integer.";
-                Int32: i32 as u32, "32-bit two's complement integer.";
-                Int64: i64 as u64, "64-bit two's complement integer.";
-            }
-            {
-                UInt8: u8 as u8, "8-bit unsigned integer.";
-                UInt16: u16 as u16, "16-bit unsigned integer.";
-                UInt32: u32 as u32, "32-bit unsigned integer.";
-                UInt64: u64 as u64, "64-bit unsigned integer.";
-            }
-            {
-                Float16: ::half::f16 as u16, "IEEE 754 binary16.";
-                Float32: f32 as u32, "IEEE 754 binary32.";
-                Float64: f64 as u64, "IEEE 754 binary64.";
-            }
+macro_rules! with_listed {
+    ([$($variant:ident: $type:ty),*] $element_type:expr, $T:ident => $body:expr $(, else $other:expr)?) => {
+        match $element_type {
+            $($crate::element::ElementType::$variant => {
+                type $T = $type;
+                $body
+            })*
+            $(_ => $other,)?
         }
     };
 }
@@ -48,18 +32,11 @@ macro_rules! elements {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_element {
-    ($element_type:expr, $T:ident => $body:expr) => {
-        $crate::elements!([$crate::with_element] [$element_type, $T => $body])
-    };
-    (@rows [$element_type:expr, $T:ident => $body:expr]
-        $({ $($variant:ident: $type:ty as $bits:ty, $doc:literal;)* })*
-    ) => {
-        match $element_type {
-            $($($crate::element::ElementType::$variant => {
-                type $T = $type;
-                $body
-            })*)*
-        }
+    ($($arguments:tt)*) => {
+        $crate::with_listed!([
+            Int8: i8, Int16: i16, Int32: i32, Int64: i64, UInt8: u8, UInt16: u16, UInt32: u32, UInt64: u64,
+            Float16: ::half::f16, Float32: f32, Float64: f64
+        ] $($arguments)*)
     };
 }
 
@@ -67,25 +44,10 @@ macro_rules! with_element {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_integer {
-    ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
-        $crate::elements!([$crate::with_integer] [$element_type, $T => $body, else $other])
-    };
-    (@rows [$element_type:expr, $T:ident => $body:expr, else $other:expr]
-        { $($signed:ident: $signed_type:ty as $signed_bits:ty, $signed_doc:literal;)* }
-        { $($unsigned:ident: $unsigned_type:ty as $unsigned_bits:ty, $unsigned_doc:literal;)* }
-        $floats:tt
-    ) => {
-        match $element_type {
-            $($crate::element::ElementType::$signed => {
-                type $T = $signed_type;
-                $body
-            })*
-            $($crate::element::ElementType::$unsigned => {
-                type $T = $unsigned_type;
-                $body
-            })*
-            _ => $other,
-        }
+    ($($arguments:tt)*) => {
+        $crate::with_listed!([
+            Int8: i8, Int16: i16, Int32: i32, Int64: i64, UInt8: u8, UInt16: u16, UInt32: u32, UInt64: u64
+        ] $($arguments)*)
     };
 }
 
@@ -93,20 +55,59 @@ macro_rules! with_integer {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_float {
-    ($element_type:expr, $T:ident => $body:expr, else $other:expr) => {
-        $crate::elements!([$crate::with_float] [$element_type, $T => $body, else $other])
+    ($($arguments:tt)*) => {
+        $crate::with_listed!([Float16: ::half::f16, Float32: f32, Float64: f64] $($arguments)*)
     };
-    (@rows [$element_type:expr, $T:ident => $body:expr, else $other:expr] $signed:tt $unsigned:tt
-        { $($float:ident: $type:ty as $bits:ty, $doc:literal;)* }
-    ) => {
-        match $element_type {
-            $($crate::element::ElementType::$float => {
-                type $T = $type;
-                $body
-            })*
-            _ => $other,
-        }
+}
+
+/// A stored primitive number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ElementType {
+    /// 8-bit two's complement integer.
+    Int8,
+    /// 16-bit two's complement integer.
+    Int16,
+    /// 32-bit two's complement integer.
+    Int32,
+    /// 64-bit two's complement integer.
+    Int64,
+    /// 8-bit unsigned integer.
+    UInt8,
+    /// 16-bit unsigned integer.
+    UInt16,
+    /// 32-bit unsigned integer.
+    UInt32,
+    /// 64-bit unsigned integer.
+    UInt64,
+    /// IEEE 754 binary16.
+    Float16,
+    /// IEEE 754 binary32.
+    Float32,
+    /// IEEE 754 binary64.
+    Float64,
+}
+
+impl ElementType {
+    /// Every element type, in the order of the list.
+    pub const ALL: [ElementType; 11] = {
+        use ElementType::{Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+        [Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64]
     };
+
+    /// Bytes of one element in memory.
+    pub const fn size(self) -> usize {
+        with_element!(self, T => size_of::<T>())
+    }
+
+    /// Whether it is an IEEE 754 binary float.
+    pub const fn is_float(self) -> bool {
+        matches!(self, ElementType::Float16 | ElementType::Float32 | ElementType::Float64)
+    }
+
+    /// Whether it is a two's complement integer.
+    pub const fn is_signed_integer(self) -> bool {
+        matches!(self, ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::Int64)
+    }
 }
 
 /// A Rust type that holds one element.
@@ -119,9 +120,9 @@ pub trait Element: bytemuck::Pod + PartialEq + PartialOrd + Send + Sync + std::f
     fn from_bits64(bits: u64) -> Self;
 }
 
-/// Makes a Rust type an element, by the functions that take it to its bits and back.
-macro_rules! element {
-    ($type:ty, $variant:ident, $bits:ty, $to_bits:expr, $from_bits:expr) => {
+/// Makes Rust types elements, by the functions that take them to their bits and back.
+macro_rules! elements {
+    ($($variant:ident: $type:ty as $bits:ty, $to_bits:expr, $from_bits:expr;)*) => {$(
         impl Element for $type {
             const TYPE: ElementType = ElementType::$variant;
             fn to_bits64(self) -> u64 {
@@ -132,58 +133,24 @@ macro_rules! element {
                 $from_bits(bits as $bits)
             }
         }
-    };
+    )*};
 }
 
-/// Makes the enum, the properties of its variants, and the Rust types from the list.
-macro_rules! define_elements {
-    (@rows []
-        { $($signed:ident: $signed_type:ty as $signed_bits:ty, $signed_doc:literal;)* }
-        { $($unsigned:ident: $unsigned_type:ty as $unsigned_bits:ty, $unsigned_doc:literal;)* }
-        { $($float:ident: $float_type:ty as $float_bits:ty, $float_doc:literal;)* }
-    ) => {
-        /// A stored primitive number.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum ElementType {
-            $(#[doc = $signed_doc] $signed,)*
-            $(#[doc = $unsigned_doc] $unsigned,)*
-            $(#[doc = $float_doc] $float,)*
-        }
-
-        impl ElementType {
-            /// Every element type, in the order of the list.
-            pub const ALL: [ElementType; 11] =
-                [$(ElementType::$signed,)* $(ElementType::$unsigned,)* $(ElementType::$float,)*];
-
-            /// Bytes of one element in memory.
-            pub const fn size(self) -> usize {
-                match self {
-                    $(ElementType::$signed => size_of::<$signed_type>(),)*
-                    $(ElementType::$unsigned => size_of::<$unsigned_type>(),)*
-                    $(ElementType::$float => size_of::<$float_type>(),)*
-                }
-            }
-
-            /// Whether it is an IEEE 754 binary float.
-            pub const fn is_float(self) -> bool {
-                matches!(self, $(ElementType::$float)|*)
-            }
-
-            /// Whether it is a two's complement integer.
-            pub const fn is_signed_integer(self) -> bool {
-                matches!(self, $(ElementType::$signed)|*)
-            }
-        }
-
-        $(element!($signed_type, $signed, $signed_bits, <$signed_type>::cast_unsigned, <$signed_bits>::cast_signed);)*
-        $(element!($unsigned_type, $unsigned, $unsigned_bits, std::convert::identity, std::convert::identity);)*
-        $(element!($float_type, $float, $float_bits, <$float_type>::to_bits, <$float_type>::from_bits);)*
-    };
+elements! {
+    Int8: i8 as u8, i8::cast_unsigned, u8::cast_signed;
+    Int16: i16 as u16, i16::cast_unsigned, u16::cast_signed;
+    Int32: i32 as u32, i32::cast_unsigned, u32::cast_signed;
+    Int64: i64 as u64, i64::cast_unsigned, u64::cast_signed;
+    UInt8: u8 as u8, std::convert::identity, std::convert::identity;
+    UInt16: u16 as u16, std::convert::identity, std::convert::identity;
+    UInt32: u32 as u32, std::convert::identity, std::convert::identity;
+    UInt64: u64 as u64, std::convert::identity, std::convert::identity;
+    Float16: half::f16 as u16, half::f16::to_bits, half::f16::from_bits;
+    Float32: f32 as u32, f32::to_bits, f32::from_bits;
+    Float64: f64 as u64, f64::to_bits, f64::from_bits;
+    // Of the small floats the loops know this one as a number. Arrays hold its bits.
+    UInt16: half::bf16 as u16, half::bf16::to_bits, half::bf16::from_bits;
 }
-
-elements!([define_elements] []);
-// Of the small floats the loops know this one as a number. Arrays hold its bits.
-element!(half::bf16, UInt16, u16, half::bf16::to_bits, half::bf16::from_bits);
 
 /// The meaning of an array's values: a stored primitive and its bits that count, or a small float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -77,7 +77,8 @@ impl FloatFormat {
         rounded.or_else(|outside| if self.is_ieee() { self.clamped(outside) } else { Err(outside) }).ok()
     }
 
-    fn value(self, bits: u64) -> Value {
+    /// The value of a bit pattern.
+    pub(crate) fn value(self, bits: u64) -> Value {
         let negative = bits & self.sign() != 0;
         let fraction = bits & ((1 << self.fraction_bits) - 1);
         if self.is_nan(bits) {
