@@ -60,14 +60,14 @@ impl Quantize {
     /// Binds it to the best loop that this machine has.
     pub fn new(options: QuantizeOptions) -> Self {
         let exact = ExactQuantize::new(options);
-        let fused = fused::bind(exact.options(), exact.normalizer());
-        let straight = fused.as_ref().and_then(|(_, parameters)| straight::bind(exact.options(), parameters));
+        let fused = fused::bind(&exact.options, exact.normalizer);
+        let straight = fused.as_ref().and_then(|(_, parameters)| straight::bind(&exact.options, parameters));
         Quantize { exact, fused, straight }
     }
 
     /// The options that were given.
     pub fn options(&self) -> &QuantizeOptions {
-        self.exact.options()
+        &self.exact.options
     }
 
     /// Encodes `source` (native-endian floats) into codes and adds to `figures`.
@@ -75,7 +75,7 @@ impl Quantize {
     /// On a fault the contents of `target` and `figures` are unspecified.
     pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> Result<(), ElementFault> {
         let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
-        figures.normalizer = self.exact.normalizer();
+        figures.normalizer = self.exact.normalizer;
         let count = num_elements(source, source_size, target, target_size);
         let mut expects_nan = false;
         let source_spans = source[..count * source_size].chunks(SPAN * source_size);
@@ -184,9 +184,9 @@ impl Quantize {
         let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
         for index in 0..source.len() / source_size {
             let bits = read_bits(source, source_size, index);
-            let coded = self.exact.encode(bits).map_err(|kind| ElementFault { kind, index: first + index })?;
-            coded.add_to(figures);
-            write_bits(target, target_size, index, coded.bits);
+            let code = self.exact.encode(bits, figures);
+            let code = code.map_err(|kind| ElementFault { kind, index: first + index })?;
+            write_bits(target, target_size, index, code);
         }
         Ok(())
     }

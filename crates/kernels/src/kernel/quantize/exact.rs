@@ -11,44 +11,10 @@ use crate::with_element;
 /// A quantisation without loops.
 #[derive(Debug, Clone)]
 pub(super) struct ExactQuantize {
-    options: QuantizeOptions,
+    pub(super) options: QuantizeOptions,
     scale_offset: ScaleOffset,
     format: FloatFormat,
-    normalizer: f64,
-}
-
-/// The code of one element.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Coded {
-    /// Its element bits.
-    pub(super) bits: u64,
-    /// The element's share of the figures.
-    outcome: Outcome,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Outcome {
-    NotANumber,
-    InRange { error: f64, normalized: f64 },
-    Clamped { error: f64 },
-}
-
-impl Coded {
-    /// Adds the element to the figures.
-    pub(super) fn add_to(self, figures: &mut QuantizeFigures) {
-        figures.count += 1;
-        match self.outcome {
-            Outcome::NotANumber => figures.nan += 1,
-            Outcome::InRange { error, normalized } => {
-                figures.max_abs_error = figures.max_abs_error.max(error);
-                figures.sum_of_squares += normalized * normalized;
-            }
-            Outcome::Clamped { error } => {
-                figures.clamped += 1;
-                figures.max_abs_error_clamped = figures.max_abs_error_clamped.max(error);
-            }
-        }
-    }
+    pub(super) normalizer: f64,
 }
 
 impl ExactQuantize {
@@ -60,25 +26,18 @@ impl ExactQuantize {
         ExactQuantize { options, scale_offset, format, normalizer: power_of_two_near(scale.abs()) }
     }
 
-    pub(super) fn options(&self) -> &QuantizeOptions {
-        &self.options
-    }
-
-    pub(super) fn normalizer(&self) -> f64 {
-        self.normalizer
-    }
-
-    /// Encodes one element and decodes it again.
-    pub(super) fn encode(&self, bits: u64) -> Result<Coded, FaultKind> {
+    /// Encodes one element, decodes it again, and adds it to the figures.
+    pub(super) fn encode(&self, bits: u64, figures: &mut QuantizeFigures) -> Result<u64, FaultKind> {
         let QuantizeOptions { source, target, nan_code, rounding, .. } = self.options;
         let x = Value::of(bits, source);
+        figures.count += 1;
         if let Some(code) = self.options.negative_zero_code.filter(|_| bits == self.format.sign()) {
-            let outcome = Outcome::InRange { error: 0.0, normalized: 0.0 };
-            return Ok(Coded { bits: low_bits(i128::from(code), target), outcome });
+            return Ok(low_bits(i128::from(code), target));
         }
-        if matches!(x, Value::NotANumber { .. }) || self.is_missing(bits) {
+        if matches!(x, Value::NotANumber { .. }) || is_missing(bits, &self.options.missing, source) {
             let code = nan_code.ok_or(FaultKind::NotANumber)?;
-            return Ok(Coded { bits: low_bits(i128::from(code), target), outcome: Outcome::NotANumber });
+            figures.nan += 1;
+            return Ok(low_bits(i128::from(code), target));
         }
         let scaled = Value::of(self.scale_offset.encode_one(bits)?, source);
         let rounded = match scaled {
@@ -93,12 +52,15 @@ impl ExactQuantize {
         if !error.is_finite() {
             return Err(FaultKind::Overflow);
         }
-        let outcome = if is_clamped {
-            Outcome::Clamped { error }
+        if is_clamped {
+            figures.clamped += 1;
+            figures.max_abs_error_clamped = figures.max_abs_error_clamped.max(error);
         } else {
-            Outcome::InRange { error, normalized: error * self.normalizer }
-        };
-        Ok(Coded { bits: low_bits(code, target), outcome })
+            figures.max_abs_error = figures.max_abs_error.max(error);
+            let normalized = error * self.normalizer;
+            figures.sum_of_squares += normalized * normalized;
+        }
+        Ok(low_bits(code, target))
     }
 
     /// The code of a rounded value, and whether it had to be moved to get one.
@@ -119,7 +81,10 @@ impl ExactQuantize {
         }
         match out_of_range {
             OutOfRange::Error => Err(FaultKind::OutOfRange),
-            OutOfRange::Clamp => Ok((if rounded.negative_of(least) { least } else { greatest }, true)),
+            OutOfRange::Clamp => {
+                let is_below = value.map_or(rounded.negative, |value| value < least);
+                Ok((if is_below { least } else { greatest }, true))
+            }
             OutOfRange::Wrap => {
                 let code = integer_of(wrapped(rounded.low, target), target.element());
                 if Some(code) == nan_code {
@@ -134,26 +99,10 @@ impl ExactQuantize {
     fn beside_nan_code(&self, scaled: Value, rounded: RoundedInteger) -> i128 {
         let (least, greatest) = (i128::from(self.options.codes.0), i128::from(self.options.codes.1));
         let code = rounded.value.unwrap_or_default();
-        let is_below = Self::is_below(scaled, code);
+        // Near the code its float is exact, or the value is an integer itself.
+        let is_below = scaled.to_f64() < Value::from_integer(code).to_f64();
         let beside = if is_below { code - 1 } else { code + 1 };
         beside.max(least).min(greatest)
-    }
-
-    /// Whether a value is less than the integer that it was rounded to.
-    fn is_below(scaled: Value, code: i128) -> bool {
-        // Near the code its float is exact, or the value is an integer itself.
-        scaled.to_f64() < Value::from_integer(code).to_f64()
-    }
-
-    fn is_missing(&self, bits: u64) -> bool {
-        is_missing(bits, &self.options.missing, self.options.source)
-    }
-}
-
-impl RoundedInteger {
-    /// Whether a value out of range lies below it.
-    fn negative_of(self, least: i128) -> bool {
-        self.value.map_or(self.negative, |value| value < least)
     }
 }
 
