@@ -60,6 +60,31 @@ macro_rules! with_float {
     };
 }
 
+/// Runs an expression with a type name bound to the unsigned integer of so many bytes: 1, 2, 4 or 8.
+macro_rules! with_bits {
+    ($size:expr, $T:ident => $body:expr) => {
+        match $size {
+            1 => {
+                type $T = u8;
+                $body
+            }
+            2 => {
+                type $T = u16;
+                $body
+            }
+            4 => {
+                type $T = u32;
+                $body
+            }
+            _ => {
+                type $T = u64;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_bits;
+
 /// A stored primitive number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ElementType {

@@ -54,6 +54,43 @@ macro_rules! integer_element {
 
 integer_element!(i8: i32, i16: i32, i32: i32, i64: i32, u8: u32, u16: u32, u32: u32, u64: u32);
 
+/// An integer type that floats are cut to.
+pub(crate) trait OfFloat: Element {
+    /// Whether its greatest value may be none of the float type.
+    const IS_WIDE: bool;
+    /// # Safety
+    /// `value` is an integer in the range of the type; for 8 and 16 bits, of an i32.
+    unsafe fn of_f32(value: f32) -> Self;
+    /// # Safety
+    /// As for [`Self::of_f32`].
+    unsafe fn of_f64(value: f64) -> Self;
+}
+
+macro_rules! of_float {
+    ($($type:ty, $through:ty, $is_wide:literal);*) => {$(
+        #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
+        #[allow(
+            clippy::cast_possible_truncation, clippy::cast_sign_loss, trivial_numeric_casts,
+            reason = "of 8 and 16 bits the low ones are the result"
+        )]
+        impl OfFloat for $type {
+            const IS_WIDE: bool = $is_wide;
+            #[inline(always)]
+            unsafe fn of_f32(value: f32) -> $type {
+                // SAFETY: the caller says that it is in range.
+                unsafe { value.to_int_unchecked::<$through>() as $type }
+            }
+            #[inline(always)]
+            unsafe fn of_f64(value: f64) -> $type {
+                // SAFETY: the caller says that it is in range.
+                unsafe { value.to_int_unchecked::<$through>() as $type }
+            }
+        }
+    )*};
+}
+
+of_float!(u8, i32, false; u16, i32, false; i32, i32, true; u32, u32, true; i64, i64, true; u64, u64, true);
+
 /// The float64 of an integer, rounded to odd: a second rounding to two bits fewer or less is then the only one.
 #[inline(always)]
 pub(crate) fn odd_f64<S: IntegerElement>(integer: S) -> f64 {
@@ -73,28 +110,12 @@ pub(crate) fn rounded_f64<S: IntegerElement, M: RoundingMode>(integer: S) -> f64
     let is_positive = nearest > 0.0;
     let bits = nearest.to_bits();
     let (outwards, inwards) = (bits.wrapping_add(1), bits.wrapping_sub(1));
+    let (upwards, downwards) = if is_positive { (outwards, inwards) } else { (inwards, outwards) };
     let rounded = match M::ROUNDING {
-        Rounding::TowardsPositive => {
-            if rest > 0.0 {
-                if is_positive { outwards } else { inwards }
-            } else {
-                bits
-            }
-        }
-        Rounding::TowardsNegative => {
-            if rest < 0.0 {
-                if is_positive { inwards } else { outwards }
-            } else {
-                bits
-            }
-        }
-        Rounding::TowardsZero => {
-            if (rest != 0.0) & ((rest > 0.0) != is_positive) {
-                inwards
-            } else {
-                bits
-            }
-        }
+        Rounding::TowardsPositive if rest > 0.0 => upwards,
+        Rounding::TowardsNegative if rest < 0.0 => downwards,
+        Rounding::TowardsZero if (rest != 0.0) & ((rest > 0.0) != is_positive) => inwards,
+        Rounding::TowardsPositive | Rounding::TowardsNegative | Rounding::TowardsZero => bits,
         Rounding::NearestAway | Rounding::NearestEven => {
             // Twice the rest leads to a neighbour just where the integer is half-way to it.
             let other = nearest + (rest + rest);

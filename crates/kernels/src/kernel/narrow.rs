@@ -40,21 +40,9 @@ macro_rules! narrow {
             let added = match M::ROUNDING {
                 Rounding::NearestEven => half - 1 + (significand >> shift & 1),
                 Rounding::NearestAway => half,
-                Rounding::TowardsZero => 0,
-                Rounding::TowardsPositive => {
-                    if is_negative {
-                        0
-                    } else {
-                        all
-                    }
-                }
-                Rounding::TowardsNegative => {
-                    if is_negative {
-                        all
-                    } else {
-                        0
-                    }
-                }
+                Rounding::TowardsPositive if !is_negative => all,
+                Rounding::TowardsNegative if is_negative => all,
+                Rounding::TowardsPositive | Rounding::TowardsNegative | Rounding::TowardsZero => 0,
             };
             let steps = if field < LEAST { 0 } else { field - LEAST };
             let rounded = (steps << $narrow_fraction) + (significand + added >> shift);

@@ -5,6 +5,7 @@ use std::ops::{Add, Div, Mul, Sub};
 use half::{bf16, f16};
 
 use super::Rounding;
+use super::integer::OfFloat;
 use crate::element::Element;
 
 /// A rounding as a type, so that each gets its own loop.
@@ -67,6 +68,9 @@ pub(crate) trait WideFloat:
     fn with_sign_of(self, other: Self) -> Self;
     /// `self * factor + addend`, rounded once, by an instruction.
     fn multiply_add(self, factor: Self, addend: Self) -> Self;
+    /// # Safety
+    /// As for [`OfFloat::of_f32`].
+    unsafe fn to_integer<T: OfFloat>(self) -> T;
     /// Rounds to an integer by an instruction.
     fn round_natively(self, rounding: Rounding) -> Self;
     /// The nearest of this type.
@@ -75,7 +79,7 @@ pub(crate) trait WideFloat:
 }
 
 macro_rules! wide_float {
-    ($type:ident, $integral:expr) => {
+    ($type:ident, $integral:expr, $to_integer:ident) => {
         impl WideFloat for $type {
             const ZERO: $type = 0.0;
             const HALF: $type = 0.5;
@@ -96,6 +100,12 @@ macro_rules! wide_float {
             #[inline(always)]
             fn multiply_add(self, factor: $type, addend: $type) -> $type {
                 self.mul_add(factor, addend)
+            }
+
+            #[inline(always)]
+            unsafe fn to_integer<T: OfFloat>(self) -> T {
+                // SAFETY: the contract is the same.
+                unsafe { T::$to_integer(self) }
             }
 
             #[inline(always)]
@@ -129,8 +139,8 @@ macro_rules! wide_float {
     };
 }
 
-wide_float!(f32, 8_388_608.0);
-wide_float!(f64, 4_503_599_627_370_496.0);
+wide_float!(f32, 8_388_608.0, of_f32);
+wide_float!(f64, 4_503_599_627_370_496.0, of_f64);
 
 /// Rounds to an integer; infinities and NaN stay. The sign of a zero is open.
 #[inline(always)]

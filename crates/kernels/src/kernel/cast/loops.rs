@@ -8,7 +8,7 @@ use num_traits::AsPrimitive;
 use crate::element::Element;
 use crate::kernel::Rounding;
 use crate::kernel::dispatch::Conversion;
-use crate::kernel::integer::{IntegerElement, odd_f64, rounded_f64};
+use crate::kernel::integer::{IntegerElement, OfFloat, odd_f64, rounded_f64};
 use crate::kernel::narrow::{ConvertFloat, odd_float32};
 use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round};
 
@@ -167,66 +167,6 @@ impl<S: IntegerElement> Conversion for IntegerToKey<S> {
     }
 }
 
-/// An integer type that floats are cut to.
-pub(super) trait OfFloat: Element {
-    /// Whether its greatest value may be none of the float type.
-    const IS_WIDE: bool;
-    /// # Safety
-    /// `value` is an integer in the range of the type; for 8 and 16 bits, of an i32.
-    unsafe fn of_f32(value: f32) -> Self;
-    /// # Safety
-    /// As for [`Self::of_f32`].
-    unsafe fn of_f64(value: f64) -> Self;
-}
-
-macro_rules! of_float {
-    ($($type:ty, $through:ty, $is_wide:literal);*) => {$(
-        #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
-        #[allow(
-            clippy::cast_possible_truncation, clippy::cast_sign_loss, trivial_numeric_casts,
-            reason = "of 8 and 16 bits the low ones are the result"
-        )]
-        impl OfFloat for $type {
-            const IS_WIDE: bool = $is_wide;
-            #[inline(always)]
-            unsafe fn of_f32(value: f32) -> $type {
-                // SAFETY: the caller says that it is in range.
-                unsafe { value.to_int_unchecked::<$through>() as $type }
-            }
-            #[inline(always)]
-            unsafe fn of_f64(value: f64) -> $type {
-                // SAFETY: the caller says that it is in range.
-                unsafe { value.to_int_unchecked::<$through>() as $type }
-            }
-        }
-    )*};
-}
-
-of_float!(u8, i32, false; u16, i32, false; i32, i32, true; u32, u32, true; i64, i64, true; u64, u64, true);
-
-/// A float type that is cut to integers.
-pub(super) trait ToInteger: WideFloat {
-    /// # Safety
-    /// As for [`OfFloat::of_f32`].
-    unsafe fn to_integer<T: OfFloat>(self) -> T;
-}
-
-impl ToInteger for f32 {
-    #[inline(always)]
-    unsafe fn to_integer<T: OfFloat>(self) -> T {
-        // SAFETY: the contract is the same.
-        unsafe { T::of_f32(self) }
-    }
-}
-
-impl ToInteger for f64 {
-    #[inline(always)]
-    unsafe fn to_integer<T: OfFloat>(self) -> T {
-        // SAFETY: the contract is the same.
-        unsafe { T::of_f64(self) }
-    }
-}
-
 /// Floats to integers; of 8 and 16 bits to the unsigned twin of their type.
 #[derive(Clone, Copy)]
 pub(super) struct FloatToInteger<S: FloatElement, T, M> {
@@ -241,7 +181,7 @@ pub(super) struct FloatToInteger<S: FloatElement, T, M> {
     pub(super) rounding: PhantomData<M>,
 }
 
-impl<S: FloatElement<Wide: ToInteger>, T: OfFloat, M: RoundingMode> Conversion for FloatToInteger<S, T, M> {
+impl<S: FloatElement, T: OfFloat, M: RoundingMode> Conversion for FloatToInteger<S, T, M> {
     type Source = S;
     type Target = T;
 

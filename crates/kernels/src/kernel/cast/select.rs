@@ -5,14 +5,13 @@ use std::marker::PhantomData;
 use half::{bf16, f16};
 
 use super::loops::{
-    Accepted, FloatToFloat, FloatToInteger, FloatToKey, IntegerToFloat, IntegerToInteger, IntegerToKey, OfFloat,
-    OfInteger, ToInteger,
+    Accepted, FloatToFloat, FloatToInteger, FloatToKey, IntegerToFloat, IntegerToInteger, IntegerToKey, OfInteger,
 };
 use super::{CastOptions, low_bits};
-use crate::element::{Element, ElementType, FloatFormat, NumberType};
+use crate::element::{Element, ElementType, FloatFormat, NumberType, with_bits};
 use crate::kernel::dispatch::TileConversion;
 use crate::kernel::exact::Value;
-use crate::kernel::integer::IntegerElement;
+use crate::kernel::integer::{IntegerElement, OfFloat};
 use crate::kernel::narrow::ConvertFloat;
 use crate::kernel::round::{FloatElement, NearestEven, with_rounding};
 use crate::kernel::{OutOfRange, Rounding};
@@ -73,22 +72,15 @@ fn select_of_integer<S: IntegerElement>(options: &CastOptions) -> TileConversion
     if options.target.small_float().is_some() {
         return integer_to_float::<S, bf16>(options, false);
     }
-    match (options.target.element(), options.target.size()) {
-        (ElementType::Float16, _) => integer_to_float::<S, f16>(options, S::BITS <= 8),
-        (ElementType::Float32, _) => integer_to_float::<S, f32>(options, S::BITS <= 16),
-        (ElementType::Float64, _) => integer_to_float::<S, f64>(options, S::BITS <= 32),
-        (_, 1) => integer_to_integer::<S, u8>(options),
-        (_, 2) => integer_to_integer::<S, u16>(options),
-        (_, 4) => integer_to_integer::<S, u32>(options),
-        _ => integer_to_integer::<S, u64>(options),
+    match options.target.element() {
+        ElementType::Float16 => integer_to_float::<S, f16>(options, S::BITS <= 8),
+        ElementType::Float32 => integer_to_float::<S, f32>(options, S::BITS <= 16),
+        ElementType::Float64 => integer_to_float::<S, f64>(options, S::BITS <= 32),
+        integer => with_bits!(integer.size(), T => {
+            let (accepted, bounds) = ranges::<S>(options);
+            TileConversion::of_each(IntegerToInteger { accepted, bounds, target: PhantomData::<T> })
+        }),
     }
-}
-
-fn integer_to_integer<S: IntegerElement + num_traits::AsPrimitive<T>, T: Element>(
-    options: &CastOptions,
-) -> TileConversion {
-    let (accepted, bounds) = ranges::<S>(options);
-    TileConversion::of_each(IntegerToInteger { accepted, bounds, target: PhantomData::<T> })
 }
 
 /// Where every result is exact one loop serves every rounding.
@@ -118,7 +110,7 @@ fn ranges<S: IntegerElement>(options: &CastOptions) -> (Accepted<S>, (S, S)) {
     (Accepted(element(accepted.0), element(accepted.1)), (element(bounds.0), element(bounds.1)))
 }
 
-fn float_to_integer<S: FloatElement<Wide: ToInteger>>(
+fn float_to_integer<S: FloatElement>(
     options: &CastOptions,
     nan_bits: Option<u64>,
     target: ElementType,
@@ -133,10 +125,7 @@ fn float_to_integer<S: FloatElement<Wide: ToInteger>>(
     }
 }
 
-fn rounded<S, T: OfFloat + Copy>(options: &CastOptions, nan_bits: Option<u64>) -> TileConversion
-where
-    S: FloatElement<Wide: ToInteger>,
-{
+fn rounded<S: FloatElement, T: OfFloat>(options: &CastOptions, nan_bits: Option<u64>) -> TileConversion {
     let CastOptions { target, out_of_range, .. } = *options;
     let format = FloatFormat::of(<S::Wide as Element>::TYPE).unwrap_or(FloatFormat::BINARY64);
     let wide = |bits| <S::Wide as Element>::from_bits64(bits);

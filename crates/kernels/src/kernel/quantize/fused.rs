@@ -6,11 +6,12 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::measured::{Code, Measured};
+use super::measured::Measured;
 use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::{Element, ElementType, FloatFormat};
 use crate::kernel::OutOfRange;
 use crate::kernel::dispatch::{TileKernel, TileLoop};
+use crate::kernel::integer::OfFloat;
 use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round, with_rounding};
 use crate::kernel::tile::TILE;
 use crate::with_float;
@@ -124,7 +125,7 @@ fn select_code<S: FloatElement<Wide: Measured>>(options: &QuantizeOptions) -> Fu
     }
 }
 
-fn select_rounding<S: FloatElement<Wide: Measured>, T: Code>(options: &QuantizeOptions) -> FusedKernel {
+fn select_rounding<S: FloatElement<Wide: Measured>, T: OfFloat>(options: &QuantizeOptions) -> FusedKernel {
     with_rounding!(options.rounding, M => if options.out_of_range == OutOfRange::Clamp {
         TileKernel::select::<FusedLoop<S, T, M, true>>()
     } else {
@@ -194,7 +195,7 @@ impl<W: WideFloat> Constants<W> {
     }
 }
 
-impl<S: FloatElement<Wide: Measured>, T: Code, M: RoundingMode, const CLAMP: bool> TileLoop
+impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: bool> TileLoop
     for FusedLoop<S, T, M, CLAMP>
 {
     type Parameters = FusedParameters;

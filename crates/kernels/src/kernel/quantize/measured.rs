@@ -1,49 +1,16 @@
 //! Operations of the fused loop on its types: codes from floats, and errors that vectorise.
 
-use num_traits::AsPrimitive;
-
-use crate::element::Element;
+use crate::kernel::integer::OfFloat;
 use crate::kernel::round::WideFloat;
-
-/// An integer type that codes are written as.
-pub(super) trait Code: Element {
-    /// # Safety
-    /// `value` is an integer within ±2^24, and within the range of the type or of its signed twin.
-    unsafe fn of_f32(value: f32) -> Self;
-    /// # Safety
-    /// `value` is an integer within ±2^53, and within the range of the type or of its signed twin.
-    unsafe fn of_f64(value: f64) -> Self;
-}
-
-macro_rules! code {
-    ($($type:ty: $from_f64:ty),*) => {$(
-        #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
-        #[allow(
-            clippy::cast_possible_truncation, clippy::cast_sign_loss, trivial_numeric_casts, clippy::cast_lossless,
-            reason = "the value is in the type's range, or its low bits are the code"
-        )]
-        impl Code for $type {
-            #[inline(always)]
-            unsafe fn of_f32(value: f32) -> $type {
-                // SAFETY: within ±2^24, says the caller, and so within an i32.
-                unsafe { value.to_int_unchecked::<i32>() as $type }
-            }
-            #[inline(always)]
-            unsafe fn of_f64(value: f64) -> $type {
-                // SAFETY: the integer in between holds the range of the type and of its signed twin up to 2^53.
-                unsafe { value.to_int_unchecked::<$from_f64>() as $type }
-            }
-        }
-    )*};
-}
-
-// Codes of 8 and 16 bits are the low bits of an i32; those of u32 need their own conversion; 64 bits are ±2^53 at most.
-code!(u8: i32, u16: i32, i32: i32, u32: u32, i64: i64);
 
 /// A float that errors are measured in.
 pub(super) trait Measured: WideFloat {
     /// Whether differences are already those of float64.
     const IS_FLOAT64: bool;
+    /// One and a half times [`WideFloat::INTEGRAL`]: a sum with it is rounded to an integer, ties to even, in the last bits.
+    const SHIFT: Self;
+    /// Errors between these have squares far from underflow and overflow.
+    const SQUARED: (Self, Self);
     /// The bits as an integer: of the same order for magnitudes, and a maximum of integers vectorises.
     type Order: Copy + Ord;
     /// A count as wide as the float.
@@ -53,8 +20,8 @@ pub(super) trait Measured: WideFloat {
     fn add(count: &mut Self::Count, condition: bool);
     fn total(count: Self::Count) -> usize;
     /// # Safety
-    /// `self` is an integer that [`Code`] permits.
-    unsafe fn to_code<T: Code>(self) -> T;
+    /// `self` is an integer in the range of the type or of its signed twin, and within ±2^24 or ±2^53.
+    unsafe fn to_code<T: OfFloat>(self) -> T;
     /// The reciprocal, and what it lacks.
     fn split_reciprocal(self) -> (Self, Self);
     /// A code of at most 53 bits, which this type holds exactly.
@@ -68,6 +35,8 @@ pub(super) trait Measured: WideFloat {
 
 impl Measured for f32 {
     const IS_FLOAT64: bool = false;
+    const SHIFT: f32 = 12_582_912.0;
+    const SQUARED: (f32, f32) = (1e-12, 1e12);
     type Order = i32;
     type Count = u32;
 
@@ -95,9 +64,10 @@ impl Measured for f32 {
         count as usize
     }
     #[inline(always)]
-    unsafe fn to_code<T: Code>(self) -> T {
-        // SAFETY: the contract is the same.
-        unsafe { T::of_f32(self) }
+    unsafe fn to_code<T: OfFloat>(self) -> T {
+        // SAFETY: within ±2^24, says the caller, and so within an i32.
+        let integer = unsafe { self.to_int_unchecked::<i32>() };
+        T::from_bits64(i64::from(integer).cast_unsigned())
     }
 
     #[inline(always)]
@@ -135,6 +105,8 @@ impl Measured for f32 {
 
 impl Measured for f64 {
     const IS_FLOAT64: bool = true;
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    const SQUARED: (f64, f64) = (1e-120, 1e120);
     type Order = i64;
     type Count = u64;
 
@@ -160,8 +132,8 @@ impl Measured for f64 {
         usize::try_from(count).unwrap_or(0)
     }
     #[inline(always)]
-    unsafe fn to_code<T: Code>(self) -> T {
-        // SAFETY: the contract is the same.
+    unsafe fn to_code<T: OfFloat>(self) -> T {
+        // SAFETY: the integer in between holds the range of the type and of its signed twin up to 2^53.
         unsafe { T::of_f64(self) }
     }
 
@@ -189,30 +161,3 @@ fn sum_in_float64<W: WideFloat>(errors: &[W], normalizer: f64) -> f64 {
     }
     sum
 }
-
-/// A float whose last bits are those of an integer after an addition.
-pub(super) trait Shifted: Measured {
-    /// Its bits.
-    type Bits: AsPrimitive<u8> + AsPrimitive<u16>;
-    /// One and a half times [`WideFloat::INTEGRAL`]: a sum with it is rounded to an integer, ties to even.
-    const SHIFT: Self;
-    /// Errors between these have squares far from underflow and overflow.
-    const SQUARED: (Self, Self);
-    fn bits(self) -> Self::Bits;
-}
-
-macro_rules! shifted {
-    ($($type:ty, $bits:ty, $shift:literal, $squared:expr);*) => {$(
-        impl Shifted for $type {
-            type Bits = $bits;
-            const SHIFT: $type = $shift;
-            const SQUARED: ($type, $type) = $squared;
-            #[inline(always)]
-            fn bits(self) -> $bits {
-                self.to_bits()
-            }
-        }
-    )*};
-}
-
-shifted!(f32, u32, 12_582_912.0, (1e-12, 1e12); f64, u64, 6_755_399_441_055_744.0, (1e-120, 1e120));

@@ -6,11 +6,9 @@
 use std::hint::select_unpredictable as select;
 use std::marker::PhantomData;
 
-use num_traits::AsPrimitive;
-
 use super::QuantizeOptions;
 use super::fused::{Constants, FusedParameters, TileFigures};
-use super::measured::{Measured, Shifted};
+use super::measured::Measured;
 use crate::element::Element;
 use crate::kernel::Rounding;
 use crate::kernel::dispatch::{TileKernel, TileLoop, prefetch};
@@ -26,7 +24,7 @@ const LANES: usize = 16;
 /// Elements whose squares are added in their own type, 16 in each lane: in float32 an error of less than 1e-6.
 const BLOCK: usize = 16 * LANES;
 
-/// The greatest magnitude of a code: well within what [`Shifted::SHIFT`] allows.
+/// The greatest magnitude of a code: well within what [`Measured::SHIFT`] allows.
 const MOST: i64 = 1 << 20;
 
 /// Picks the loop; `None` where it would not give what dividing gives, bit for bit, for every code.
@@ -47,10 +45,7 @@ pub(super) fn bind(options: &QuantizeOptions, parameters: &FusedParameters) -> O
     }, else None)
 }
 
-fn select_rounding<S, T: Element>(options: &QuantizeOptions) -> StraightKernel
-where
-    S: FloatElement<Wide: Shifted<Bits: AsPrimitive<T>>>,
-{
+fn select_rounding<S: FloatElement<Wide: Measured>, T: Element>(options: &QuantizeOptions) -> StraightKernel {
     with_rounding!(options.rounding, M => TileKernel::select::<StraightLoop<S, T, M>>())
 }
 
@@ -86,12 +81,7 @@ impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
 /// The loop of a source type, a type of codes (the unsigned one of its size) and a rounding.
 struct StraightLoop<S, T, M>(PhantomData<(S, T, M)>);
 
-impl<S, T, M> TileLoop for StraightLoop<S, T, M>
-where
-    S: FloatElement<Wide: Shifted<Bits: AsPrimitive<T>>>,
-    T: Element,
-    M: RoundingMode,
-{
+impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode> TileLoop for StraightLoop<S, T, M> {
     type Parameters = FusedParameters;
     type Outcome = Option<TileFigures>;
 
@@ -126,7 +116,7 @@ struct Seen<W> {
     nan: [u32; LANES],
 }
 
-impl<W: Shifted> Seen<W> {
+impl<W: Measured> Seen<W> {
     #[inline(always)]
     fn none() -> Self {
         let zeros = [W::ZERO; LANES];
@@ -146,7 +136,7 @@ struct Pass<S: FloatElement, M, const ROUNDS: bool> {
     types: PhantomData<(S, M)>,
 }
 
-impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S, M, ROUNDS> {
+impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<S, M, ROUNDS> {
     /// The code of a value, shifted.
     #[inline(always)]
     fn shifted(&self, x: S::Wide) -> S::Wide {
@@ -164,10 +154,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
 
     /// Runs over a tile. Without `NAN` one that holds NaN has no code for it, and no squares.
     #[inline(always)]
-    fn tile<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T]) -> Seen<S::Wide>
-    where
-        <S::Wide as Shifted>::Bits: AsPrimitive<T>,
-    {
+    fn tile<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T]) -> Seen<S::Wide> {
         let mut seen = Seen::none();
         let rows = source.len().min(target.len()) / LANES * LANES;
         for (source, target) in source[..rows].chunks(BLOCK).zip(target.chunks_mut(BLOCK)) {
@@ -189,10 +176,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
 
     /// Runs over the whole rows of a block.
     #[inline(always)]
-    fn block<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T], seen: &mut Seen<S::Wide>)
-    where
-        <S::Wide as Shifted>::Bits: AsPrimitive<T>,
-    {
+    fn block<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T], seen: &mut Seen<S::Wide>) {
         let (source, _) = source.as_chunks::<LANES>();
         let (target, _) = target.as_chunks_mut::<LANES>();
         seen.squares = [S::Wide::ZERO; LANES];
@@ -206,10 +190,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
     }
 
     #[inline(always)]
-    fn row<T: Element, const NAN: bool>(&self, source: &[S; LANES], target: &mut [T; LANES], seen: &mut Seen<S::Wide>)
-    where
-        <S::Wide as Shifted>::Bits: AsPrimitive<T>,
-    {
+    fn row<T: Element, const NAN: bool>(&self, source: &[S; LANES], target: &mut [T; LANES], seen: &mut Seen<S::Wide>) {
         let nan_code = self.constants.nan_code + S::Wide::SHIFT;
         for lane in 0..LANES {
             let x = source[lane].widen();
@@ -219,7 +200,7 @@ impl<S: FloatElement<Wide: Shifted>, M: RoundingMode, const ROUNDS: bool> Pass<S
             *least = select(shifted < *least, shifted, *least);
             *greatest = select(shifted > *greatest, shifted, *greatest);
             let code = if NAN { select(is_nan, nan_code, shifted) } else { shifted };
-            target[lane] = code.bits().as_();
+            target[lane] = T::from_bits64(code.to_bits64());
             let error = (self.decoded(shifted) - x).magnitude();
             seen.error[lane] = select(error > seen.error[lane], error, seen.error[lane]);
             let sum = seen.squares[lane];
