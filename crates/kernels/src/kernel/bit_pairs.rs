@@ -201,9 +201,8 @@ pub struct Block {
 impl Block {
     /// A box that is one pattern throughout.
     pub fn constant(pattern: Option<u64>, size: usize, elements: usize) -> Self {
-        let bytes = pattern.unwrap_or(0).to_le_bytes();
         let mut element = [0; 8];
-        super::tile::write_bits(&mut element, size, 0, u64::from_le_bytes(bytes));
+        super::tile::write_bits(&mut element, size, 0, pattern.unwrap_or(0));
         let patterns = element[..size].repeat(elements);
         let valid = if pattern.is_none() { vec![0; patterns.len()] } else { Vec::new() };
         Block { patterns, valid, has_missing: pattern.is_none() }

@@ -5,6 +5,9 @@
 //! Differences wrap, so sums give every element back. Rows along the dimension are subtracted as they lie in memory; only
 //! their first elements go by the order of the other dimensions.
 
+use super::transpose::strides;
+use crate::element::with_bits;
+
 /// An integer in native byte order, wherever it lies. Without a sign: what wraps is the same with one.
 trait Code: Copy + Default {
     fn plus(self, other: Self) -> Self;
@@ -49,10 +52,7 @@ impl Differences {
         let Some((along, others)) = order.split_last() else {
             return Differences { outer: 1, length: 1, inner: 1, walk: Vec::new() };
         };
-        let mut strides = vec![1; shape.len()];
-        for dimension in (1..shape.len()).rev() {
-            strides[dimension - 1] = strides[dimension] * shape[dimension];
-        }
+        let strides = strides(shape);
         let (length, inner) = (shape[*along], strides[*along]);
         let step = |dimension: &usize| {
             let in_memory = strides[*dimension];
@@ -74,12 +74,10 @@ impl Differences {
         if bytes.is_empty() {
             return;
         }
-        match size {
-            1 => self.differences(bytes.as_chunks_mut::<1>().0, spare.as_chunks_mut::<1>().0),
-            2 => self.differences(bytes.as_chunks_mut::<2>().0, spare.as_chunks_mut::<2>().0),
-            4 => self.differences(bytes.as_chunks_mut::<4>().0, spare.as_chunks_mut::<4>().0),
-            _ => self.differences(bytes.as_chunks_mut::<8>().0, spare.as_chunks_mut::<8>().0),
-        }
+        with_bits!(size, T => {
+            const SIZE: usize = size_of::<T>();
+            self.differences(bytes.as_chunks_mut::<SIZE>().0, spare.as_chunks_mut::<SIZE>().0);
+        });
     }
 
     /// Undoes it.
@@ -87,12 +85,10 @@ impl Differences {
         if bytes.is_empty() {
             return;
         }
-        match size {
-            1 => self.sums(bytes.as_chunks_mut::<1>().0, spare.as_chunks_mut::<1>().0),
-            2 => self.sums(bytes.as_chunks_mut::<2>().0, spare.as_chunks_mut::<2>().0),
-            4 => self.sums(bytes.as_chunks_mut::<4>().0, spare.as_chunks_mut::<4>().0),
-            _ => self.sums(bytes.as_chunks_mut::<8>().0, spare.as_chunks_mut::<8>().0),
-        }
+        with_bits!(size, T => {
+            const SIZE: usize = size_of::<T>();
+            self.sums(bytes.as_chunks_mut::<SIZE>().0, spare.as_chunks_mut::<SIZE>().0);
+        });
     }
 
     fn differences<C: Code>(&self, elements: &mut [C], last: &mut [C]) {

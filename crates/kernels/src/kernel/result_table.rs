@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::FaultKind;
 use super::dispatch::TileConversion;
-use crate::element::Element;
+use crate::element::{Element, with_bits};
 
 /// The results for all values of a source type of one or two bytes.
 #[derive(Debug, Clone)]
@@ -49,16 +49,10 @@ impl ResultTable {
 
     /// Looks each element up; `false` where one is a fault.
     fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
-        match self.sizes {
-            (1, 1) => self.look_up::<u8, u8, BYTES>(source, target),
-            (1, 2) => self.look_up::<u8, u16, BYTES>(source, target),
-            (1, 4) => self.look_up::<u8, u32, BYTES>(source, target),
-            (1, _) => self.look_up::<u8, u64, BYTES>(source, target),
-            (_, 1) => self.look_up::<u16, u8, PAIRS>(source, target),
-            (_, 2) => self.look_up::<u16, u16, PAIRS>(source, target),
-            (_, 4) => self.look_up::<u16, u32, PAIRS>(source, target),
-            _ => self.look_up::<u16, u64, PAIRS>(source, target),
-        }
+        with_bits!(self.sizes.1, T => match self.sizes.0 {
+            1 => self.look_up::<u8, T, BYTES>(source, target),
+            _ => self.look_up::<u16, T, PAIRS>(source, target),
+        })
     }
 
     /// The length of the table is known to the compiler, which then tests no index.

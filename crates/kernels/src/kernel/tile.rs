@@ -1,5 +1,7 @@
 //! Slices of bytes as elements: tiles that stay in the cache, any alignment, and single elements as bits.
 
+use crate::element::{Element, with_bits};
+
 /// Elements of a tile: the sources, the results and one scratch tile of it fit the first-level cache.
 pub(crate) const TILE: usize = 2048;
 
@@ -27,25 +29,14 @@ impl TileBuffer {
 
 /// The bits of element `index`, zero-extended; 0 past the end.
 pub(crate) fn read_bits(bytes: &[u8], size: usize, index: usize) -> u64 {
-    let at = |width: usize| bytes.get(index * width..(index + 1) * width).unwrap_or_default();
-    match size {
-        1 => bytes.get(index).map_or(0, |byte| u64::from(*byte)),
-        2 => at(2).try_into().map_or(0, |array| u64::from(u16::from_ne_bytes(array))),
-        4 => at(4).try_into().map_or(0, |array| u64::from(u32::from_ne_bytes(array))),
-        _ => at(8).try_into().map_or(0, u64::from_ne_bytes),
-    }
+    let Some(element) = bytes.get(index * size..(index + 1) * size) else { return 0 };
+    with_bits!(size, T => bytemuck::pod_read_unaligned::<T>(element).to_bits64())
 }
 
 /// Writes the low bits as element `index`; nothing past the end.
-#[expect(clippy::cast_possible_truncation, reason = "the low bits are the element")]
 pub(crate) fn write_bits(bytes: &mut [u8], size: usize, index: usize, bits: u64) {
     let Some(element) = bytes.get_mut(index * size..(index + 1) * size) else { return };
-    match size {
-        1 => element.copy_from_slice(&[bits as u8]),
-        2 => element.copy_from_slice(&(bits as u16).to_ne_bytes()),
-        4 => element.copy_from_slice(&(bits as u32).to_ne_bytes()),
-        _ => element.copy_from_slice(&bits.to_ne_bytes()),
-    }
+    with_bits!(size, T => element.copy_from_slice(bytemuck::bytes_of(&T::from_bits64(bits))));
 }
 
 /// The number of whole elements that both sides have.

@@ -213,7 +213,7 @@ impl Plan {
 }
 
 /// Strides of a C-contiguous array, in elements.
-fn strides(extents: &[usize]) -> Vec<usize> {
+pub(super) fn strides(extents: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; extents.len()];
     for dimension in (1..extents.len()).rev() {
         strides[dimension - 1] = strides[dimension] * extents[dimension];

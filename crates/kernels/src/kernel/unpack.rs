@@ -63,13 +63,7 @@ impl Unpack {
 
     /// The value of one code, by its bits.
     pub fn value_of_bits(&self, bits: u64) -> f64 {
-        let mut value = [0; 8];
-        let wide = Unpack { target: NumberType::of(ElementType::Float64), ..self.clone() };
-        with_element!(self.source.element(), T => {
-            let code = T::from_bits64(bits);
-            wide.convert(bytemuck::bytes_of(&code), &mut value);
-        });
-        f64::from_ne_bytes(value)
+        with_element!(self.source.element(), T => self.value(T::from_bits64(bits)))
     }
 }
 

@@ -2,9 +2,10 @@
 //! and replaced after it.
 
 use std::marker::PhantomData;
+use std::ops::BitAnd;
 use std::sync::Arc;
 
-use crate::element::{Element, FloatFormat};
+use crate::element::{Element, FloatFormat, with_bits};
 use crate::kernel::dispatch::{TileKernel, TileLoop};
 use crate::kernel::tile::{TILE, read_bits, write_bits};
 
@@ -191,13 +192,11 @@ impl Rules {
         }
         let exact = map.iter().rev();
         rules.extend(exact.map(|(key, value)| Rule { mask: u64::MAX, key: *key, is_above: false, value: *value }));
-        let (disarm, replace) = match source_size {
-            1 => select::<u8>(target_size),
-            2 => select::<u16>(target_size),
-            4 => select::<u32>(target_size),
-            _ => select::<u64>(target_size),
-        };
-        Rules { in_turn: rules, disarm, replace }
+        with_bits!(source_size, S => Rules {
+            in_turn: rules,
+            disarm: TileKernel::select::<Replace<S, S, true>>(),
+            replace: with_bits!(target_size, T => TileKernel::select::<Replace<S, T, false>>()),
+        })
     }
 
     fn disarm(&self, source: &[u8], copy: &mut [u8]) {
@@ -210,30 +209,10 @@ impl Rules {
     }
 }
 
-type Kernels = (TileKernel<Vec<Rule>, ()>, TileKernel<Vec<Rule>, ()>);
-
-fn select<S: Element + Bits>(target_size: usize) -> Kernels {
-    let replace = match target_size {
-        1 => TileKernel::select::<Replace<S, u8, false>>(),
-        2 => TileKernel::select::<Replace<S, u16, false>>(),
-        4 => TileKernel::select::<Replace<S, u32, false>>(),
-        _ => TileKernel::select::<Replace<S, u64, false>>(),
-    };
-    (TileKernel::select::<Replace<S, S, true>>(), replace)
-}
-
-/// The bits of an element.
-trait Bits: std::ops::BitAnd<Output = Self> + Sized {}
-
-impl Bits for u8 {}
-impl Bits for u16 {}
-impl Bits for u32 {}
-impl Bits for u64 {}
-
 /// Writes the value of each rule, or 0, where it matches.
 struct Replace<S, T, const DISARM: bool>(PhantomData<(S, T)>);
 
-impl<S: Element + Bits, T: Element, const DISARM: bool> TileLoop for Replace<S, T, DISARM> {
+impl<S: Element + BitAnd<Output = S>, T: Element, const DISARM: bool> TileLoop for Replace<S, T, DISARM> {
     type Parameters = Vec<Rule>;
     type Outcome = ();
 
