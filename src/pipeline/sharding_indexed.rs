@@ -5,6 +5,7 @@
 use super::{
     ArrayRepresentation, BoundConfiguration, BytesSize, Completeness, Pipeline, Representation, ShardingStage,
 };
+use crate::codec::kinds::member::{Absent, Form, Member};
 use crate::codec::kinds::members::{Members, shown, wrong};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -22,6 +23,13 @@ pub enum IndexLocation {
     #[default]
     End,
 }
+
+const MEMBERS: &[Member] = &[
+    Member::required("chunk_shape", Form::Any),
+    Member::required("codecs", Form::Any),
+    Member::required("index_codecs", Form::Any),
+    Member::new("index_location", Form::Choice(&["start", "end"]), Absent::Text("end")),
+];
 
 /// Binds the codec to the array that reaches it, where one does.
 pub(super) fn bind(
@@ -44,23 +52,19 @@ fn stage(
     array: Option<&ArrayRepresentation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<ShardingStage> {
-    let known = &["chunk_shape", "codecs", "index_codecs", "index_location"];
-    let mut members = Members::of_codec(&codec.name, codec.configuration.as_ref(), &codec.pointer, known);
-    let chunk_shape = members.require("chunk_shape").and_then(|json| shape(&mut members, json));
+    let (mut members, is_valid) = Members::of_codec(codec, MEMBERS);
+    let chunk_shape = members.get("chunk_shape").and_then(|json| shape(&mut members, json));
     let [codecs, index_codecs] = ["codecs", "index_codecs"].map(|name| {
         let pointer = members.pointer_to(name);
-        read_codecs(members.require(name)?, &pointer, &mut members.diagnostics)
+        read_codecs(members.get(name)?, &pointer, &mut members.diagnostics)
     });
-    let choices = [("start", IndexLocation::Start), ("end", IndexLocation::End)];
-    let index_location = match members.get("index_location") {
-        Some(json) => members.choice("index_location", json, &choices),
-        None => Some(IndexLocation::End),
-    };
+    let is_first = members.text_value("index_location") == "start";
+    let index_location = if is_first { IndexLocation::Start } else { IndexLocation::End };
     let pointer_to = |name: &str| members.pointer_to(name);
     let [shape_pointer, inner_pointer, index_pointer] = ["chunk_shape", "codecs", "index_codecs"].map(pointer_to);
     diagnostics.append(&mut members.diagnostics);
-    let (chunk_shape, codecs, index_codecs, index_location) = (chunk_shape?, codecs?, index_codecs?, index_location?);
-    let array = array?;
+    let (chunk_shape, codecs, index_codecs) = (chunk_shape?, codecs?, index_codecs?);
+    let array = array.filter(|_| is_valid)?;
     let grid_shape = grid_shape(&array.shape, &chunk_shape).map_err(|message| {
         diagnostics.push(Diagnostic::new(code::SHARDING_SHAPE, message).at_pointer(shape_pointer));
     });

@@ -67,7 +67,7 @@ impl ArrayKind {
         array: Option<&ArrayRepresentation>,
         found: &mut Vec<Diagnostic>,
     ) -> BoundArray {
-        let (members, is_valid) = Members::of_table(codec, (self.members)(codec));
+        let (members, is_valid) = Members::of_codec(codec, (self.members)(codec));
         // A type that is not known has its own finding.
         let is_known = |array: &&ArrayRepresentation| !matches!(array.data_type, DataType::Other(_));
         let taken = array.filter(|array| is_valid && (self.takes_any_type || is_known(array)));

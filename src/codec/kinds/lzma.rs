@@ -71,35 +71,39 @@ const LEAST_DICTIONARY: u64 = 4096;
 /// The most that a decoder may ask for: twice the dictionary of the highest preset.
 const MEMORY_LIMIT: u64 = 128 << 20;
 
-/// A member of a filter, and its range.
-type MemberRange = (&'static str, u32, u32);
-
-const OF_COMPRESSOR: [MemberRange; 9] = [
-    ("preset", 0, u32::MAX),
-    ("dict_size", 4096, 1536 << 20),
-    ("lc", 0, 4),
-    ("lp", 0, 4),
-    ("pb", 0, 4),
-    ("mode", 1, 2),
-    ("nice_len", 2, 273),
-    ("mf", 3, 20),
-    ("depth", 0, u32::MAX),
+/// The members of a compressor; `preset` and `mf` have gaps in their ranges, which are looked at later.
+const OF_COMPRESSOR: &[Member] = &[
+    ID,
+    Member::new("preset", Form::Any, Absent::Nothing),
+    in_range("dict_size", 4096, 1536 << 20),
+    in_range("lc", 0, 4),
+    in_range("lp", 0, 4),
+    in_range("pb", 0, 4),
+    in_range("mode", 1, 2),
+    in_range("nice_len", 2, 273),
+    in_range("mf", 3, 20),
+    in_range("depth", 0, u32::MAX as i64),
 ];
-const OF_DELTA: [MemberRange; 1] = [("dist", 1, 256)];
-const OF_BRANCH: [MemberRange; 1] = [("start_offset", 0, u32::MAX)];
+const OF_DELTA: &[Member] = &[ID, in_range("dist", 1, 256)];
+const OF_BRANCH: &[Member] = &[ID, in_range("start_offset", 0, u32::MAX as i64)];
+const ID: Member = Member::required("id", Form::Any);
+
+const fn in_range(name: &'static str, least: i64, greatest: i64) -> Member {
+    Member::new(name, Form::Integer(least, greatest), Absent::Nothing)
+}
 
 /// An entry of `filters`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 struct LzmaFilter {
     /// Python's number: a compressor (LZMA2 or LZMA1), differences of bytes, or, from 4 to 9, one that makes machine code
     /// compress better.
     id: i64,
-    /// The values of its members, in the order of their table.
-    values: Vec<Option<u32>>,
+    /// Its members, none out of range.
+    members: Object,
 }
 
 /// A configured `numcodecs.lzma`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Lzma {
     /// The container.
     format: u32,
@@ -166,9 +170,8 @@ fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>
         if *format == RAW {
             return fault(members, "filters", "the format 3 (raw) needs them");
         }
-        let mut values = vec![None; OF_COMPRESSOR.len()];
-        values[0] = preset;
-        filters.push(LzmaFilter { id: if *format == ALONE { LZMA1 } else { LZMA2 }, values });
+        let members = preset.map_or_else(Object::new, |preset| Object::new().with("preset", preset));
+        filters.push(LzmaFilter { id: if *format == ALONE { LZMA1 } else { LZMA2 }, members });
     } else if preset.is_some() {
         return fault(members, "preset", "there are `filters` as well, which tell the same");
     }
@@ -209,42 +212,28 @@ fn read_filters(members: &mut Members<'_>, json: &Json) -> Option<Vec<LzmaFilter
 
 /// One filter, with the members that its `id` allows.
 fn read_filter(entry: &Object, pointer: String) -> Parsed<LzmaFilter> {
-    let table: &[MemberRange] = match entry.get("id").and_then(Json::as_i128) {
-        Some(3) => &OF_DELTA,
-        Some(4..=9) => &OF_BRANCH,
-        _ => &OF_COMPRESSOR,
+    let table = match entry.get("id").and_then(Json::as_i128) {
+        Some(3) => OF_DELTA,
+        Some(4..=9) => OF_BRANCH,
+        _ => OF_COMPRESSOR,
     };
-    let known: Vec<_> = std::iter::once("id").chain(table.iter().map(|member| member.0)).collect();
-    let mut members = Members::of_object("numcodecs.lzma", Some(entry), pointer, &known);
-    if members.require("id").is_none() {
-        return members.finish(None);
-    }
+    let (mut members, is_valid) = Members::of_table("numcodecs.lzma", Some(entry), pointer, table);
     let is_taken = |id| matches!(id, LZMA1 | LZMA2 | DELTA..=9);
     let expected = "the id of a filter: 4611686018427387905 (LZMA1), 33 (LZMA2), 3 (delta) or 4 to 9";
     let id = read_number(&mut members, "id", is_taken, expected).ok().flatten();
-    let filter = id.and_then(|id| {
-        let value = |(name, least, greatest): &MemberRange| match *name {
-            "preset" => read_preset(&mut members),
-            name => match members.given(name) {
-                Some(json) => members.integer(name, json, *least..=*greatest).map(Some).ok_or(()),
-                None => Ok(None),
-            },
-        };
-        let values = table.iter().map(value).collect::<Result<Vec<_>, _>>().ok()?;
-        are_taken_together(&mut members, &values).then_some(LzmaFilter { id, values })
-    });
-    members.finish(filter)
+    let id = id.filter(|_| is_valid && are_taken_together(&mut members));
+    members.finish(id.map(|id| LzmaFilter { id, members: entry.clone() }))
 }
 
 /// True if a compressor takes its values; reports where it does not.
-fn are_taken_together(members: &mut Members<'_>, values: &[Option<u32>]) -> bool {
-    let [_, _, lc, lp, _, _, _, mf, _] = values else { return true };
-    if let (Some(5..=17), Some(json)) = (mf, members.get("mf")) {
-        let expected = "3, 4 (hash chains), 18, 19 or 20 (binary trees)";
-        members.report_found(code::CONFIGURATION_VALUE, "mf", expected, json);
+fn are_taken_together(members: &mut Members<'_>) -> bool {
+    let is_finder = |finder| matches!(finder, 3 | 4 | 18..=20);
+    let finders = "3, 4 (hash chains), 18, 19 or 20 (binary trees)";
+    if read_preset(members).is_err() || read_number(members, "mf", is_finder, finders).is_err() {
         return false;
     }
-    let is_within = lc.unwrap_or(3) + lp.unwrap_or(0) <= 4;
+    let bits = |name, default| members.given(name).and_then(Json::as_u64).unwrap_or(default);
+    let is_within = bits("lc", 3) + bits("lp", 0) <= 4;
     if !is_within {
         let message = "`lc` and `lp` of `numcodecs.lzma` make more than 4 together";
         members.report(code::CONFIGURATION_VALUE, "lc", message);
@@ -253,38 +242,39 @@ fn are_taken_together(members: &mut Members<'_>, values: &[Option<u32>]) -> bool
 }
 
 impl LzmaFilter {
+    fn value(&self, name: &str) -> Option<u32> {
+        self.members.get(name).and_then(Json::as_u64).and_then(|value| u32::try_from(value).ok())
+    }
+
     fn is_compressor(&self) -> bool {
         matches!(self.id, LZMA1 | LZMA2)
     }
 
     /// Bytes of the dictionary of a compressor: what is asked for, but no more than the data.
     fn dictionary(&self, data: u64) -> u32 {
-        let level = usize::try_from(self.values[0].unwrap_or(USUAL) & !EXTREME).unwrap_or(usize::MAX);
-        let wanted = self.values[1].or_else(|| DICTIONARIES.get(level).copied()).unwrap_or(1 << 23);
+        let level = usize::try_from(self.value("preset").unwrap_or(USUAL) & !EXTREME).unwrap_or(usize::MAX);
+        let wanted = self.value("dict_size").or_else(|| DICTIONARIES.get(level).copied()).unwrap_or(1 << 23);
         u32::try_from(data.max(LEAST_DICTIONARY)).map_or(wanted, |data| data.min(wanted))
     }
 
     /// The library's options of a compressor, with a dictionary no longer than `size`.
     fn options(&self, size: u64) -> Result<LzmaOptions, Error> {
-        let [preset, _, lc, lp, pb, mode, nice_len, mf, depth] = self.values[..] else {
-            return Err(Error::Options);
-        };
-        let mut own = LzmaOptions::new_preset(preset.unwrap_or(USUAL))?;
+        let mut own = LzmaOptions::new_preset(self.value("preset").unwrap_or(USUAL))?;
         own.dict_size(self.dictionary(size));
         // Every preset has these three.
-        own.literal_context_bits(lc.unwrap_or(3));
-        own.literal_position_bits(lp.unwrap_or(0));
-        own.position_bits(pb.unwrap_or(2));
-        if let Some(mode) = mode {
+        own.literal_context_bits(self.value("lc").unwrap_or(3));
+        own.literal_position_bits(self.value("lp").unwrap_or(0));
+        own.position_bits(self.value("pb").unwrap_or(2));
+        if let Some(mode) = self.value("mode") {
             own.mode(if mode == 1 { Mode::Fast } else { Mode::Normal });
         }
-        if let Some(length) = nice_len {
+        if let Some(length) = self.value("nice_len") {
             own.nice_len(length);
         }
-        if let Some(depth) = depth {
+        if let Some(depth) = self.value("depth") {
             own.depth(depth);
         }
-        if let Some(finder) = mf {
+        if let Some(finder) = self.value("mf") {
             own.match_finder(match finder {
                 3 => MatchFinder::HashChain3,
                 4 => MatchFinder::HashChain4,
@@ -302,13 +292,12 @@ impl Lzma {
     fn chain(&self, size: u64) -> Result<Filters, Error> {
         let mut chain = Filters::new();
         for filter in &self.filters {
-            let value = filter.values[0];
-            let start_offset = &value.unwrap_or(0).to_le_bytes();
+            let start_offset = &filter.value("start_offset").unwrap_or(0).to_le_bytes();
             match filter.id {
                 LZMA1 => chain.lzma1(&filter.options(size)?),
                 LZMA2 => chain.lzma2(&filter.options(size)?),
                 DELTA => {
-                    let distance = value.unwrap_or(1);
+                    let distance = filter.value("dist").unwrap_or(1);
                     chain.delta_properties(&[u8::try_from(distance - 1).map_err(|_| Error::Options)?])?
                 }
                 4 => chain.x86_properties(start_offset)?,
@@ -426,7 +415,7 @@ mod tests {
     fn parsed(text: &str) -> (Option<Lzma>, Vec<&'static str>) {
         let json = Json::parse_str(text).unwrap();
         let codec = CodecMetadata::new("numcodecs.lzma", json.as_object().cloned());
-        let (mut members, is_valid) = Members::of_table(&codec, LZMA.members);
+        let (mut members, is_valid) = Members::of_codec(&codec, LZMA.members);
         let lzma = read(&mut members).filter(|_| is_valid);
         (lzma, members.diagnostics.iter().map(|found| found.code).collect())
     }
@@ -447,9 +436,8 @@ mod tests {
             assert!(configuration.is_some() && codes.is_empty(), "{text} {codes:?}");
         }
         let raw = parsed(r#"{"format":3,"filters":[{"id":3,"dist":4},{"id":33,"preset":1}]}"#).0.unwrap();
-        let delta = LzmaFilter { id: DELTA, values: vec![Some(4)] };
-        let mut lzma2 = LzmaFilter { id: LZMA2, values: vec![None; OF_COMPRESSOR.len()] };
-        lzma2.values[0] = Some(1);
+        let filter = |id, name, value: u32| LzmaFilter { id, members: Object::new().with("id", id).with(name, value) };
+        let (delta, lzma2) = (filter(DELTA, "dist", 4), filter(LZMA2, "preset", 1));
         assert_eq!((raw.format, raw.filters), (RAW, vec![delta, lzma2]));
     }
 

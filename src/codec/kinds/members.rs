@@ -20,21 +20,21 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The configuration of the codec at `pointer`; members that are not `known` are faults.
-    pub(crate) fn of_codec(
-        codec: &'a str,
-        configuration: Option<&'a Object>,
-        pointer: &str,
-        known: &[&'static str],
-    ) -> Self {
-        Self::of_object(codec, configuration, format!("{pointer}/configuration"), known)
+    /// The configuration of a codec, checked against `table`; false where a member is not as it has it.
+    pub(crate) fn of_codec(codec: &'a CodecMetadata, table: &'static [Member]) -> (Self, bool) {
+        let CodecMetadata { name, configuration, pointer, .. } = codec;
+        Self::of_table(name, configuration.as_ref(), format!("{pointer}/configuration"), table)
     }
 
-    /// Reads a configuration and checks its members against `table`; faults are reported.
-    pub(crate) fn of_table(codec: &'a CodecMetadata, table: &'static [Member]) -> (Self, bool) {
+    /// Reads an object, itself at `pointer`, and checks its members against `table`; faults are reported.
+    pub(crate) fn of_table(
+        codec: &'a str,
+        object: Option<&'a Object>,
+        pointer: String,
+        table: &'static [Member],
+    ) -> (Self, bool) {
         let known: Vec<_> = table.iter().map(|member| member.name).collect();
-        let CodecMetadata { name, configuration, pointer, .. } = codec;
-        let mut members = Self::of_codec(name, configuration.as_ref(), pointer, &known);
+        let mut members = Self::of_object(codec, object, pointer, &known);
         members.table = table;
         let mut is_valid = true;
         for member in table {

@@ -244,7 +244,7 @@ impl PartialEq for BytesCodec {
 impl BytesCodec {
     /// Reads the configuration of a codec of this kind.
     pub(crate) fn parse(kind: &'static BytesKind, codec: &CodecMetadata, kind_of: KindOf) -> Parsed<Self> {
-        let (mut members, is_valid) = Members::of_table(codec, kind.members);
+        let (mut members, is_valid) = Members::of_codec(codec, kind.members);
         let transform = (kind.make)(&mut members, kind_of).filter(|_| is_valid);
         let (name, configuration) = (codec.name.clone(), codec.configuration.clone());
         members.finish(transform.map(|transform| BytesCodec { name, configuration, kind, transform }))

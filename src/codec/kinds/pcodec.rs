@@ -278,7 +278,7 @@ mod tests {
     fn parsed(text: &str) -> (Option<PcodecConfiguration>, Vec<&'static str>) {
         let json = Json::parse_str(text).unwrap();
         let codec = CodecMetadata::new(NAME, json.as_object().cloned());
-        let (mut members, is_valid) = Members::of_table(&codec, MEMBERS);
+        let (mut members, is_valid) = Members::of_codec(&codec, MEMBERS);
         let parsed = read(&mut members).filter(|_| is_valid);
         (parsed, members.diagnostics.iter().map(|found| found.code).collect())
     }

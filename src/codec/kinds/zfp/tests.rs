@@ -200,7 +200,7 @@ fn streams_of_the_c_library_are_read_and_written() {
 fn is_valid(text: &str) -> bool {
     let configuration = Json::parse_str(text).unwrap();
     let codec = CodecMetadata::new("zfp", configuration.as_object().cloned());
-    let (table, is_valid) = Members::of_table(&codec, members(&codec));
+    let (table, is_valid) = Members::of_codec(&codec, members(&codec));
     assert!((is_valid && read(&table).is_some()) || !table.diagnostics.is_empty(), "{text}");
     table.diagnostics.is_empty()
 }
