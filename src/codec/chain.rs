@@ -1,11 +1,9 @@
 //! A codec chain bound to a chunk's data type, shape and fill value: everything about it has been proved, and what is
 //! left can only fail on the data.
 
-mod bind;
 mod bound_codec;
 mod by_shape;
 mod differences;
-mod rounding;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,12 +15,10 @@ use super::value_program::Tiles;
 use crate::metadata::extension::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Pipeline, Representation};
 use crate::store::file_format::FileFormat;
-use bind::{bind_codec, check_size};
-pub(super) use bound_codec::expect_size;
+pub(super) use bound_codec::{ElementSize, expect_size};
+use bound_codec::{bind_codec, check_size};
 pub use by_shape::{ByShape, OfShape};
 use differences::DifferenceRun;
-
-pub(super) use bind::ElementSize;
 
 /// A codec that runs on chunks.
 #[derive(Debug, Clone)]

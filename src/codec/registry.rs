@@ -145,15 +145,15 @@ static ARRAY_TO_ARRAY: &[Entry] = &[
     to_array("numcodecs.bitround", V2Id::Filter("bitround"), false, &kinds::bitround::BITROUND),
     to_array("numcodecs.delta", V2Id::Filter("delta"), false, &kinds::filter::FILTER),
     to_array("numcodecs.fixedscaleoffset", V2Id::Filter("fixedscaleoffset"), false, &kinds::filter::FILTER),
-    to_array("numcodecs.packbits", V2Id::Filter("packbits"), false, &kinds::pack_booleans::PACK_BOOLEANS),
+    to_array("numcodecs.packbits", V2Id::Filter("packbits"), false, &kinds::filter::PACK_BOOLEANS),
     to_array("numcodecs.quantize", V2Id::Filter("quantize"), false, &kinds::filter::FILTER),
-    to_array("reshape", V2Id::None, true, &kinds::reshape::RESHAPE),
+    to_array("reshape", V2Id::None, true, &kinds::dimensions::RESHAPE),
     Entry {
         without_v2: V2_QUANTIZES,
         defaults: &[("offset", "0"), ("scale", "1")],
         ..to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET)
     },
-    Entry { without_v2: V2_TRANSPOSES, ..to_array("transpose", V2Id::None, true, &kinds::transpose::TRANSPOSE) },
+    Entry { without_v2: V2_TRANSPOSES, ..to_array("transpose", V2Id::None, true, &kinds::dimensions::TRANSPOSE) },
 ];
 
 /// Name, v2, registered, the codec.
@@ -193,15 +193,15 @@ static BYTES_TO_BYTES: &[Entry] = &[
     bytes("gzip", V2Id::Compressor("gzip"), true, &kinds::deflate::GZIP),
     bytes("numcodecs.adler32", V2Id::Filter("adler32"), false, &kinds::checksum::ADLER32),
     bytes("numcodecs.blosc", V2Id::None, false, &kinds::blosc::NUMCODECS),
-    bytes("numcodecs.bz2", V2Id::Compressor("bz2"), false, &kinds::bz2::BZ2),
+    bytes("numcodecs.bz2", V2Id::Compressor("bz2"), false, &kinds::numcodecs_bytes::BZ2),
     bytes("numcodecs.crc32", V2Id::Filter("crc32"), false, &kinds::checksum::CRC32),
     bytes("numcodecs.crc32c", V2Id::None, false, &kinds::checksum::NUMCODECS_CRC32C),
     bytes("numcodecs.fletcher32", V2Id::Filter("fletcher32"), false, &kinds::checksum::FLETCHER32),
     bytes("numcodecs.gzip", V2Id::None, false, &kinds::deflate::NUMCODECS_GZIP),
     bytes("numcodecs.jenkins_lookup3", V2Id::Filter("jenkins_lookup3"), false, &kinds::checksum::JENKINS_LOOKUP3),
-    bytes("numcodecs.lz4", V2Id::Compressor("lz4"), false, &kinds::lz4::LZ4),
+    bytes("numcodecs.lz4", V2Id::Compressor("lz4"), false, &kinds::numcodecs_bytes::LZ4),
     bytes("numcodecs.lzma", V2Id::Compressor("lzma"), false, &kinds::lzma::LZMA),
-    bytes("numcodecs.shuffle", V2Id::Filter("shuffle"), false, &kinds::shuffle::SHUFFLE),
+    bytes("numcodecs.shuffle", V2Id::Filter("shuffle"), false, &kinds::numcodecs_bytes::SHUFFLE),
     bytes("numcodecs.zlib", V2Id::Compressor("zlib"), false, &kinds::deflate::ZLIB),
     bytes("numcodecs.zstd", V2Id::None, false, &kinds::zstd::NUMCODECS),
     Entry {

@@ -5,7 +5,7 @@
 use super::{
     ArrayRepresentation, BoundConfiguration, BytesSize, Completeness, Pipeline, Representation, ShardingStage,
 };
-use crate::codec::kinds::member::{Absent, Form, Member};
+use crate::codec::kinds::members::{Absent, Form, Member};
 use crate::codec::kinds::members::{Members, shown, wrong};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};

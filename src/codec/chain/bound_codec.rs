@@ -1,10 +1,12 @@
-//! One codec of a bound chain, either way, with the faults of its elements and sizes.
+//! One codec of a chain: made of a stage of a pipeline, run either way, with the faults of its elements and sizes, and how
+//! it encodes the values of an array that has been quantised before.
 
-use super::{BoundCodec, Codec, Workspace};
+use super::{BindError, BoundChain, BoundCodec, ByShape, Codec, Workspace};
 use crate::codec::fault::{ChainFault, ChainFaultKind};
-use crate::codec::kinds::CodecError;
+use crate::codec::kinds::{BytesCodec, CodecError, Role};
+use crate::codec::sharding::BoundSharding;
 use crate::grid::unravel;
-use crate::pipeline::{BytesSize, Representation};
+use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Representation, Stage};
 
 impl BoundCodec {
     /// A fault of this codec, which stands at `place` in its chain.
@@ -90,4 +92,85 @@ fn in_frame(mut error: CodecError, frame: &Representation) -> ChainFaultKind {
         *position = place.map(Vec::into_boxed_slice);
     }
     error.into()
+}
+
+/// The size of the elements that a chain is bound for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::codec) enum ElementSize {
+    /// Of one size.
+    Fixed,
+    /// Of any.
+    Any,
+    /// Not looked at: what cannot be run is bound all the same, to be left as it is.
+    Unread,
+}
+
+pub(super) fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> Result<(), BindError> {
+    let Some(bytes) = array.data_type.size() else {
+        return match array.num_elements() {
+            _ if elements == ElementSize::Unread => Ok(()),
+            Some(_) if elements == ElementSize::Any && array.data_type.is_variable_length() => Ok(()),
+            _ => Err(BindError::DataType(array.data_type.to_string())),
+        };
+    };
+    let total = array.num_elements().and_then(|count| count.checked_mul(bytes as u64));
+    // Half of the address space is more than any machine gives one chunk.
+    match total.map(usize::try_from) {
+        Some(Ok(total)) if total <= usize::MAX / 4 => Ok(()),
+        _ => Err(BindError::TooLarge { shape: array.shape.clone() }),
+    }
+}
+
+pub(super) fn bind_codec(stage: &Stage, before: &Representation, elements: ElementSize) -> Result<Codec, BindError> {
+    let unsupported = |because: String| BindError::unsupported(&stage.name, because);
+    let array = || before.array().ok_or_else(|| unsupported(": it stands after the array->bytes codec".to_owned()));
+    Ok(match &stage.configuration {
+        BoundConfiguration::Array(codec) => {
+            array()?;
+            match codec.refusal() {
+                Some(reason) => return Err(unsupported(format!(": {reason}"))),
+                None => Codec::Array(codec.clone()),
+            }
+        }
+        BoundConfiguration::Sharding(configuration) => {
+            Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))
+        }
+        BoundConfiguration::BytesToBytes(codec) => Codec::BytesToBytes(codec.clone()),
+        // It is made again for the reason why it cannot run.
+        BoundConfiguration::Other if stage.kind == Some(CodecKind::BytesToBytes) => {
+            let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
+            Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
+        }
+        BoundConfiguration::Other => return Err(unsupported(String::new())),
+    })
+}
+
+impl BoundChain {
+    /// True if both chains take values through the same `scale_offset` and `cast_value`, so that what one decodes has a
+    /// code in the other.
+    pub fn casts_like(&self, other: &Self) -> bool {
+        let is_value = |codec: &&BoundCodec| matches!(codec.codec.role(), Role::ScaleOffset(_) | Role::Cast { .. });
+        let (mut one, mut two) = (self.codecs.iter().filter(is_value), other.codecs.iter().filter(is_value));
+        one.by_ref().zip(two.by_ref()).all(|(a, b)| a.metadata.same_value(&b.metadata))
+            && one.next().is_none()
+            && two.next().is_none()
+    }
+
+    /// Lets `cast_value` take the nearest code from now on, whatever its `rounding` says. Decoded codes lie within the
+    /// rounding of two operations of their own code, on either side of it: a directed rounding would take the next code
+    /// for half of them, each time that the chunks are encoded anew.
+    pub fn encode_to_nearest(&mut self) {
+        (self.is_to_nearest, self.by_shape) = (true, ByShape::default());
+        for codec in &mut self.codecs {
+            match &mut codec.codec {
+                Codec::Array(codec) => {
+                    if let Some(nearest) = codec.to_nearest() {
+                        *codec = nearest;
+                    }
+                }
+                Codec::Sharding(sharding) => sharding.encode_to_nearest(),
+                Codec::BytesToBytes(_) | Codec::Unread => {}
+            }
+        }
+    }
 }

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
-use super::member::Member;
-use super::members::Members;
-use super::vlen::framing::Vlen;
+use super::members::{Member, Members};
+use super::vlen::Vlen;
 use super::{ArrayRepresentation, BytesSize, Coder, Parsed, Representation, V2Form};
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};

@@ -4,7 +4,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Role, copy_swapped};
 use super::error::CodecError;
-use super::member::{Form, Member};
+use super::members::{Form, Member};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};

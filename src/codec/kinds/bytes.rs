@@ -5,7 +5,7 @@
 use super::array::{ArrayKind, Binding, BoundArray, Role, cast, copy_swapped};
 use super::contexts::Scratch;
 use super::error::CodecError;
-use super::member::{Absent, Form, Member};
+use super::members::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};

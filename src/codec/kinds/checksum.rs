@@ -5,8 +5,7 @@
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
-use super::member::{Absent, Form, Member};
-use super::members::Members;
+use super::members::{Absent, Form, Member, Members};
 use super::{BytesKind, Coder, InV3, Make, Output, Shorthand, SizeRule, V2Form};
 use crate::metadata::json::{Json, Object};
 

@@ -7,8 +7,7 @@
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
-use super::member::{Absent, Form, Member};
-use super::members::Members;
+use super::members::{Absent, Form, Member, Members};
 use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, SizeRule};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::error::{CodecError, reserve};
-use super::member::{Absent, Form, Member};
-use super::members::Members;
+use super::members::{Absent, Form, Member, Members};
 use super::{BytesKind, BytesSize, Coder, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::metadata::json::{Json, Object};
 

@@ -1,8 +1,9 @@
-//! The fill value through a codec that changes numbers: encoded like an element, and proved to come back bit for bit
-//! (SEMANTICS: A1.8, A2.11, B17, B18). A missing chunk would otherwise read differently from a stored one.
+//! Values in a configuration, and the fill value through a codec that changes numbers: encoded like an element, and
+//! proved to come back bit for bit (SEMANTICS: A1.8, A2.11, B17, B18). A missing chunk would otherwise read differently
+//! from a stored one.
 
 use super::array::Binding;
-use crate::data_type::{FillValue, value_to_json};
+use crate::data_type::{FillValue, FillValueError, Read, value_to_json};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::element::{NumberType, element_bits};
 use crate::kernel::FaultKind;
@@ -63,5 +64,24 @@ impl Passage {
             ));
         }
         Some(FillValue::from_bits(target, encoded))
+    }
+}
+
+/// The bits of a scalar that was read leniently or not at all; what is to be said goes to `diagnostics`.
+pub(super) fn scalar(
+    (code, what): (Code, &str),
+    read: Result<Read<u64>, FillValueError>,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<u64> {
+    match read {
+        Ok(Read { value, notes }) => {
+            diagnostics.extend(notes.iter().map(|note| note.diagnostic().at_pointer(pointer)));
+            Some(value)
+        }
+        Err(error) => {
+            diagnostics.push(Diagnostic::new(code, format!("{what}: {error}")).at_pointer(pointer));
+            None
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The filters of numcodecs that go from one type of numbers to another, and the byte order in which v2 gives them an
-//! element.
+//! element; `numcodecs.packbits`, which puts eight booleans into a byte of a row. The registry's `packbits` is another
+//! codec.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/>
 
@@ -8,19 +9,21 @@ use std::sync::Arc;
 use super::array::{ArrayKind, Binding, BoundArray, Role, copy_swapped, unsupported, zeroed};
 use super::contexts::Scratch;
 use super::error::CodecError;
-use super::member::{Absent, Form, Member, numpy_data_type};
+use super::members::{Absent, Form, Member, numpy_data_type};
 use super::{ArrayRepresentation, Coder, Output, Representation};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
+use crate::grid::num_elements;
 use crate::kernel::numcodecs::{
-    Delta, ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, fixed_scale_offset, quantize,
+    Delta, ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, fixed_scale_offset,
+    pack_bits, quantize,
 };
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Json;
 
 /// `numcodecs.astype`, `numcodecs.delta`, `numcodecs.fixedscaleoffset` and `numcodecs.quantize`.
-pub(crate) static FILTER: ArrayKind = ArrayKind::new(members, bind);
+pub(crate) static FILTER: ArrayKind = ArrayKind::new(members, bind_filter);
 
 /// A member that is a data type, and may be absent.
 const fn data_type(name: &'static str) -> Member {
@@ -50,7 +53,7 @@ fn members(codec: &CodecMetadata) -> &'static [Member] {
     }
 }
 
-fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {
     let (array, codec) = (to.array()?, to.codec);
     let member = |names: [&str; 2]| names.iter().find_map(|name| numpy_data_type(to.members.get(name)?.as_str()?));
     let (name, data_type) = (codec.name.as_str(), &array.data_type);
@@ -200,4 +203,73 @@ fn python_number(json: &Json) -> Option<PythonNumber> {
     let integer = json.as_number()?.is_integer_literal().then(|| json.as_i128()).flatten();
     let float = || json.as_number().map(|number| PythonNumber::Float(number.as_f64()));
     integer.map(PythonNumber::Integer).or_else(float)
+}
+
+/// `numcodecs.packbits`, whose types numpy knows without a word in v2.
+pub(crate) static PACK_BOOLEANS: ArrayKind =
+    ArrayKind { v2_types: Some(("|b1", "|u1")), ..ArrayKind::new(|_| &[], bind_booleans) };
+
+fn bind_booleans(to: &mut Binding<'_>) -> Option<BoundArray> {
+    let array = to.array()?;
+    let data_type = &array.data_type;
+    // numcodecs views bytes as booleans.
+    if *data_type != DataType::Bool && !(to.codec.view.is_some() && data_type.size() == Some(1)) {
+        let message = format!("`numcodecs.packbits` takes bool, but `{data_type}` reaches it");
+        to.report(code::CODEC_DATA_TYPE, message);
+        return None;
+    }
+    let count = num_elements(&array.shape)?;
+    let output = ArrayRepresentation {
+        data_type: DataType::Number(NumberType::of(ElementType::UInt8)),
+        shape: vec![count.div_ceil(8) + 1],
+        fill_value: None,
+    };
+    let count = usize::try_from(count).ok()?;
+    Some(BoundArray::to_array(PackBooleans { count }, output))
+}
+
+/// `numcodecs.packbits` of so many booleans.
+#[derive(Debug)]
+struct PackBooleans {
+    count: usize,
+}
+
+impl Coder for PackBooleans {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        zeroed(out.bytes, pack_bits::encoded_size(decoded.len()))?;
+        pack_bits::encode(decoded, out.bytes);
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        zeroed(out.bytes, self.count)?;
+        pack_bits::decode(encoded, out.bytes).map_err(|(expected, found)| {
+            CodecError::Bytes(format!("expected a first byte of {expected}, the bits of padding, found {found}"))
+        })
+    }
+
+    fn role(&self) -> Role<'_> {
+        Role::Packs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::extension::CodecMetadata;
+
+    #[test]
+    fn packbits_gives_a_row_of_bytes() {
+        let codec = CodecMetadata::new("numcodecs.packbits", None);
+        let bind = |data_type: DataType, shape: &[u64]| {
+            let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
+            PACK_BOOLEANS.bind(&codec, Some(&array), &mut Vec::new())
+        };
+        let bound = bind(DataType::Bool, &[3, 5]);
+        assert!(bound.codec.is_some());
+        let output = bound.output.unwrap();
+        let output = output.array().unwrap();
+        assert_eq!((output.data_type.name().as_str(), &output.shape[..]), ("uint8", &[3][..]));
+        assert!(bind(DataType::Raw(1), &[3]).output.is_none());
+    }
 }

@@ -12,10 +12,9 @@ use std::sync::Arc;
 
 use ::liblzma::stream::{Action, Check, Error, Filters, LzmaOptions, MatchFinder, Mode, Status, Stream};
 
-use super::bz2::decode_stream;
 use super::error::{CodecError, reserve};
-use super::member::{Absent, Form, Member};
-use super::members::{Members, wrong};
+use super::members::{Absent, Form, Member, Members, wrong};
+use super::numcodecs_bytes::decode_stream;
 use super::{BytesKind, Coder, Output, Parsed, SizeRule};
 use crate::diagnostic::code;
 use crate::metadata::json::{Json, Object};

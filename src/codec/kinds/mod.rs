@@ -1,7 +1,7 @@
-//! The codecs, a file each: the configuration, what it encodes to, encoding and decoding, the memory that it takes, its
-//! form in v2, and the word that stands for it on the command line.
+//! The codecs, a file each or some that are alike: the configuration, what it encodes to, encoding and decoding, the
+//! memory that it takes, its form in v2, and the word that stands for it on the command line.
 //!
-//! A new codec is a file here that gives a [`BytesKind`] or an [`ArrayKind`], and a row in
+//! A new codec gives a [`BytesKind`] or an [`ArrayKind`], and a row in
 //! [`registry`](super::registry). It needs to know of no document and no chain: what reaches it comes in, what it makes
 //! of it goes out.
 //!
@@ -13,44 +13,35 @@
 pub mod array;
 mod contexts;
 pub(crate) mod error;
-pub(crate) mod member;
 pub(crate) mod members;
 mod representation;
-mod size;
 // What several codecs share.
-mod c_blosc;
 mod fill;
-mod scalar;
 // The codecs that take an array.
 pub mod bitround;
 pub mod bytes;
 pub mod cast_value;
+pub mod dimensions;
 pub mod filter;
-pub mod pack_booleans;
 pub mod packbits;
 pub mod pcodec;
-pub mod reshape;
 pub mod scale_offset;
-pub mod transpose;
 pub mod vlen;
 pub mod zfp;
 pub mod zfpy;
 // The codecs that turn bytes into bytes.
 pub mod blosc;
-pub mod bz2;
 pub mod checksum;
 pub mod conditional;
 pub mod deflate;
-pub mod lz4;
 pub mod lzma;
-pub mod shuffle;
+pub mod numcodecs_bytes;
 pub mod zstd;
 
 pub use array::{ArrayKind, Role};
 pub use contexts::Contexts;
 pub use error::CodecError;
-pub use representation::{ArrayRepresentation, Representation};
-pub use size::{BytesSize, SizeRule};
+pub use representation::{ArrayRepresentation, BytesSize, Representation, SizeRule};
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -58,8 +49,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
-use member::Member;
-use members::Members;
+use members::{Member, Members};
 
 /// The outcome of reading a configuration, where there is one, and the findings.
 pub type Parsed<T> = (Option<T>, Vec<Diagnostic>);
@@ -202,7 +192,7 @@ impl V2Form {
 
     /// The members without `id` as v3 has them; an element that reaches the codec has `item_size` bytes.
     pub fn in_v3(&self, mut members: Object, item_size: u64) -> InV3 {
-        member::fill(&mut members, self.members);
+        members::fill(&mut members, self.members);
         (self.read)(members, item_size)
     }
 }

@@ -4,7 +4,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::{CodecError, reserve};
-use super::member::{Absent, Form, Member};
+use super::members::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};

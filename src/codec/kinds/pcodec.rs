@@ -17,8 +17,7 @@ use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
 use super::array::{ArrayKind, Binding, BoundArray, Role};
 use super::error::{CodecError, reserve};
-use super::member::{Absent, Form, Member};
-use super::members::Members;
+use super::members::{Absent, Form, Member, Members};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;

@@ -1,6 +1,5 @@
-//! What a chunk is between two codecs: an array of elements, or bytes.
+//! What a chunk is between two codecs, an array of elements or bytes, and sizes before and after a codec.
 
-use super::BytesSize;
 use crate::data_type::{DataType, FillValue};
 
 /// A chunk as an array: C order, elements in the byte order of this machine.
@@ -57,6 +56,82 @@ impl Representation {
         match self {
             Representation::Array(array) => array.num_bytes(),
             Representation::Bytes(size) => size.bound(),
+        }
+    }
+}
+
+/// The most that a chunk may decode to where nothing tells a bound: 1 GiB.
+const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
+
+/// The size of a chunk as bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BytesSize {
+    /// Always this many.
+    Fixed(u64),
+    /// At most this many.
+    Bounded(u64),
+    /// Not known from the metadata.
+    Unbounded,
+}
+
+impl BytesSize {
+    /// The most bytes that there can be.
+    pub const fn bound(self) -> Option<u64> {
+        match self {
+            BytesSize::Fixed(bytes) | BytesSize::Bounded(bytes) => Some(bytes),
+            BytesSize::Unbounded => None,
+        }
+    }
+
+    /// The most bytes to which a chunk of this size may decode.
+    pub fn limit(self) -> usize {
+        self.bound().map_or(MAX_UNBOUNDED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
+    /// The same, bounded by the limit where nothing else bounds it.
+    pub(crate) fn limited(self) -> BytesSize {
+        if self == BytesSize::Unbounded { BytesSize::Bounded(self.limit() as u64) } else { self }
+    }
+
+    /// At most this many bytes, where that is known.
+    pub fn at_most(bytes: Option<u64>) -> BytesSize {
+        bytes.map_or(BytesSize::Unbounded, BytesSize::Bounded)
+    }
+}
+
+impl std::fmt::Display for BytesSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BytesSize::Fixed(size) => write!(f, "{size}"),
+            BytesSize::Bounded(_) | BytesSize::Unbounded => write!(f, "at most {}", self.limit()),
+        }
+    }
+}
+
+/// The change that a codec makes to the size of any bytes.
+#[derive(Debug, Clone, Copy)]
+pub enum SizeRule {
+    /// Not at all.
+    Same,
+    /// So many bytes more.
+    Plus(u64),
+    /// To at most what the function gives for so many bytes; `None` where that overflows.
+    AtMost(fn(u64) -> Option<u64>),
+    /// There is no bound.
+    Unbounded,
+}
+
+impl SizeRule {
+    /// The size after the codec.
+    pub fn of(self, decoded: BytesSize) -> BytesSize {
+        match (self, decoded) {
+            (SizeRule::Same, size) => size,
+            (SizeRule::Plus(more), BytesSize::Fixed(bytes)) => {
+                bytes.checked_add(more).map_or(BytesSize::Unbounded, BytesSize::Fixed)
+            }
+            (SizeRule::Plus(more), size) => BytesSize::at_most(size.bound().and_then(|bytes| bytes.checked_add(more))),
+            (SizeRule::AtMost(bound), size) => BytesSize::at_most(size.bound().and_then(bound)),
+            (SizeRule::Unbounded, _) => BytesSize::Unbounded,
         }
     }
 }

@@ -5,9 +5,8 @@
 use super::array::{ArrayKind, Binding, BoundArray, Role, zeroed};
 use super::error::CodecError;
 use super::fill::Passage;
-use super::member::{Absent, Form, Member};
-use super::members::{Members, shown};
-use super::scalar::scalar;
+use super::fill::scalar;
+use super::members::{Absent, Form, Member, Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{value_from_json, value_to_json};
 use crate::diagnostic::code;

@@ -15,8 +15,7 @@ use zfp_rs::{
 
 use super::array::{ArrayKind, Binding, BoundArray, Role, unsupported};
 use super::error::{CodecError, reserve};
-use super::member::{Absent, Form, Member};
-use super::members::Members;
+use super::members::{Absent, Form, Member, Members};
 use super::pcodec::numbers;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;

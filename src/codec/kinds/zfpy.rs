@@ -4,7 +4,7 @@
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/zfpy.html>
 
 use super::array::{ArrayKind, Binding, BoundArray};
-use super::member::{Absent, Form, Member};
+use super::members::{Absent, Form, Member};
 use super::zfp::{MAX_DIMENSIONS, Settings};
 use crate::data_type::DataType;
 use crate::diagnostic::code;

@@ -8,7 +8,7 @@ use ::zstd::zstd_safe::zstd_sys::{self, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::error::{CodecError, reserve};
-use super::member::{Absent, Form, Member};
+use super::members::{Absent, Form, Member};
 use super::{BytesKind, BytesSize, Coder, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::metadata::json::{Json, Object};
 

@@ -3,7 +3,7 @@
 use crate::codec::kinds::Parsed;
 use crate::codec::kinds::array::{BoundArray, Role};
 use crate::codec::kinds::cast_value::{self, is_lossy};
-use crate::codec::kinds::member::numpy_data_type;
+use crate::codec::kinds::members::numpy_data_type;
 use crate::codec::kinds::scale_offset;
 use crate::codec::registry;
 use crate::data_type::DataType;

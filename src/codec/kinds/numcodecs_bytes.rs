@@ -1,0 +1,235 @@
+//! `numcodecs.bz2`; `numcodecs.lz4`, the number of decoded bytes in 32 bits of little endian, then one LZ4 block; and
+//! `numcodecs.shuffle`, the first byte of each element, then the second of each, and so on.
+//!
+//! Format: <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>
+
+use std::io::Read;
+use std::sync::Arc;
+
+use ::lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
+use bzip2::{Compression, Decompress, Status};
+
+use super::error::{CodecError, reserve};
+use super::members::{Absent, Form, Member};
+use super::{BytesKind, Coder, Output, SizeRule, V2Form};
+
+const OF_BZ2: &[Member] = &[Member::new("level", Form::Integer(1, 9), Absent::Integer(1))];
+
+/// `numcodecs.bz2`.
+pub(crate) static BZ2: BytesKind = BytesKind {
+    // bz2 ends in a CRC-32 of what it has compressed.
+    stores_checksum: |_| true,
+    v2: V2Form::with_defaults(OF_BZ2),
+    ..BytesKind::new(
+        OF_BZ2,
+        |members, _| Some(Arc::new(Bz2(members.integer_value("level")))),
+        SizeRule::AtMost(bz2_bound),
+    )
+};
+
+/// `numcodecs.bz2` by the hundreds of kilobytes of a block, from 1 to 9.
+#[derive(Debug)]
+struct Bz2(u32);
+
+/// The bytes that a compressor and a decompressor of level 9 hold, by bzip2's manual.
+const CONTEXT_BYTES: u64 = 12 << 20;
+
+/// The greatest encoded size, by bzip2's manual: 1 % and 600 bytes more.
+fn bz2_bound(decoded: u64) -> Option<u64> {
+    decoded.checked_add(decoded / 100)?.checked_add(600)
+}
+
+impl Coder for Bz2 {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut encoder = bzip2::read::BzEncoder::new(decoded, Compression::new(self.0));
+        encoder.read_to_end(out.bytes).map(drop).map_err(CodecError::encode)
+    }
+
+    /// Decodes every stream; the buffer grows with what they hold.
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut rest = encoded;
+        while !rest.is_empty() {
+            if rest.len() < encoded.len() && !rest.starts_with(b"BZh") {
+                return Err(CodecError::trailing(rest.len()));
+            }
+            let mut stream = Decompress::new(false);
+            let consumed = decode_stream(rest, out, |encoded, decoded| {
+                let status = stream.decompress_vec(encoded, decoded).map_err(CodecError::corrupt)?;
+                if matches!(status, Status::MemNeeded) {
+                    return Err(CodecError::memory(0));
+                }
+                let total = usize::try_from(stream.total_in()).unwrap_or(usize::MAX);
+                Ok((total, matches!(status, Status::StreamEnd)))
+            })?;
+            rest = &rest[consumed..];
+        }
+        if encoded.is_empty() { Err(CodecError::no_end(0)) } else { Ok(()) }
+    }
+
+    fn context_bytes(&self, _: u64) -> u64 {
+        CONTEXT_BYTES
+    }
+}
+
+/// Appends one stream; the bytes that it took. `step` decodes into the room that a buffer has, and gives the bytes that have
+/// been taken in all, and whether that was the end.
+pub(super) fn decode_stream(
+    encoded: &[u8],
+    out: &mut Output<'_>,
+    mut step: impl FnMut(&[u8], &mut Vec<u8>) -> Result<(usize, bool), CodecError>,
+) -> Result<usize, CodecError> {
+    const LEAST: usize = 64 << 10;
+    let mut consumed = 0;
+    loop {
+        let before = out.bytes.len();
+        if before > out.allowed.limit() {
+            return Err(CodecError::too_long(out.allowed));
+        }
+        if before == out.bytes.capacity() {
+            // One byte more than the bz2_bound shows a stream that passes it.
+            let room = (out.allowed.limit() - before).saturating_add(1);
+            reserve(out.bytes, room.min(before.max(LEAST)))?;
+        }
+        let (total, is_end) = step(&encoded[consumed..], out.bytes)?;
+        if is_end {
+            return Ok(total);
+        }
+        // Neither more room nor more input is to come.
+        if total == consumed && out.bytes.len() == before && before < out.bytes.capacity() {
+            return Err(CodecError::no_end(encoded.len()));
+        }
+        consumed = total;
+    }
+}
+
+/// `numcodecs.lz4`.
+pub(crate) static LZ4: BytesKind = BytesKind::new(
+    &[Member::new("acceleration", Form::Integer(i32::MIN as i64, i32::MAX as i64), Absent::Integer(1))],
+    |members, _| Some(Arc::new(Lz4(members.integer_value("acceleration")))),
+    SizeRule::AtMost(lz4_bound),
+);
+
+/// `numcodecs.lz4` by how much faster and worse it compresses; less than 1 is 1, as numcodecs has it.
+#[derive(Debug)]
+struct Lz4(i32);
+
+/// Bytes in front of the block.
+const HEADER: usize = 4;
+
+/// The most bytes that numcodecs encodes or decodes, and the library.
+const GREATEST: usize = 0x7e00_0000;
+
+/// A block cannot decode to more than so many times its bytes: a byte of a length adds 255.
+const GREATEST_RATIO: usize = 255;
+
+/// The bytes that the compressor keeps on the stack.
+const LZ4_CONTEXT_BYTES: u64 = 32 << 10;
+
+/// The greatest encoded size, as `LZ4_compressBound` has it, and the header.
+fn lz4_bound(decoded: u64) -> Option<u64> {
+    decoded.checked_add(decoded / 255)?.checked_add(16 + HEADER as u64)
+}
+
+impl Coder for Lz4 {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        if decoded.len() > GREATEST {
+            let reason = format!("expected at most {GREATEST} bytes, found {}", decoded.len());
+            return Err(CodecError::encode(reason));
+        }
+        let size = lz4_bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
+        reserve(out.bytes, size)?;
+        out.bytes.resize(size, 0);
+        let mode = CompressionMode::FAST(self.0.max(1));
+        let written = compress_to_buffer(decoded, Some(mode), true, out.bytes).map_err(CodecError::encode)?;
+        out.bytes.truncate(written);
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let Some((header, block)) = encoded.split_first_chunk::<HEADER>() else {
+            return Err(CodecError::short(HEADER, encoded.len()));
+        };
+        let claimed = u32::from_le_bytes(*header);
+        let size = usize::try_from(claimed).unwrap_or(usize::MAX);
+        out.allowed.check(size)?;
+        // The library counts in 32 bits with a sign, and memory is given for what the block can hold alone.
+        let is_held = size.max(block.len()) <= GREATEST && size / GREATEST_RATIO <= block.len();
+        let Some(signed) = i32::try_from(claimed).ok().filter(|_| is_held) else {
+            let reason = format!("a block of {} bytes cannot hold {claimed}", block.len());
+            return Err(CodecError::corrupt(reason));
+        };
+        reserve(out.bytes, size)?;
+        out.bytes.resize(size, 0);
+        let written = decompress_to_buffer(block, Some(signed), out.bytes)
+            .map_err(|_| CodecError::corrupt("the LZ4 block is not valid"))?;
+        out.bytes.truncate(written);
+        // A block that ends before the size of its header is reached is truncated.
+        if written == size { Ok(()) } else { Err(CodecError::length(out.allowed, written as u64)) }
+    }
+
+    fn context_bytes(&self, _: u64) -> u64 {
+        LZ4_CONTEXT_BYTES
+    }
+}
+
+/// `numcodecs.shuffle`.
+pub(crate) static SHUFFLE: BytesKind = BytesKind::new(
+    &[Member::new("elementsize", Form::Integer(1, i32::MAX as i64), Absent::Integer(4))],
+    // 0 is as good as 1.
+    |members, _| Some(Arc::new(Shuffle { element_size: members.integer_value::<usize>("elementsize").max(1) })),
+    SizeRule::Same,
+);
+
+/// A configured `numcodecs.shuffle`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shuffle {
+    /// Bytes of an element, at least 1.
+    element_size: usize,
+}
+
+impl Coder for Shuffle {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let count = elements(self.element_size, decoded)?;
+        reserve(out.bytes, decoded.len())?;
+        for place in 0..self.element_size {
+            out.bytes.extend(decoded.iter().skip(place).step_by(self.element_size).take(count));
+        }
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        out.allowed.check(encoded.len())?;
+        let count = elements(self.element_size, encoded)?;
+        reserve(out.bytes, encoded.len())?;
+        out.bytes.resize(encoded.len(), 0);
+        for (place, plane) in encoded.chunks_exact(count.max(1)).enumerate() {
+            let targets = out.bytes.iter_mut().skip(place).step_by(self.element_size);
+            plane.iter().zip(targets).for_each(|(byte, target)| *target = *byte);
+        }
+        Ok(())
+    }
+}
+
+/// The number of elements; a part of one is refused, as numcodecs refuses it.
+fn elements(element_size: usize, bytes: &[u8]) -> Result<usize, CodecError> {
+    if !bytes.len().is_multiple_of(element_size) {
+        let reason = format!("{} bytes are not a whole number of elements of {element_size}", bytes.len());
+        return Err(CodecError::corrupt(reason));
+    }
+    Ok(bytes.len() / element_size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::kinds::coding::{decoded, encoded};
+
+    #[test]
+    fn shuffle_gathers_bytes_by_their_place() {
+        let shuffle = |element_size| Shuffle { element_size };
+        assert_eq!(encoded(&shuffle(3), &[1, 2, 3, 4, 5, 6]).unwrap(), [1, 4, 2, 5, 3, 6]);
+        assert_eq!(decoded(&shuffle(3), &[1, 4, 2, 5, 3, 6]).unwrap(), [1, 2, 3, 4, 5, 6]);
+        assert!(decoded(&shuffle(4), &[1, 4, 2, 5, 3, 6]).is_err());
+        assert!(decoded(&shuffle(4), &[]).is_ok());
+    }
+}
