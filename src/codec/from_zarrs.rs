@@ -26,7 +26,11 @@ use crate::metadata::json::Json;
 
 /// A codec of zarrs.
 #[derive(Debug, Clone)]
-struct ZarrsCodec(Arc<Codec>);
+struct ZarrsCodec {
+    codec: Arc<Codec>,
+    /// The chunk before it, and after it where that is an array, once it is bound.
+    arrays: Option<(ZarrsArray, Option<ZarrsArray>)>,
+}
 
 /// An error of a codec of zarrs.
 type Reason = String;
@@ -54,7 +58,7 @@ fn find(codec: &CodecMetadata) -> Option<Other> {
             };
             let is_ours = |name: &str| registry::find(name).is_some_and(|entry| entry.is_decoded);
             (!is_ours(&name.unwrap_or_default()))
-                .then(|| Ok(Arc::new(ZarrsCodec(Arc::new(found))) as Arc<dyn OtherCodec>))
+                .then(|| Ok(Arc::new(ZarrsCodec { codec: Arc::new(found), arrays: None }) as Arc<dyn OtherCodec>))
         }
         Ok(Err(PluginCreateError::Unsupported(_))) => None,
         Ok(Err(error)) => Some(Err(error.to_string())),
@@ -64,7 +68,7 @@ fn find(codec: &CodecMetadata) -> Option<Other> {
 
 impl OtherCodec for ZarrsCodec {
     fn kind(&self) -> CodecKind {
-        match *self.0 {
+        match *self.codec {
             Codec::ArrayToArray(_) => CodecKind::ArrayToArray,
             Codec::ArrayToBytes(_) => CodecKind::ArrayToBytes,
             Codec::BytesToBytes(_) => CodecKind::BytesToBytes,
@@ -75,7 +79,7 @@ impl OtherCodec for ZarrsCodec {
     fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, Reason> {
         let decoded = ZarrsArray::of(array)?;
         let ZarrsArray { shape, data_type, fill_value, .. } = &decoded;
-        let output = guard(|| match &*self.0 {
+        let output = guard(|| match &*self.codec {
             Codec::ArrayToArray(codec) => {
                 let encoded_type = codec.encoded_data_type(data_type)?;
                 let encoded_fill = codec.encoded_fill_value(data_type, fill_value)?;
@@ -97,14 +101,14 @@ impl OtherCodec for ZarrsCodec {
         });
         let output = output?.map_err(|error: zarrs::array::CodecError| error.to_string())?;
         let encoded = output.array().map(ZarrsArray::of).transpose()?;
-        let codec = Arc::new(ArrayCoder { codec: self.0.clone(), decoded, encoded });
+        let codec = Arc::new(ZarrsCodec { codec: self.codec.clone(), arrays: Some((decoded, encoded)) });
         Ok(BoundArray { codec: Some(codec), output: Some(output) })
     }
 
     /// The codec between bytes, which it is where its kind says so.
     fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec {
         static KIND: BytesKind = BytesKind::new(&[], |_, _| None, SizeRule::Unbounded);
-        BytesCodec::of(codec, &KIND, Arc::new(BytesCoder(self.0.clone())))
+        BytesCodec::of(codec, &KIND, Arc::new(self.clone()))
     }
 }
 
@@ -118,7 +122,7 @@ fn options() -> CodecOptions {
 }
 
 /// A chunk as zarrs has it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct ZarrsArray {
     own: DataType,
     num_bytes: usize,
@@ -199,71 +203,52 @@ fn fill_value_of(data_type: &DataType, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A codec of zarrs that takes an array.
-#[derive(Debug)]
-struct ArrayCoder {
-    codec: Arc<Codec>,
-    decoded: ZarrsArray,
-    /// Where it gives an array.
-    encoded: Option<ZarrsArray>,
-}
-
-impl Coder for ArrayCoder {
+impl Coder for ZarrsCodec {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let ZarrsArray { own, shape, data_type, fill_value, .. } = &self.decoded;
-        let elements = || to_zarrs(own, decoded);
-        match (&*self.codec, &self.encoded) {
-            (Codec::ArrayToArray(codec), Some(encoded)) => {
-                let found = run(|| codec.encode(elements(), shape, data_type, fill_value, &options()))?;
-                encoded.accept(found, out)
+        let options = options();
+        match (&*self.codec, &self.arrays) {
+            (Codec::BytesToBytes(codec), _) => copy(&run(|| codec.encode(decoded.into(), &options))?, out),
+            (Codec::ArrayToBytes(codec), Some((array, _))) => {
+                let ZarrsArray { own, shape, data_type, fill_value, .. } = array;
+                let elements = || to_zarrs(own, decoded);
+                copy(&run(|| codec.encode(elements(), shape, data_type, fill_value, &options))?, out)
             }
-            (Codec::ArrayToBytes(codec), _) => {
-                copy(&run(|| codec.encode(elements(), shape, data_type, fill_value, &options()))?, out)
+            (Codec::ArrayToArray(codec), Some((array, Some(encoded)))) => {
+                let ZarrsArray { own, shape, data_type, fill_value, .. } = array;
+                let elements = || to_zarrs(own, decoded);
+                encoded.accept(run(|| codec.encode(elements(), shape, data_type, fill_value, &options))?, out)
             }
-            _ => Err(CodecError::bytes("it takes no array")),
+            _ => Err(CodecError::bytes("it is not bound to a chunk")),
         }
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let ZarrsArray { shape, data_type, fill_value, .. } = &self.decoded;
-        let found = run(|| match (&*self.codec, &self.encoded) {
-            (Codec::ArrayToArray(codec), Some(array)) => {
-                codec.decode(to_zarrs(&array.own, encoded), shape, data_type, fill_value, &options())
+        let options = options();
+        match (&*self.codec, &self.arrays) {
+            (Codec::BytesToBytes(codec), _) => {
+                let allowed = representation(out.allowed.limited());
+                copy(&run(|| codec.decode(encoded.into(), &allowed, &options))?, out)
             }
-            (Codec::ArrayToBytes(codec), _) => codec.decode(encoded.into(), shape, data_type, fill_value, &options()),
-            _ => Ok(ArrayBytes::new_flen(Vec::new())),
-        })?;
-        self.decoded.accept(found, out)
+            (Codec::ArrayToBytes(codec), Some((array, _))) => {
+                let ZarrsArray { shape, data_type, fill_value, .. } = array;
+                array.accept(run(|| codec.decode(encoded.into(), shape, data_type, fill_value, &options))?, out)
+            }
+            (Codec::ArrayToArray(codec), Some((array, Some(from)))) => {
+                let ZarrsArray { shape, data_type, fill_value, .. } = array;
+                let elements = || to_zarrs(&from.own, encoded);
+                array.accept(run(|| codec.decode(elements(), shape, data_type, fill_value, &options))?, out)
+            }
+            _ => Err(CodecError::bytes("it is not bound to a chunk")),
+        }
     }
 
     /// zarrs makes its results in buffers of its own.
     fn context_bytes(&self, decoded: u64) -> u64 {
-        decoded.saturating_mul(3)
-    }
-}
-
-/// A codec of zarrs between bytes.
-#[derive(Debug)]
-struct BytesCoder(Arc<Codec>);
-
-impl Coder for BytesCoder {
-    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let Codec::BytesToBytes(codec) = &*self.0 else { return Err(CodecError::bytes("it takes an array")) };
-        copy(&run(|| codec.encode(decoded.into(), &options()))?, out)
-    }
-
-    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let Codec::BytesToBytes(codec) = &*self.0 else { return Err(CodecError::bytes("it takes an array")) };
-        let allowed = representation(out.allowed.limited());
-        copy(&run(|| codec.decode(encoded.into(), &allowed, &options()))?, out)
-    }
-
-    fn context_bytes(&self, decoded: u64) -> u64 {
-        decoded.saturating_mul(2)
+        decoded.saturating_mul(if self.arrays.is_some() { 3 } else { 2 })
     }
 
     fn encoded_size(&self, _: SizeRule, decoded: BytesSize) -> BytesSize {
-        let Codec::BytesToBytes(codec) = &*self.0 else { return BytesSize::Unbounded };
+        let Codec::BytesToBytes(codec) = &*self.codec else { return BytesSize::Unbounded };
         let encoded = guard(|| codec.encoded_representation(&representation(decoded)));
         bytes_size(encoded.unwrap_or(BytesRepresentation::UnboundedSize))
     }
