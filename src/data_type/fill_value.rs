@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::float::has_bits;
-use super::scalar::{integer_bits, integer_of, value_from_json, value_to_json};
+use super::scalar::{is_value, value_from_json, value_to_json};
 use super::{DataType, FillValue, FillValueError, Leniency, Read, StructType, base64, opaque};
 use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType, element_bits};
@@ -149,12 +148,7 @@ fn time_fill_value(name: &str, json: &Json) -> Result<Read<FillValue>, FillValue
 /// `None` where the bytes are no value of the type.
 fn number_to_json(number_type: NumberType, bytes: &[u8]) -> Option<Json> {
     let bits = element_bits(bytes);
-    let is_value = if number_type.is_float() {
-        has_bits(number_type, bits)
-    } else {
-        integer_bits(number_type, integer_of(number_type, bits)).is_some()
-    };
-    is_value.then(|| value_to_json(number_type, bits))
+    is_value(number_type, bits).then(|| value_to_json(number_type, bits))
 }
 
 fn complex_fill_value(

@@ -47,8 +47,17 @@ pub fn scalar_argument(text: &str) -> Result<Json, JsonError> {
     }
 }
 
+/// True if bits that an element holds are a value of its type.
+pub fn is_value(number_type: NumberType, bits: u64) -> bool {
+    if number_type.is_float() {
+        has_bits(number_type, bits)
+    } else {
+        integer_bits(number_type, integer_of(number_type, bits)).is_some()
+    }
+}
+
 /// The integer with these bits.
-pub(super) fn integer_of(number_type: NumberType, bits: u64) -> i128 {
+pub fn integer_of(number_type: NumberType, bits: u64) -> i128 {
     let width = number_type.size() * 8;
     let sign = 1_i128 << (width - 1);
     let value = i128::from(bits) & ((1 << width) - 1);
@@ -56,7 +65,7 @@ pub(super) fn integer_of(number_type: NumberType, bits: u64) -> i128 {
 }
 
 /// The bits of an integer, zero-extended to 64; `None` outside of the type's range.
-pub(super) fn integer_bits(number_type: NumberType, value: i128) -> Option<u64> {
+fn integer_bits(number_type: NumberType, value: i128) -> Option<u64> {
     let (least, greatest) = number_type.integer_bounds()?;
     let mask = (1_i128 << (number_type.size() * 8)) - 1;
     if (least..=greatest).contains(&value) { u64::try_from(value & mask).ok() } else { None }

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::BytesSize;
+use crate::data_type::integer_of;
 use crate::diagnostic::quantity::bytes;
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::kernel::{ElementFault, FaultKind};
@@ -141,11 +142,7 @@ pub fn number_text(number_type: NumberType, bits: u64) -> String {
         ElementType::Float16 => half::f16::from_bits64(bits).to_string(),
         ElementType::Float32 => f32::from_bits64(bits).to_string(),
         ElementType::Float64 => f64::from_bits64(bits).to_string(),
-        element if element.is_signed_integer() => {
-            let unused = 64 - u32::try_from(element.size() * 8).unwrap_or(64);
-            ((bits << unused).cast_signed() >> unused).to_string()
-        }
-        _ => bits.to_string(),
+        _ => integer_of(number_type, bits).to_string(),
     }
 }
 

@@ -18,7 +18,7 @@ use zarrs::metadata::{Configuration, DataTypeSize, Endianness, FillValueMetadata
 use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 
 use crate::codec::element_bits;
-use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
+use crate::data_type::{DataType, FillValue, is_value, value_from_json, value_to_json};
 use crate::element::{ElementType, NumberType};
 use crate::metadata::json::Json;
 
@@ -62,14 +62,7 @@ pub(super) fn create(metadata: &MetadataV3) -> Result<ZarrsDataType, PluginCreat
 
 /// True if all native-endian elements are values of the type.
 fn are_values(bytes: &[u8], number_type: NumberType) -> bool {
-    let Some((least, greatest)) = number_type.integer_bounds() else { return true };
-    let unused = 64 - number_type.size() * 8;
-    let is_signed = number_type.element().is_signed_integer();
-    bytes.chunks_exact(number_type.size()).all(|element| {
-        let bits = element_bits(element);
-        let value = if is_signed { i128::from((bits << unused).cast_signed() >> unused) } else { i128::from(bits) };
-        (least..=greatest).contains(&value)
-    })
+    bytes.chunks_exact(number_type.size()).all(|element| is_value(number_type, element_bits(element)))
 }
 
 impl ExtensionName for OddIntegerDataType {
