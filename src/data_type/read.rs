@@ -60,19 +60,18 @@ impl DataType {
 
     /// A type without configuration, by its name; `None` for every other name.
     pub fn from_name(name: &str) -> Option<DataType> {
-        let float = |element| NumberType::of(element);
         Some(match name {
             "bool" => DataType::Bool,
-            "float16" => DataType::Number(float(ElementType::Float16)),
-            "float32" => DataType::Number(float(ElementType::Float32)),
-            "float64" => DataType::Number(float(ElementType::Float64)),
-            "complex_float16" => DataType::Complex(float(ElementType::Float16)),
-            "complex64" | "complex_float32" => DataType::Complex(float(ElementType::Float32)),
-            "complex128" | "complex_float64" => DataType::Complex(float(ElementType::Float64)),
+            "complex64" => DataType::Complex(NumberType::of(ElementType::Float32)),
+            "complex128" => DataType::Complex(NumberType::of(ElementType::Float64)),
             "string" => DataType::String,
             "bytes" => DataType::Bytes { name: "bytes" },
             "variable_length_bytes" => DataType::Bytes { name: "variable_length_bytes" },
-            _ => return other_from_name(name),
+            _ => {
+                let number = integer_from_name(name).or_else(|| float_from_name(name)).map(DataType::Number);
+                let complex = || name.strip_prefix("complex_").and_then(float_from_name).map(DataType::Complex);
+                return number.or_else(|| raw_from_name(name)).or_else(complex);
+            }
         })
     }
 }
@@ -95,15 +94,14 @@ fn unregistered(data_type: &DataType) -> Leniency {
     Leniency { code, message }
 }
 
-/// The types whose names are made up of parts.
-fn other_from_name(name: &str) -> Option<DataType> {
-    let small = |name| SmallFloat::from_name(name).map(NumberType::small);
-    let complex = || name.strip_prefix("complex_").and_then(small).map(DataType::Complex);
-    integer_from_name(name)
-        .map(DataType::Number)
-        .or_else(|| raw_from_name(name))
-        .or_else(|| small(name).map(DataType::Number))
-        .or_else(complex)
+/// The floats of the core and the small ones.
+fn float_from_name(name: &str) -> Option<NumberType> {
+    match name {
+        "float16" => Some(NumberType::of(ElementType::Float16)),
+        "float32" => Some(NumberType::of(ElementType::Float32)),
+        "float64" => Some(NumberType::of(ElementType::Float64)),
+        small => SmallFloat::from_name(small).map(NumberType::small),
+    }
 }
 
 fn configuration_of<'a>(name: &str, object: &'a Object) -> Result<Option<&'a Object>, DataTypeError> {
