@@ -4,7 +4,6 @@
 use super::chain::{BoundChain, BoundCodec, Codec, Workspace};
 use super::fault::ChainFault;
 use super::kinds::Role;
-use crate::pipeline::Representation;
 
 /// A way from one chain to another.
 #[derive(Debug, Clone)]
@@ -28,8 +27,8 @@ impl Recoding {
             chain.codecs()[keep..].iter().all(|codec| matches!(codec.codec, Codec::BytesToBytes(_)))
         };
         // A chain of codecs that are all unknown has an end, too: what it gives is bytes.
-        let gives_bytes = |chain: &BoundChain| keep > 0 && before(chain, keep).array().is_none();
-        let is_possible = gives_bytes(source) && is_run(source) && is_run(destination);
+        let gives_bytes = keep > 0 && source.codecs()[keep - 1].encoded.array().is_none();
+        let is_possible = gives_bytes && is_run(source) && is_run(destination);
         is_possible.then(|| Recoding { source: source.clone(), destination: destination.clone(), keep })
     }
 
@@ -83,22 +82,9 @@ fn leads_alike(a: &BoundChain, b: &BoundChain, count: usize) -> bool {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.metadata.same_value(&b.metadata))
     };
     let is_opaque = |codec: &BoundCodec| matches!(codec.codec, Codec::Unread) && codec.name != "bytes";
-    if !a.iter().any(is_opaque) {
-        return same(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
-    }
-    let ((a_bytes, a_others), (b_bytes, b_others)) = (parted(a), parted(b));
+    let is_apart = a.iter().any(is_opaque);
+    let is_bytes = |codec: &&BoundCodec| is_apart && codec.name == "bytes";
+    let (a_bytes, a_others): (Vec<_>, Vec<_>) = a.iter().partition(is_bytes);
+    let (b_bytes, b_others): (Vec<_>, Vec<_>) = b.iter().partition(is_bytes);
     same(&a_bytes, &b_bytes) && same(&a_others, &b_others)
-}
-
-/// `bytes`, and all other codecs.
-fn parted(codecs: &[BoundCodec]) -> (Vec<&BoundCodec>, Vec<&BoundCodec>) {
-    codecs.iter().partition(|codec| codec.name == "bytes")
-}
-
-/// The chunk in front of codec `place`.
-fn before(chain: &BoundChain, place: usize) -> Representation {
-    match chain.codecs().get(place) {
-        Some(codec) => codec.decoded.clone(),
-        None => chain.encoded(),
-    }
 }

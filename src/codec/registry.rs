@@ -110,21 +110,15 @@ impl Entry {
 }
 
 const fn to_array(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static ArrayKind) -> Entry {
-    let mut entry = Entry::new(name, v2, CodecKind::ArrayToArray, is_registered);
-    entry.array = Some(kind);
-    entry
+    Entry { array: Some(kind), ..Entry::new(name, v2, CodecKind::ArrayToArray, is_registered) }
 }
 
 const fn to_bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: Option<&'static ArrayKind>) -> Entry {
-    let mut entry = Entry::new(name, v2, CodecKind::ArrayToBytes, is_registered);
-    entry.array = kind;
-    entry
+    Entry { array: kind, ..Entry::new(name, v2, CodecKind::ArrayToBytes, is_registered) }
 }
 
 const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static BytesKind) -> Entry {
-    let mut entry = Entry::new(name, v2, CodecKind::BytesToBytes, is_registered);
-    entry.bytes = Some(kind);
-    entry
+    Entry { bytes: Some(kind), ..Entry::new(name, v2, CodecKind::BytesToBytes, is_registered) }
 }
 
 const NO_GDEFLATE: &str = "the library gdeflate is not built in: it reads beyond the end of a damaged chunk";
