@@ -103,8 +103,7 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
     };
     if entries.len() > MAX_RANK {
         let message = format!("the inner chunk shape has {} dimensions, of which {MAX_RANK} are read", entries.len());
-        members.report(code::SHARDING_SHAPE, "chunk_shape", message);
-        return None;
+        return members.refuse(code::SHARDING_SHAPE, "chunk_shape", message);
     }
     let mut shape = Vec::with_capacity(entries.len());
     for (dimension, entry) in entries.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! What every codec that takes an array is made with: how its configuration is read and bound to the chunk that reaches
 //! it, how it runs, and what the chain around it may know of it.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
@@ -10,6 +11,7 @@ use super::{ArrayRepresentation, BytesSize, Coder, Parsed, Representation, V2For
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::element::NumberType;
+use crate::kernel::ElementFault;
 use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::{Delta, ElementFilter};
@@ -112,14 +114,16 @@ impl<'a> Binding<'a> {
         self.members.diagnostics.push(found.at_pointer(self.codec.pointer.as_str()));
     }
 
+    /// Adds the fault of elements that the codec does not take, and gives nothing; `takes` begins the message.
+    pub(crate) fn refuse<T>(&mut self, code: Code, takes: impl Display) -> Option<T> {
+        self.report(code, format!("{takes}, but `{}` reaches it", self.array?.data_type));
+        None
+    }
+
     /// The type of an array of numbers. Of any other array it adds a fault; `takes` begins its message.
     pub(crate) fn real_number(&mut self, code: Code, takes: &str) -> Option<NumberType> {
-        let data_type = &self.array?.data_type;
-        let number_type = data_type.real_number();
-        if number_type.is_none() {
-            self.report(code, format!("{takes} integers and real floats, but `{data_type}` reaches it"));
-        }
-        number_type
+        let number_type = self.array?.data_type.real_number();
+        number_type.or_else(|| self.refuse(code, format!("{takes} integers and real floats")))
     }
 }
 
@@ -221,7 +225,17 @@ pub(super) fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<us
 
 /// Casts every element.
 pub(super) fn cast(cast: &Cast, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
-    let (from, to) = (cast.options().source, cast.options().target);
-    zeroed(target, source.len() / from.size() * to.size())?;
-    cast.convert(source, target).map_err(|fault| CodecError::element(fault, Some((from, to)), source))
+    let types = (cast.options().source, cast.options().target);
+    convert(types, source, target, |source, target| cast.convert(source, target))
+}
+
+/// Makes elements of one type of those of another.
+pub(super) fn convert(
+    (from, to): (NumberType, NumberType),
+    source: &[u8],
+    target: &mut Vec<u8>,
+    run: impl FnOnce(&[u8], &mut [u8]) -> Result<(), ElementFault>,
+) -> Result<(), CodecError> {
+    zeroed(target, (source.len() / from.size()).saturating_mul(to.size()))?;
+    run(source, target).map_err(|fault| CodecError::element(fault, Some((from, to)), source))
 }

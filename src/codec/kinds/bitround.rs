@@ -29,9 +29,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let array = to.array()?;
     let (data_type, keepbits) = (&array.data_type, to.members.integer_value("keepbits"));
     let Some((size, component)) = component_of(data_type) else {
-        let message = format!("`bitround` takes integers and floats, but `{data_type}` reaches it");
-        to.report(code::CODEC_DATA_TYPE, message);
-        return None;
+        return to.refuse(code::CODEC_DATA_TYPE, "`bitround` takes integers and floats");
     };
     let bits = match component {
         Component::Integer => u32::try_from(size * 8).unwrap_or(64),
@@ -41,8 +39,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         let message = format!(
             "`keepbits` of `bitround`: expected at most the {bits} bits that `{data_type}` has, found {keepbits}"
         );
-        to.members.report(code::CONFIGURATION_VALUE, "keepbits", message);
-        return None;
+        return to.members.refuse(code::CONFIGURATION_VALUE, "keepbits", message);
     }
     let bound = BitRound { size, component, keepbits };
     let fill_value = array.fill_value.as_ref().map(|fill| encoded_fill_value(bound, (data_type, fill), to));

@@ -68,8 +68,7 @@ fn make(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
     let shuffle = place(&SHUFFLES, members.text_value("shuffle"))?;
     if shuffle > 0 && members.get("typesize").is_none() {
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
-        members.report(code::CONFIGURATION_MISSING, "shuffle", message);
-        return None;
+        return members.refuse(code::CONFIGURATION_MISSING, "shuffle", message);
     }
     with_shuffle(members, shuffle)
 }

@@ -48,8 +48,11 @@ fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
     let read = match DataType::read(json) {
         Ok(read) => read,
         Err(error) => {
-            members.report(code::DATA_TYPE_INVALID, "data_type", format!("`data_type` of `cast_value`: {error}"));
-            return None;
+            return members.refuse(
+                code::DATA_TYPE_INVALID,
+                "data_type",
+                format!("`data_type` of `cast_value`: {error}"),
+            );
         }
     };
     let notes = read.notes.iter().map(|note| note.diagnostic().at_pointer(pointer.as_str()));

@@ -40,8 +40,7 @@ fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<Vec<usize>
     if entries.len() > MAX_RANK {
         let message =
             format!("`order` of `transpose` permutes {} dimensions, at most {MAX_RANK} are read", entries.len());
-        members.report(code::TRANSPOSE_ORDER, "order", message);
-        return None;
+        return members.refuse(code::TRANSPOSE_ORDER, "order", message);
     }
     let mut order = Vec::with_capacity(entries.len());
     let mut seen = vec![false; entries.len()];
@@ -89,8 +88,7 @@ fn bind_transpose(to: &mut Binding<'_>) -> Option<BoundArray> {
             "`order` of `transpose` permutes {} dimensions, but the array that reaches it has {rank}",
             order.len()
         );
-        to.members.report(code::TRANSPOSE_ORDER, "order", message);
-        return None;
+        return to.members.refuse(code::TRANSPOSE_ORDER, "order", message);
     }
     let shape = order.iter().map(|dimension| array.shape[*dimension]).collect();
     // Of elements that are not looked at, or lie in no fixed places, only the order counts.

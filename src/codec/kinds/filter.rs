@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, copy_swapped, unsupported, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Role, convert, copy_swapped, unsupported, zeroed};
 use super::contexts::Scratch;
 use super::error::CodecError;
 use super::members::{Absent, Form, Member, numpy_data_type};
@@ -64,8 +64,7 @@ fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {
     let is_alike = decoded == *data_type || (is_time && numpy_type(&decoded) == numpy_type(data_type));
     let fault = |message: String| Diagnostic::new(code::CODEC_DATA_TYPE, format!("`{name}` {message}"));
     if !is_alike && !is_viewed {
-        to.push(fault(format!("is made for `{decoded}`, but `{data_type}` reaches it")));
-        return None;
+        return to.refuse(code::CODEC_DATA_TYPE, format!("`{name}` is made for `{decoded}`"));
     }
     let (Some(from), Some(into)) = (numpy_type(&decoded), numpy_type(&encoded)) else {
         if !matches!(decoded, DataType::Complex(_)) || decoded.is_small_float() {
@@ -151,13 +150,10 @@ impl Arithmetic {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
-        let (from, to) = self.types();
-        zeroed(encoded, (decoded.len() / from.size()).saturating_mul(to.size()))?;
-        let result = match self {
+        convert(self.types(), decoded, encoded, |decoded, encoded| match self {
             Arithmetic::ByElement(filter) => filter.encode(decoded, encoded),
             Arithmetic::Delta(delta) => delta.encode(decoded, encoded),
-        };
-        result.map_err(|fault| CodecError::element(fault, Some((from, to)), decoded))
+        })
     }
 }
 
@@ -174,12 +170,10 @@ impl Coder for Filter {
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let (to, from) = self.arithmetic.types();
-        zeroed(out.bytes, (encoded.len() / from.size()).saturating_mul(to.size()))?;
-        let result = match &self.arithmetic {
-            Arithmetic::ByElement(filter) => filter.decode(encoded, out.bytes),
-            Arithmetic::Delta(delta) => delta.decode(encoded, out.bytes),
-        };
-        result.map_err(|fault| CodecError::element(fault, Some((from, to)), encoded))?;
+        convert((from, to), encoded, out.bytes, |encoded, decoded| match &self.arithmetic {
+            Arithmetic::ByElement(filter) => filter.decode(encoded, decoded),
+            Arithmetic::Delta(delta) => delta.decode(encoded, decoded),
+        })?;
         if let Some(width) = self.swap {
             out.bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
         }
@@ -214,9 +208,7 @@ fn bind_booleans(to: &mut Binding<'_>) -> Option<BoundArray> {
     let data_type = &array.data_type;
     // numcodecs views bytes as booleans.
     if *data_type != DataType::Bool && !(to.codec.view.is_some() && data_type.size() == Some(1)) {
-        let message = format!("`numcodecs.packbits` takes bool, but `{data_type}` reaches it");
-        to.report(code::CODEC_DATA_TYPE, message);
-        return None;
+        return to.refuse(code::CODEC_DATA_TYPE, "`numcodecs.packbits` takes bool");
     }
     let count = num_elements(&array.shape)?;
     let output = ArrayRepresentation {

@@ -157,8 +157,7 @@ fn read_preset(members: &mut Members<'_>) -> Result<Option<u32>, ()> {
 /// Refuses the members that Python's module does not take together; a preset becomes the filter that it stands for.
 fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>) -> Option<Lzma> {
     let fault = |members: &mut Members<'_>, name: &str, what: &str| {
-        members.report(code::CONFIGURATION_VALUE, name, format!("`{name}` of `numcodecs.lzma`: {what}"));
-        None
+        members.refuse(code::CONFIGURATION_VALUE, name, format!("`{name}` of `numcodecs.lzma`: {what}"))
     };
     let Lzma { format, check, filters } = &mut configuration;
     let has_check = check.is_some_and(|check| check != 0);

@@ -264,6 +264,12 @@ impl<'a> Members<'a> {
         self.diagnostics.push(diagnostic);
     }
 
+    /// The same, and gives nothing.
+    pub(crate) fn refuse<T>(&mut self, code: Code, name: &str, message: impl Into<String>) -> Option<T> {
+        self.report(code, name, message);
+        None
+    }
+
     /// Adds a fault: a member is not what it should be.
     pub(crate) fn report_found(&mut self, code: Code, name: &str, expected: &str, found: &Json) {
         let message = format!("`{name}` of `{}`: expected {expected}, found {}", self.codec, shown(found));

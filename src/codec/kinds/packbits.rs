@@ -67,8 +67,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let (padding_encoding, first_bit, last_bit) = (padding_encoding?, first_bit?.unwrap_or(0), last_bit?);
     if let Some(last) = last_bit.filter(|last| *last < first_bit) {
         let message = format!("`last_bit` {last} of `packbits` is below `first_bit` {first_bit}");
-        members.report(code::CONFIGURATION_VALUE, "last_bit", message);
-        return None;
+        return members.refuse(code::CONFIGURATION_VALUE, "last_bit", message);
     }
     let array = to.array()?;
     let data_type = &array.data_type;

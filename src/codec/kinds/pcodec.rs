@@ -26,19 +26,6 @@ use crate::element::{ElementType, NumberType};
 /// `numcodecs.pcodec`.
 pub(crate) static PCODEC: ArrayKind = ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
-/// The configuration of `numcodecs.pcodec`.
-#[derive(Debug, Clone)]
-struct PcodecConfiguration {
-    /// 0 to 12.
-    level: usize,
-    /// True if multiples of a common base are looked for.
-    mode: ModeSpec,
-    /// The way in which differences are taken.
-    delta: DeltaSpec,
-    /// The most numbers that are compressed together.
-    page_size: usize,
-}
-
 /// `numcodecs.pcodec` of a chunk.
 #[derive(Debug)]
 struct Pcodec {
@@ -46,7 +33,10 @@ struct Pcodec {
     element: ElementType,
     /// Their number: complex elements are two each. `None` for more than memory can hold.
     num_numbers: Option<u64>,
-    configuration: PcodecConfiguration,
+    /// Level, mode and differences.
+    config: ChunkConfig,
+    /// The most numbers that are compressed together.
+    page_size: usize,
 }
 
 /// The name of the codec.
@@ -85,8 +75,7 @@ fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
         (delta, None) => return Some(delta),
     };
     let message = format!("`delta_encoding_order` of `{NAME}` {expected}");
-    members.report(code::CONFIGURATION_VALUE, "delta_encoding_order", message);
-    None
+    members.refuse(code::CONFIGURATION_VALUE, "delta_encoding_order", message)
 }
 
 /// The numbers of a data type that is taken, and how many an element has.
@@ -103,27 +92,22 @@ fn element(data_type: &DataType) -> Option<(ElementType, u64)> {
     }
 }
 
-fn read(members: &mut Members<'_>) -> Option<PcodecConfiguration> {
-    let is_classic = members.text_value("mode_spec") == "classic";
-    Some(PcodecConfiguration {
-        level: members.integer_value("level"),
-        mode: if is_classic { ModeSpec::Classic } else { ModeSpec::Auto },
-        delta: delta(members)?,
-        page_size: members.integer_value::<usize>("equal_pages_up_to").min(MAX_PAGE_SIZE),
-    })
+/// The configuration, and the most numbers of a page.
+fn read(members: &mut Members<'_>) -> Option<(ChunkConfig, usize)> {
+    let mode = if members.text_value("mode_spec") == "classic" { ModeSpec::Classic } else { ModeSpec::Auto };
+    let config = ChunkConfig::default().with_compression_level(members.integer_value("level")).with_mode_spec(mode);
+    let page_size = members.integer_value::<usize>("equal_pages_up_to").min(MAX_PAGE_SIZE);
+    Some((config.with_delta_spec(delta(members)?), page_size))
 }
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
-    let configuration = read(&mut to.members)?;
+    let (config, page_size) = read(&mut to.members)?;
     let array = to.array()?;
     let Some((element, of_element)) = element(&array.data_type) else {
-        let data_type = &array.data_type;
-        let message = format!("`{NAME}` takes numbers of 16, 32 and 64 bits, but `{data_type}` reaches it");
-        to.report(code::CODEC_DATA_TYPE, message);
-        return None;
+        return to.refuse(code::CODEC_DATA_TYPE, format!("`{NAME}` takes numbers of 16, 32 and 64 bits"));
     };
     let num_numbers = array.num_elements().and_then(|count| count.checked_mul(of_element));
-    let bound = Pcodec { element, num_numbers, configuration };
+    let bound = Pcodec { element, num_numbers, config, page_size };
     let size = BytesSize::at_most(bound.max_encoded_bytes());
     Some(BoundArray::to_bytes(bound, size))
 }
@@ -135,7 +119,7 @@ impl Pcodec {
         // Mode, differences and the one bin that holds any number, with what an encoder leaves free.
         const PAGE: u64 = 256;
         const HEADER: u64 = 32;
-        let pages = self.num_numbers?.div_ceil(self.configuration.page_size as u64);
+        let pages = self.num_numbers?.div_ceil(self.page_size as u64);
         let numbers = self.num_numbers?.checked_mul(self.element.size() as u64)?;
         pages.checked_mul(PAGE)?.checked_add(numbers)?.checked_add(HEADER)
     }
@@ -165,14 +149,12 @@ macro_rules! with_number {
 
 impl Coder for Pcodec {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let PcodecConfiguration { level, mode, delta, page_size } = self.configuration.clone();
-        let config = ChunkConfig::default().with_compression_level(level).with_mode_spec(mode).with_delta_spec(delta);
         out.bytes.clear();
         // At once: a buffer that grows is copied, and takes three times its length meanwhile. Room that is not used takes no
         // memory.
         let size = self.max_encoded_bytes().and_then(|size| usize::try_from(size).ok());
         reserve(out.bytes, size.unwrap_or(usize::MAX))?;
-        with_number!(self.element, T => encode::<T>(decoded, &config, page_size, out.bytes))
+        with_number!(self.element, T => encode::<T>(decoded, &self.config, self.page_size, out.bytes))
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
@@ -187,7 +169,7 @@ impl Coder for Pcodec {
         const OF_A_NUMBER: u64 = 128;
         const TABLES: u64 = 4 << 20;
         let numbers = decoded / self.element.size() as u64;
-        let page = numbers.min(self.configuration.page_size as u64);
+        let page = numbers.min(self.page_size as u64);
         page.saturating_mul(OF_A_NUMBER).saturating_add(TABLES)
     }
 
@@ -274,7 +256,7 @@ mod tests {
     use crate::metadata::extension::CodecMetadata;
     use crate::metadata::json::Json;
 
-    fn parsed(text: &str) -> (Option<PcodecConfiguration>, Vec<&'static str>) {
+    fn parsed(text: &str) -> (Option<(ChunkConfig, usize)>, Vec<&'static str>) {
         let json = Json::parse_str(text).unwrap();
         let codec = CodecMetadata::new(NAME, json.as_object().cloned());
         let (mut members, is_valid) = Members::of_codec(&codec, MEMBERS);
@@ -282,14 +264,14 @@ mod tests {
         (parsed, members.diagnostics.iter().map(|found| found.code).collect())
     }
 
-    fn shown(parsed: Option<&PcodecConfiguration>) -> String {
+    fn shown(parsed: Option<&(ChunkConfig, usize)>) -> String {
         format!("{parsed:?}")
     }
 
     #[test]
     fn configurations_of_numcodecs_are_read() {
-        let default =
-            PcodecConfiguration { level: 8, mode: ModeSpec::Auto, delta: DeltaSpec::Auto, page_size: 1 << 18 };
+        let config = ChunkConfig::default().with_compression_level(8).with_mode_spec(ModeSpec::Auto);
+        let default = (config.clone().with_delta_spec(DeltaSpec::Auto), 1 << 18);
         let whole = r#"{"level":8,"mode_spec":"auto","delta_spec":"auto","paging_spec":"equal_pages_up_to",
             "delta_encoding_order":null,"equal_pages_up_to":262144}"#;
         for text in ["{}", whole] {
@@ -301,7 +283,7 @@ mod tests {
             (r#"{"delta_spec":"none"}"#, DeltaSpec::NoOp),
             (r#"{"delta_spec":"try_lookback"}"#, DeltaSpec::TryLookback),
         ] {
-            let expected = Some(PcodecConfiguration { delta, ..default.clone() });
+            let expected = Some((config.clone().with_delta_spec(delta), 1 << 18));
             assert_eq!(shown(parsed(text).0.as_ref()), shown(expected.as_ref()), "{text}");
         }
     }
@@ -327,7 +309,8 @@ mod tests {
         assert!(codes.is_empty(), "{configuration}");
         let (element, of_element) = element(&DataType::from_name(data_type).unwrap())?;
         let num_numbers = num_elements.checked_mul(of_element);
-        Some(Pcodec { element, num_numbers, configuration: parsed.unwrap() })
+        let (config, page_size) = parsed.unwrap();
+        Some(Pcodec { element, num_numbers, config, page_size })
     }
 
     #[test]

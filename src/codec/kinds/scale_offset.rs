@@ -2,7 +2,7 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Role, convert};
 use super::error::CodecError;
 use super::fill::Passage;
 use super::fill::scalar;
@@ -70,8 +70,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     if let Some(Json::Number(number)) = members.get("scale")
         && number.as_f64() == 0.0
     {
-        members.report(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
-        return None;
+        return members.refuse(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
     }
     let array = to.array().filter(|_| are_scalars == [true, true])?;
     let number_type = to.real_number(code::SCALE_OFFSET_DATA_TYPE, "`scale_offset` takes")?;
@@ -85,8 +84,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         }
     });
     if scale.flatten().is_some_and(|scale| is_zero(number_type, scale)) {
-        members.report(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
-        return None;
+        return members.refuse(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
     }
     let codec = ScaleOffset::new(number_type, offset?, scale?);
     let passage = Passage {
@@ -101,17 +99,15 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 
 impl Coder for ScaleOffset {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        zeroed(out.bytes, decoded.len())?;
-        let types = Some((self.number_type(), self.number_type()));
-        let encoded = ScaleOffset::encode(self, decoded, out.bytes);
-        encoded.map_err(|fault| CodecError::element(fault, types, decoded))
+        convert((self.number_type(), self.number_type()), decoded, out.bytes, |decoded, encoded| {
+            ScaleOffset::encode(self, decoded, encoded)
+        })
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        zeroed(out.bytes, encoded.len())?;
-        let types = Some((self.number_type(), self.number_type()));
-        let decoded = ScaleOffset::decode(self, encoded, out.bytes);
-        decoded.map_err(|fault| CodecError::element(fault, types, encoded))
+        convert((self.number_type(), self.number_type()), encoded, out.bytes, |encoded, decoded| {
+            ScaleOffset::decode(self, encoded, decoded)
+        })
     }
 
     fn role(&self) -> Role<'_> {

@@ -76,9 +76,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         _ => (is_text || is_bytes, "`string` and `bytes`"),
     };
     if !is_encoded {
-        let message = format!("`{name}` encodes {expected} alone, but `{data_type}` reaches it");
-        to.report(code::CODEC_DATA_TYPE, message);
-        return None;
+        return to.refuse(code::CODEC_DATA_TYPE, format!("`{name}` encodes {expected} alone"));
     }
     let framing = Vlen { num_elements: array.num_elements().unwrap_or(u64::MAX), is_text };
     Some(BoundArray::to_bytes(framing, BytesSize::Unbounded))

@@ -28,14 +28,18 @@ use crate::metadata::json::{Json, Number};
 pub(crate) static ZFP: ArrayKind = ArrayKind::new(members, bind);
 
 /// The parameters, which say how much of the numbers is given up.
-#[derive(Debug, Clone)]
-pub(super) struct Settings {
-    /// The parameters of the library, but for a rate.
-    config: Result<ZfpConfig, ZfpConfigError>,
-    /// Bits of a number, which make parameters only with the type and the rank.
-    rate: Option<f64>,
-    /// The greatest absolute error.
-    tolerance: Option<f64>,
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Settings {
+    /// Nothing.
+    Reversible,
+    /// What the library's own parameters leave.
+    Expert { minbits: u32, maxbits: u32, maxprec: u32, minexp: i32 },
+    /// All below an absolute error.
+    FixedAccuracy(f64),
+    /// All but so many bits of each number of a block, which has as many dimensions as the chunk.
+    FixedRate(f64),
+    /// All but so many bit planes, a number from 0 on; what is more than all bits is all of them.
+    FixedPrecision(f64),
 }
 
 /// `zfp` for one type and shape.
@@ -102,34 +106,31 @@ const OF_ANY_MODE: &[Member] = &[
 ];
 
 impl Settings {
-    pub(super) fn reversible() -> Self {
-        Settings { config: Ok(ZfpConfig::reversible()), rate: None, tolerance: None }
-    }
-
-    pub(super) fn fixed_accuracy(tolerance: f64) -> Self {
-        let config = Ok(ZfpConfig::fixed_accuracy(tolerance));
-        Settings { config, tolerance: Some(tolerance), ..Self::reversible() }
-    }
-
-    pub(super) fn fixed_rate(rate: f64) -> Self {
-        Settings { rate: Some(rate), ..Self::reversible() }
-    }
-
-    /// It keeps so many bit planes, a number from 0 on; what is more than all bits is all of them.
+    /// The parameters of the library, for numbers of a type in a chunk of so many dimensions.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-    pub(super) fn fixed_precision(precision: f64) -> Self {
-        Settings { config: Ok(ZfpConfig::fixed_precision(precision as u32)), ..Self::reversible() }
+    fn config(self, scalar: ZfpScalarType, dimensions: usize) -> Result<ZfpConfig, ZfpConfigError> {
+        let dimensions = match dimensions {
+            0 | 1 => ZfpDimensionality::D1,
+            2 => ZfpDimensionality::D2,
+            3 => ZfpDimensionality::D3,
+            _ => ZfpDimensionality::D4,
+        };
+        match self {
+            Settings::Reversible => Ok(ZfpConfig::reversible()),
+            Settings::Expert { minbits, maxbits, maxprec, minexp } => {
+                ZfpConfig::expert(minbits, maxbits, maxprec, minexp)
+            }
+            Settings::FixedAccuracy(tolerance) => Ok(ZfpConfig::fixed_accuracy(tolerance)),
+            Settings::FixedRate(rate) => ZfpConfig::fixed_rate(rate, scalar, dimensions, ZfpStreamAlignment::Unaligned),
+            Settings::FixedPrecision(planes) => Ok(ZfpConfig::fixed_precision(planes as u32)),
+        }
     }
 
     /// Binds them to the primitive and the shape of a chunk; `None` where the library does not take it, or after a fault.
-    pub(super) fn bound(&self, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
+    pub(super) fn bound(self, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
         let shape = &to.array()?.shape;
         let (scalar, lengths) = scalar_type(element).zip(lengths(shape))?;
-        let config = match self.rate {
-            Some(rate) => fixed_rate(rate, scalar, shape.len()),
-            None => self.config,
-        };
-        let config = config.map_err(|error| {
+        let config = self.config(scalar, shape.len()).map_err(|error| {
             let name = &to.codec.name;
             let message = format!("the parameters of `{name}` are not taken together: {error}");
             to.report(code::CONFIGURATION_VALUE, message);
@@ -137,8 +138,11 @@ impl Settings {
         let config = config.ok()?;
         // Only floats that are not narrowed afterwards keep a tolerance.
         let keeps = matches!(element, ElementType::Float32 | ElementType::Float64);
-        let tolerance = self.tolerance.filter(|tolerance| keeps && *tolerance > 0.0);
-        let max_loss = (config.mode() != ZfpMode::Reversible).then_some(tolerance.unwrap_or(f64::INFINITY));
+        let loss = match self {
+            Settings::FixedAccuracy(tolerance) if keeps && tolerance > 0.0 => tolerance,
+            _ => f64::INFINITY,
+        };
+        let max_loss = (config.mode() != ZfpMode::Reversible).then_some(loss);
         let has_header = to.codec.name.starts_with("numcodecs.");
         let bound = Zfp { element, lengths, config, has_header, max_loss };
         let size = BytesSize::at_most(bound.max_encoded_bytes());
@@ -160,17 +164,6 @@ fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
     }
     lengths.iter().filter(|length| **length > 0).try_fold(1_usize, |count, length| count.checked_mul(*length))?;
     Some(lengths)
-}
-
-/// So many bits for each number of a block, which has as many dimensions as the chunk.
-fn fixed_rate(rate: f64, scalar: ZfpScalarType, dimensions: usize) -> Result<ZfpConfig, ZfpConfigError> {
-    let dimensions = match dimensions {
-        0 | 1 => ZfpDimensionality::D1,
-        2 => ZfpDimensionality::D2,
-        3 => ZfpDimensionality::D3,
-        _ => ZfpDimensionality::D4,
-    };
-    ZfpConfig::fixed_rate(rate, scalar, dimensions, ZfpStreamAlignment::Unaligned)
 }
 
 /// The library's type of elements; integers of 8 and 16 bits lie in the upper bits of 32, a half float becomes one of
@@ -195,15 +188,14 @@ fn members(codec: &CodecMetadata) -> &'static [Member] {
 fn read(members: &Members<'_>) -> Option<Settings> {
     let number = |name| members.get(name).and_then(Json::as_number).map(Number::as_f64);
     Some(match members.text_value("mode") {
-        "reversible" => Settings::reversible(),
+        "reversible" => Settings::Reversible,
         "expert" => {
             let [minbits, maxbits, maxprec] = ["minbits", "maxbits", "maxprec"].map(|name| members.integer_value(name));
-            let config = ZfpConfig::expert(minbits, maxbits, maxprec, members.integer_value("minexp"));
-            Settings { config, ..Settings::reversible() }
+            Settings::Expert { minbits, maxbits, maxprec, minexp: members.integer_value("minexp") }
         }
-        "fixed_accuracy" => Settings::fixed_accuracy(number("tolerance")?),
-        "fixed_rate" => Settings::fixed_rate(number("rate")?),
-        "fixed_precision" => Settings::fixed_precision(number("precision")?),
+        "fixed_accuracy" => Settings::FixedAccuracy(number("tolerance")?),
+        "fixed_rate" => Settings::FixedRate(number("rate")?),
+        "fixed_precision" => Settings::FixedPrecision(number("precision")?),
         _ => return None,
     })
 }

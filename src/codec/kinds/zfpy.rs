@@ -38,29 +38,26 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         given.filter(|value| *value >= 0.0)
     };
     let settings = match members.get("mode").and_then(Json::as_i128).unwrap_or(FIXED_ACCURACY) {
-        FIXED_RATE => parameter("rate").map(Settings::fixed_rate),
-        FIXED_PRECISION => parameter("precision").map(Settings::fixed_precision),
-        FIXED_ACCURACY => parameter("tolerance").map(Settings::fixed_accuracy),
+        FIXED_RATE => parameter("rate").map(Settings::FixedRate),
+        FIXED_PRECISION => parameter("precision").map(Settings::FixedPrecision),
+        FIXED_ACCURACY => parameter("tolerance").map(Settings::FixedAccuracy),
         _ => None,
     };
     let array = to.array()?;
-    let (data_type, rank) = (&array.data_type, array.shape.len());
-    let element = element(data_type);
-    if element.is_none() {
-        let message = format!("`{NAME}` takes int32, int64, float32 and float64, but `{data_type}` reaches it");
-        to.report(code::CODEC_DATA_TYPE, message);
-    }
+    let rank = array.shape.len();
+    let takes = format!("`{NAME}` takes int32, int64, float32 and float64");
+    let element = element(&array.data_type).or_else(|| to.refuse(code::CODEC_DATA_TYPE, takes));
     let takes = (1..=MAX_DIMENSIONS).contains(&rank);
     if !takes {
         let message = format!("`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
         to.report(code::CODEC_DIMENSIONS, message);
     }
-    settings.unwrap_or(Settings::reversible()).bound(element.filter(|_| takes)?, to)
+    settings.unwrap_or(Settings::Reversible).bound(element.filter(|_| takes)?, to)
 }
 
 /// The primitive of a type that zfpy takes.
 fn element(data_type: &DataType) -> Option<ElementType> {
-    let number = data_type.number().filter(|number| number.is_whole() && number.small_float().is_none())?;
+    let number = data_type.number().filter(|number| number.is_whole())?;
     let is_taken = matches!(
         number.element(),
         ElementType::Int32 | ElementType::Int64 | ElementType::Float32 | ElementType::Float64
