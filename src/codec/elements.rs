@@ -4,7 +4,7 @@ use super::chain::{BoundChain, Codec, Workspace};
 use super::fault::{ChainFault, CodecError};
 use super::kinds::Role;
 use super::kinds::error::reserve;
-use super::kinds::vlen::Vlen;
+use super::kinds::vlen::framing::Vlen;
 use super::region::{advance, as_index};
 use crate::grid::ravel;
 

@@ -1,65 +1,16 @@
-//! `vlen-utf8`, `vlen-bytes` and `zarrs.vlen_v2`: the number of elements, then each with its length before it, all in 32
-//! bits of little endian. They have no members; the last takes either data type.
-//!
-//! Elements of any length have no place in a chunk of fixed ones: this proves that a chunk is right, and passes it on
-//! as it is. zarrs would panic where a length leads beyond the chunk.
+//! `vlen-utf8`, `vlen-bytes` and `zarrs.vlen_v2`: elements of any length, each with its length before it. They have no
+//! members, and the same framing; the last takes either data type.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/vlen-utf8>
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, copy_swapped};
+pub mod framing;
+
+use super::array::{ArrayKind, Binding, BoundArray, Role, copy};
 use super::error::CodecError;
 use super::{BytesSize, Coder, Output, V2Form};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
-
-/// A bound `vlen-utf8`, `vlen-bytes` or `zarrs.vlen_v2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Vlen {
-    /// Elements of a chunk.
-    pub num_elements: u64,
-    /// True if they are UTF-8.
-    pub is_text: bool,
-}
-
-impl Vlen {
-    /// Proves that bytes are a chunk.
-    pub fn check(self, encoded: &[u8]) -> Result<(), CodecError> {
-        self.each(encoded, |_, _| {})
-    }
-
-    /// The same, and gives `visit` the offset and the length of each element.
-    pub fn each(self, encoded: &[u8], mut visit: impl FnMut(usize, u32)) -> Result<(), CodecError> {
-        let fault = |message: String| CodecError::Bytes(message);
-        let truncated = |element: u64| fault(format!("the chunk of {} bytes ends in element {element}", encoded.len()));
-        let (count, mut rest) = length(encoded).ok_or_else(|| truncated(0))?;
-        if u64::from(count) != self.num_elements {
-            return Err(fault(format!("{count} elements found, {} expected", self.num_elements)));
-        }
-        for element in 0..self.num_elements {
-            let (length, after) = length(rest).ok_or_else(|| truncated(element))?;
-            let own = usize::try_from(length).ok().and_then(|length| after.split_at_checked(length));
-            let Some((bytes, following)) = own else {
-                let left = after.len();
-                return Err(fault(format!("element {element} is of {length} bytes, of which {left} are left")));
-            };
-            if self.is_text && std::str::from_utf8(bytes).is_err() {
-                return Err(fault(format!("element {element} is not UTF-8")));
-            }
-            visit(encoded.len() - after.len(), length);
-            rest = following;
-        }
-        if rest.is_empty() {
-            return Ok(());
-        }
-        Err(fault(format!("{} bytes follow the last element", rest.len())))
-    }
-}
-
-/// A length, and what is behind it.
-fn length(bytes: &[u8]) -> Option<(u32, &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    Some((u32::from_le_bytes(*length), rest))
-}
+use framing::Vlen;
 
 /// All three. What numcodecs writes beside the id in v2 says nothing.
 pub(crate) static VLEN: ArrayKind =
@@ -86,7 +37,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 impl Coder for Vlen {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         self.check(decoded)?;
-        copy_swapped(decoded, out.bytes, None)
+        copy(decoded, out.bytes)
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
@@ -95,79 +46,5 @@ impl Coder for Vlen {
 
     fn role(&self) -> Role<'_> {
         Role::Vlen(*self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn chunk(elements: &[&[u8]]) -> Vec<u8> {
-        let length = |length: usize| u32::try_from(length).unwrap().to_le_bytes().to_vec();
-        let mut bytes = length(elements.len());
-        for element in elements {
-            bytes.extend(length(element.len()));
-            bytes.extend_from_slice(element);
-        }
-        bytes
-    }
-
-    const TEXT: Vlen = Vlen { num_elements: 3, is_text: true };
-
-    #[test]
-    fn chunk_of_as_many_elements_is_right() {
-        let bytes = chunk(&[b"a", "é".as_bytes(), b""]);
-        assert_eq!(TEXT.check(&bytes), Ok(()));
-        assert_eq!(Vlen { num_elements: 0, is_text: false }.check(&[0; 4]), Ok(()));
-    }
-
-    #[test]
-    fn chunk_of_zarrs_vlen_v2_is_read_and_the_other_way_round() {
-        use std::num::NonZeroU64;
-
-        use zarrs::array::codec::VlenV2Codec;
-        use zarrs::array::{
-            ArrayBytes, ArrayBytesOffsets, ArrayToBytesCodecTraits, CodecOptions, FillValue, data_type,
-        };
-
-        let (text, elements) = ("a\u{e9}", [&b"a"[..], "\u{e9}".as_bytes(), b""]);
-        let offsets = ArrayBytesOffsets::new(vec![0, 1, 3, 3]).unwrap();
-        let theirs = ArrayBytes::new_vlen(text.as_bytes().to_vec(), offsets).unwrap();
-        let (shape, fill) = ([NonZeroU64::new(3).unwrap()], FillValue::from(""));
-        let (codec, options) = (VlenV2Codec::new(), CodecOptions::default());
-        let encoded = codec.encode(theirs.clone(), &shape, &data_type::string(), &fill, &options).unwrap().to_vec();
-        assert_eq!(encoded, chunk(&elements));
-        assert_eq!(TEXT.check(&encoded), Ok(()));
-        let decoded = codec.decode(encoded.into(), &shape, &data_type::string(), &fill, &options).unwrap();
-        assert_eq!(decoded, theirs);
-    }
-
-    #[test]
-    fn every_fault_of_the_framing_is_found() {
-        let bytes = chunk(&[b"a", "é".as_bytes(), b""]);
-        for end in 0..bytes.len() {
-            assert!(TEXT.check(&bytes[..end]).is_err(), "{end}");
-        }
-        let with = |at: usize, byte: u8| {
-            let mut bytes = bytes.clone();
-            bytes[at] = byte;
-            TEXT.check(&bytes)
-        };
-        let fault = |found: Result<(), CodecError>| found.unwrap_err().to_string();
-        assert_eq!(fault(with(0, 2)), "2 elements found, 3 expected");
-        assert_eq!(fault(with(7, 0xff)), "element 0 is of 4278190081 bytes, of which 11 are left");
-        assert_eq!(fault(with(13, 0xff)), "element 1 is not UTF-8");
-        let longer = [bytes.as_slice(), &[0]].concat();
-        assert_eq!(fault(TEXT.check(&longer)), "1 bytes follow the last element");
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_a_chunk_or_a_fault(bytes in proptest::collection::vec(0_u8..4, 0..40), count in 0_u64..5) {
-            let is_right = Vlen { num_elements: count, is_text: false }.check(&bytes).is_ok();
-            prop_assert!(!is_right || bytes.len() as u64 >= 4 + 4 * count);
-        }
     }
 }
