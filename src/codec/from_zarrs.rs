@@ -13,7 +13,7 @@ use zarrs::array::{
 use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::{PluginCreateError, ZarrVersion};
 
-use super::kinds::array::BoundArray;
+use super::kinds::array::{BoundArray, copy};
 use super::kinds::error::reserve;
 use super::kinds::{
     ArrayRepresentation, BytesCodec, BytesKind, BytesSize, CodecError, Coder, Output, Representation, SizeRule,
@@ -207,11 +207,11 @@ impl Coder for ZarrsCodec {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let options = options();
         match (&*self.codec, &self.arrays) {
-            (Codec::BytesToBytes(codec), _) => copy(&run(|| codec.encode(decoded.into(), &options))?, out),
+            (Codec::BytesToBytes(codec), _) => copy(&run(|| codec.encode(decoded.into(), &options))?, out.bytes),
             (Codec::ArrayToBytes(codec), Some((array, _))) => {
                 let ZarrsArray { own, shape, data_type, fill_value, .. } = array;
                 let elements = || to_zarrs(own, decoded);
-                copy(&run(|| codec.encode(elements(), shape, data_type, fill_value, &options))?, out)
+                copy(&run(|| codec.encode(elements(), shape, data_type, fill_value, &options))?, out.bytes)
             }
             (Codec::ArrayToArray(codec), Some((array, Some(encoded)))) => {
                 let ZarrsArray { own, shape, data_type, fill_value, .. } = array;
@@ -227,7 +227,7 @@ impl Coder for ZarrsCodec {
         match (&*self.codec, &self.arrays) {
             (Codec::BytesToBytes(codec), _) => {
                 let allowed = representation(out.allowed.limited());
-                copy(&run(|| codec.decode(encoded.into(), &allowed, &options))?, out)
+                copy(&run(|| codec.decode(encoded.into(), &allowed, &options))?, out.bytes)
             }
             (Codec::ArrayToBytes(codec), Some((array, _))) => {
                 let ZarrsArray { shape, data_type, fill_value, .. } = array;
@@ -257,11 +257,4 @@ impl Coder for ZarrsCodec {
 /// Runs a codec over a chunk.
 fn run<T>(work: impl FnOnce() -> Result<T, zarrs::array::CodecError>) -> Result<T, CodecError> {
     guard(work).map_err(CodecError::corrupt)?.map_err(CodecError::bytes)
-}
-
-fn copy(bytes: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-    out.bytes.clear();
-    reserve(out.bytes, bytes.len())?;
-    out.bytes.extend_from_slice(bytes);
-    Ok(())
 }

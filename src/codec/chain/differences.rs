@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::{BoundCodec, Workspace, expect_size};
 use crate::codec::fault::ChainFaultKind;
+use crate::codec::kinds::array::{copy, zeroed};
 use crate::codec::kinds::{CodecError, Role};
 use crate::codec::region::as_index;
 use crate::kernel::differences::Differences;
 use crate::kernel::transpose::Transpose;
-use crate::memory::resize;
 
 /// `transpose`, `numcodecs.delta` of integers and `cast_value` to the same type, with a difference among them.
 #[derive(Debug, Clone)]
@@ -71,11 +71,11 @@ impl DifferenceRun {
         let target = if self.transpose.is_some() { &mut *turned } else { &mut *encoded };
         copy(decoded, target)?;
         for differences in &self.differences {
-            resize(rows, differences.num_rows() * self.element_size).map_err(no_memory)?;
+            zeroed(rows, differences.num_rows() * self.element_size)?;
             differences.encode(self.element_size, target, rows);
         }
         let Some(transpose) = &self.transpose else { return Ok(()) };
-        resize(encoded, turned.len()).map_err(no_memory)?;
+        zeroed(encoded, turned.len())?;
         Ok(transpose.encode(turned, encoded).map_err(CodecError::bytes)?)
     }
 
@@ -90,27 +90,17 @@ impl DifferenceRun {
         match &self.transpose {
             None => copy(encoded, decoded)?,
             Some(transpose) => {
-                resize(decoded, encoded.len()).map_err(no_memory)?;
+                zeroed(decoded, encoded.len())?;
                 transpose.decode(encoded, decoded).map_err(CodecError::bytes)?;
             }
         }
         let [rows, _] = &mut workspace.spare;
         for differences in self.differences.iter().rev() {
-            resize(rows, differences.num_rows() * self.element_size).map_err(no_memory)?;
+            zeroed(rows, differences.num_rows() * self.element_size)?;
             differences.decode(self.element_size, decoded, rows);
         }
         Ok(())
     }
-}
-
-fn no_memory(needed: u64) -> CodecError {
-    CodecError::Memory { needed }
-}
-
-fn copy(source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
-    resize(target, source.len()).map_err(no_memory)?;
-    target.copy_from_slice(source);
-    Ok(())
 }
 
 #[cfg(test)]

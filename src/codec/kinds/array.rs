@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
 use super::members::{Member, Members};
-use super::vlen::Vlen;
+use super::vlen::framing::Vlen;
 use super::{ArrayRepresentation, BytesSize, Coder, Parsed, Representation, V2Form};
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
@@ -215,11 +215,17 @@ pub(super) fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<us
     if let Some(width) = width {
         zeroed(target, source.len())?;
         swap(source, target, width);
+        Ok(())
     } else {
-        target.clear();
-        reserve(target, source.len())?;
-        target.extend_from_slice(source);
+        copy(source, target)
     }
+}
+
+/// Copies bytes, if there is memory for them.
+pub(in crate::codec) fn copy(source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+    target.clear();
+    reserve(target, source.len())?;
+    target.extend_from_slice(source);
     Ok(())
 }
 

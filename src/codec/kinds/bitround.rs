@@ -2,7 +2,7 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround>
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, copy_swapped};
+use super::array::{ArrayKind, Binding, BoundArray, Role, copy};
 use super::error::CodecError;
 use super::members::{Form, Member};
 use super::{ArrayRepresentation, Coder, Output};
@@ -48,13 +48,13 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 
 impl Coder for BitRound {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        copy_swapped(decoded, out.bytes, None)?;
+        copy(decoded, out.bytes)?;
         BitRound::encode(*self, out.bytes);
         Ok(())
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        copy_swapped(encoded, out.bytes, None)
+        copy(encoded, out.bytes)
     }
 
     fn role(&self) -> Role<'_> {

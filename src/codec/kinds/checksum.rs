@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::array::copy;
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
 use super::{BytesKind, Coder, InV3, Make, Output, Shorthand, SizeRule, V2Form};
@@ -102,9 +103,7 @@ impl Coder for Checksum {
         if expected != found {
             return Err(CodecError::checksum(expected, found));
         }
-        reserve(out.bytes, bytes.len())?;
-        out.bytes.extend_from_slice(bytes);
-        Ok(())
+        copy(bytes, out.bytes)
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::array::copy;
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
 use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, SizeRule};
@@ -110,9 +111,7 @@ impl Coder for Conditional {
         }
         if is_first {
             out.allowed.check(body.len())?;
-            out.bytes.clear();
-            reserve(out.bytes, body.len())?;
-            out.bytes.extend_from_slice(body);
+            copy(body, out.bytes)?;
         } else {
             std::mem::swap(&mut current, out.bytes);
         }

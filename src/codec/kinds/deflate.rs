@@ -9,6 +9,7 @@ use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompr
 
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
+use super::representation::size;
 use super::{BytesKind, BytesSize, Coder, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::metadata::json::{Json, Object};
 
@@ -72,8 +73,7 @@ impl Coder for Gzip {
             0 | 1 => 4,
             _ => 0,
         };
-        let size = bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok());
-        reserve(out.bytes, size.unwrap_or(usize::MAX))?;
+        reserve(out.bytes, bound(decoded.len() as u64).map_or(usize::MAX, size))?;
         out.bytes.extend_from_slice(&MAGIC);
         out.bytes.extend_from_slice(&[0, 0, 0, 0, 0, extra_flags, UNKNOWN_SYSTEM]);
         out.contexts.with(|context: &mut DeflateContexts| context.deflate(self.0, false, decoded, out.bytes))?;
@@ -227,10 +227,9 @@ impl DeflateContexts {
             }
             slot => &mut slot.insert((level, Compress::new(Compression::new(level), has_header))).1,
         };
-        let size = bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
-        reserve(encoded, size)?;
+        reserve(encoded, bound(decoded.len() as u64).map_or(usize::MAX, size))?;
         loop {
-            let consumed = position(context.total_in());
+            let consumed = size(context.total_in());
             let status = context
                 .compress_vec(&decoded[consumed..], encoded, FlushCompress::Finish)
                 .map_err(CodecError::encode)?;
@@ -265,15 +264,10 @@ impl DeflateContexts {
             .decompress_vec(encoded, decoded, FlushDecompress::Finish)
             .map_err(|error| CodecError::corrupt(error.message().unwrap_or("the stream is not valid")))?;
         if status == Status::StreamEnd {
-            return Ok(position(context.total_in()));
+            return Ok(size(context.total_in()));
         }
         let is_full = decoded.len() == decoded.capacity() || decoded.len() - start >= most;
-        let is_spent = position(context.total_in()) >= encoded.len();
+        let is_spent = size(context.total_in()) >= encoded.len();
         if is_full && !is_spent { Err(CodecError::too_long(bound)) } else { Err(CodecError::no_end(encoded.len())) }
     }
-}
-
-/// A count of bytes of a buffer.
-fn position(total: u64) -> usize {
-    usize::try_from(total).unwrap_or(usize::MAX)
 }

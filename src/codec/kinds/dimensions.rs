@@ -6,7 +6,7 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>,
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/reshape>
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, copy_swapped, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Role, copy, zeroed};
 use super::error::CodecError;
 use super::members::{Form, Member, Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
@@ -269,11 +269,11 @@ struct Reshaped;
 
 impl Coder for Reshaped {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        copy_swapped(decoded, out.bytes, None)
+        copy(decoded, out.bytes)
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        copy_swapped(encoded, out.bytes, None)
+        copy(encoded, out.bytes)
     }
 
     fn role(&self) -> Role<'_> {

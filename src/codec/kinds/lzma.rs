@@ -15,6 +15,7 @@ use ::liblzma::stream::{Action, Check, Error, Filters, LzmaOptions, MatchFinder,
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members, wrong};
 use super::numcodecs_bytes::decode_stream;
+use super::representation::size;
 use super::{BytesKind, Coder, Output, Parsed, SizeRule};
 use crate::diagnostic::code;
 use crate::metadata::json::{Json, Object};
@@ -340,7 +341,7 @@ impl Coder for Lzma {
         let mut stream = self.encoder(decoded.len() as u64).map_err(encode_fault)?;
         loop {
             reserve(out.bytes, decoded.len() / 4 + 256)?;
-            let rest = &decoded[position(stream.total_in())..];
+            let rest = &decoded[size(stream.total_in())..];
             match stream.process_vec(rest, out.bytes, Action::Finish).map_err(encode_fault)? {
                 Status::StreamEnd => return Ok(()),
                 Status::MemNeeded => return Err(CodecError::memory(0)),
@@ -357,7 +358,7 @@ impl Coder for Lzma {
             let mut stream = self.decoder(out.allowed.limit() as u64).map_err(decode_fault)?;
             let consumed = decode_stream(rest, out, |encoded, decoded| {
                 let status = stream.process_vec(encoded, decoded, Action::Finish).map_err(decode_fault)?;
-                Ok((position(stream.total_in()), matches!(status, Status::StreamEnd)))
+                Ok((size(stream.total_in()), matches!(status, Status::StreamEnd)))
             })?;
             rest = &rest[consumed..];
             if rest.is_empty() {
@@ -378,10 +379,6 @@ impl Coder for Lzma {
         let sizes = compressors.map(|filter| u64::from(filter.dictionary(decoded)));
         sizes.sum::<u64>().saturating_mul(RATIO).saturating_add(STATE)
     }
-}
-
-fn position(total: u64) -> usize {
-    usize::try_from(total).unwrap_or(usize::MAX)
 }
 
 fn encode_fault(error: Error) -> CodecError {

@@ -11,6 +11,7 @@ use bzip2::{Compression, Decompress, Status};
 
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member};
+use super::representation::size;
 use super::{BytesKind, Coder, Output, SizeRule, V2Form};
 
 const OF_BZ2: &[Member] = &[Member::new("level", Form::Integer(1, 9), Absent::Integer(1))];
@@ -58,8 +59,7 @@ impl Coder for Bz2 {
                 if matches!(status, Status::MemNeeded) {
                     return Err(CodecError::memory(0));
                 }
-                let total = usize::try_from(stream.total_in()).unwrap_or(usize::MAX);
-                Ok((total, matches!(status, Status::StreamEnd)))
+                Ok((size(stream.total_in()), matches!(status, Status::StreamEnd)))
             })?;
             rest = &rest[consumed..];
         }
@@ -136,7 +136,7 @@ impl Coder for Lz4 {
             let reason = format!("expected at most {GREATEST} bytes, found {}", decoded.len());
             return Err(CodecError::encode(reason));
         }
-        let size = lz4_bound(decoded.len() as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
+        let size = lz4_bound(decoded.len() as u64).map_or(usize::MAX, size);
         reserve(out.bytes, size)?;
         out.bytes.resize(size, 0);
         let mode = CompressionMode::FAST(self.0.max(1));

@@ -18,6 +18,7 @@ use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 use super::array::{ArrayKind, Binding, BoundArray, Role};
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
+use super::representation::size;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
@@ -152,14 +153,13 @@ impl Coder for Pcodec {
         out.bytes.clear();
         // At once: a buffer that grows is copied, and takes three times its length meanwhile. Room that is not used takes no
         // memory.
-        let size = self.max_encoded_bytes().and_then(|size| usize::try_from(size).ok());
-        reserve(out.bytes, size.unwrap_or(usize::MAX))?;
+        reserve(out.bytes, self.max_encoded_bytes().map_or(usize::MAX, size))?;
         with_number!(self.element, T => encode::<T>(decoded, &self.config, self.page_size, out.bytes))
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         out.bytes.clear();
-        let expected = self.num_numbers.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
+        let expected = self.num_numbers.map_or(usize::MAX, size);
         with_number!(self.element, T => decode::<T>(encoded, expected, out.bytes))
     }
 

@@ -63,6 +63,11 @@ impl Representation {
 /// The most that a chunk may decode to where nothing tells a bound: 1 GiB.
 const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
 
+/// A count of bytes as one of memory: where it is more, so much that nothing has it.
+pub(super) fn size(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
 /// The size of a chunk as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BytesSize {
@@ -85,7 +90,7 @@ impl BytesSize {
 
     /// The most bytes to which a chunk of this size may decode.
     pub fn limit(self) -> usize {
-        self.bound().map_or(MAX_UNBOUNDED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+        self.bound().map_or(MAX_UNBOUNDED_BYTES, size)
     }
 
     /// The same, bounded by the limit where nothing else bounds it.

@@ -55,12 +55,8 @@ impl CodecTraits for EitherCodec {
 }
 
 impl ArrayCodecTraits for EitherCodec {
-    fn recommended_concurrency(
-        &self,
-        shape: &[NonZeroU64],
-        data_type: &DataType,
-    ) -> Result<RecommendedConcurrency, CodecError> {
-        self.of(data_type).recommended_concurrency(shape, data_type)
+    fn recommended_concurrency(&self, _: &[NonZeroU64], _: &DataType) -> Result<RecommendedConcurrency, CodecError> {
+        Ok(RecommendedConcurrency::new_maximum(1))
     }
 }
 
