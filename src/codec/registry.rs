@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use super::kinds::array::BoundArray;
-use super::kinds::{self, ArrayKind, ArrayRepresentation, BytesCodec, BytesKind, InnerKind, Parsed, Shorthand, V2Form};
-use crate::diagnostic::spelling;
+use super::kinds::{self, ArrayKind, ArrayRepresentation, BytesCodec, BytesKind, InnerKind, Shorthand, V2Form};
+use crate::diagnostic::{Diagnostic, spelling};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 
@@ -298,9 +298,9 @@ pub fn inner_kind(name: &str) -> InnerKind {
     }
 }
 
-/// Parses the configuration of a bytes->bytes codec; `None` where this program does not run it, or it is none.
-pub fn parse_bytes_codec(codec: &CodecMetadata) -> Option<Parsed<BytesCodec>> {
-    Some(BytesCodec::parse(find(&codec.name)?.bytes?, codec, inner_kind))
+/// Reads the configuration of a bytes->bytes codec; `None` after a fault, where this program does not run it, or it is none.
+pub fn parse_bytes_codec(codec: &CodecMetadata, found: &mut Vec<Diagnostic>) -> Option<BytesCodec> {
+    BytesCodec::parse(find(&codec.name)?.bytes?, codec, inner_kind, found)
 }
 
 impl BytesCodec {

@@ -2,7 +2,7 @@
 
 use super::{BoundConfiguration, BytesSize, CodecKind, Representation, sharding_indexed};
 use crate::codec::kinds::BytesCodec;
-use crate::codec::kinds::array::{BoundArray, keep};
+use crate::codec::kinds::array::BoundArray;
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
 use crate::metadata::extension::CodecMetadata;
@@ -70,7 +70,7 @@ fn bind_bytes(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
     let reported = diagnostics.len();
-    let parsed = registry::parse_bytes_codec(codec).and_then(|parsed| keep(parsed, diagnostics));
+    let parsed = registry::parse_bytes_codec(codec, diagnostics);
     let is_faulty = diagnostics[reported..].iter().any(|found| Profile::Read.forbids(found));
     let size = match before {
         Some(Representation::Bytes(size)) => Some(*size),

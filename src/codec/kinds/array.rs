@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::error::{CodecError, reserve};
 use super::members::{Member, Members};
 use super::vlen::framing::Vlen;
-use super::{ArrayRepresentation, BytesSize, Coder, Parsed, Representation, V2Form};
+use super::{ArrayRepresentation, BytesSize, Coder, Representation, V2Form};
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::element::NumberType;
@@ -146,12 +146,6 @@ impl BoundArray {
     pub(crate) fn to_bytes(codec: impl Coder + 'static, size: BytesSize) -> Self {
         BoundArray { codec: Some(Arc::new(codec)), output: Some(Representation::Bytes(size)) }
     }
-}
-
-/// Keeps the diagnostics, and gives what was made.
-pub(crate) fn keep<T>((made, diagnostics): Parsed<T>, found: &mut Vec<Diagnostic>) -> Option<T> {
-    found.extend(diagnostics);
-    made
 }
 
 /// A registered use of a codec that this program does not decode.

@@ -214,7 +214,8 @@ mod tests {
         let parse = |text: &str| {
             let json = Json::parse_str(text).unwrap();
             let codec = CodecMetadata::new("conditional", json.as_object().cloned());
-            let (parsed, found) = crate::codec::registry::parse_bytes_codec(&codec).unwrap();
+            let mut found = Vec::new();
+            let parsed = crate::codec::registry::parse_bytes_codec(&codec, &mut found);
             let size = parsed.map(|parsed| parsed.encoded_size(BytesSize::Fixed(0)).bound());
             (size, found.iter().map(|found| found.code).collect::<Vec<_>>())
         };

@@ -16,8 +16,8 @@ use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members, wrong};
 use super::numcodecs_bytes::decode_stream;
 use super::representation::size;
-use super::{BytesKind, Coder, Output, Parsed, SizeRule};
-use crate::diagnostic::code;
+use super::{BytesKind, Coder, Output, SizeRule};
+use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 
 /// `numcodecs.lzma`. A stream of what does not compress is longer by what the settings make of it.
@@ -202,15 +202,13 @@ fn read_filters(members: &mut Members<'_>, json: &Json) -> Option<Vec<LzmaFilter
             members.report_found(code::CONFIGURATION_TYPE, "filters", "filters as objects", entry);
             return None;
         };
-        let (filter, found) = read_filter(entry, pointer);
-        members.diagnostics.extend(found);
-        filters.push(filter?);
+        filters.push(read_filter(entry, pointer, &mut members.diagnostics)?);
     }
     Some(filters)
 }
 
 /// One filter, with the members that its `id` allows.
-fn read_filter(entry: &Object, pointer: String) -> Parsed<LzmaFilter> {
+fn read_filter(entry: &Object, pointer: String, found: &mut Vec<Diagnostic>) -> Option<LzmaFilter> {
     let table = match entry.get("id").and_then(Json::as_i128) {
         Some(3) => OF_DELTA,
         Some(4..=9) => OF_BRANCH,
@@ -221,7 +219,8 @@ fn read_filter(entry: &Object, pointer: String) -> Parsed<LzmaFilter> {
     let expected = "the id of a filter: 4611686018427387905 (LZMA1), 33 (LZMA2), 3 (delta) or 4 to 9";
     let id = read_number(&mut members, "id", is_taken, expected).ok().flatten();
     let id = id.filter(|_| is_valid && are_taken_together(&mut members));
-    members.finish(id.map(|id| LzmaFilter { id, members: entry.clone() }))
+    found.append(&mut members.diagnostics);
+    id.map(|id| LzmaFilter { id, members: entry.clone() })
 }
 
 /// True if a compressor takes its values; reports where it does not.

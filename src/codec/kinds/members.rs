@@ -5,7 +5,6 @@
 
 use std::ops::RangeInclusive;
 
-use super::Parsed;
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::element::{ElementType, NumberType};
@@ -173,11 +172,6 @@ impl<'a> Members<'a> {
             members.report_unknown(name);
         }
         members
-    }
-
-    /// Returns the outcome, with everything that was found.
-    pub(crate) fn finish<T>(self, configuration: Option<T>) -> Parsed<T> {
-        (configuration, self.diagnostics)
     }
 
     /// The pointer to a member.

@@ -51,9 +51,6 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use members::{Member, Members};
 
-/// The outcome of reading a configuration, where there is one, and the findings.
-pub type Parsed<T> = (Option<T>, Vec<Diagnostic>);
-
 /// Makes a codec of its configuration, whose members are as their table has them, or have been reported; what is wrong
 /// beyond that is reported too.
 pub(crate) type Make = fn(&mut Members<'_>, KindOf) -> Option<Arc<dyn Coder>>;
@@ -225,19 +222,18 @@ pub struct BytesCodec {
     transform: Arc<dyn Coder>,
 }
 
-impl PartialEq for BytesCodec {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.name, &self.configuration) == (&other.name, &other.configuration)
-    }
-}
-
 impl BytesCodec {
     /// Reads the configuration of a codec of this kind.
-    pub(crate) fn parse(kind: &'static BytesKind, codec: &CodecMetadata, kind_of: KindOf) -> Parsed<Self> {
+    pub(crate) fn parse(
+        kind: &'static BytesKind,
+        codec: &CodecMetadata,
+        kind_of: KindOf,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<Self> {
         let (mut members, is_valid) = Members::of_codec(codec, kind.members);
         let transform = (kind.make)(&mut members, kind_of).filter(|_| is_valid);
-        let (name, configuration) = (codec.name.clone(), codec.configuration.clone());
-        members.finish(transform.map(|transform| BytesCodec { name, configuration, kind, transform }))
+        found.append(&mut members.diagnostics);
+        transform.map(|transform| Self::of(codec, kind, transform))
     }
 
     /// A codec that was made by other means.
@@ -253,7 +249,8 @@ impl BytesCodec {
             InnerKind::Array => return Err(format!("`{}`: it does not turn bytes into bytes", codec.name)),
             InnerKind::NotRun => return Err(format!("`{}`: this program does not run it", codec.name)),
         };
-        let (parsed, found) = Self::parse(kind, codec, kind_of);
+        let mut found = Vec::new();
+        let parsed = Self::parse(kind, codec, kind_of, &mut found);
         let reason = match (found.into_iter().find(|found| Profile::Read.forbids(found)), parsed) {
             (Some(error), _) => error.message,
             (None, None) => "the configuration is not valid".to_owned(),
