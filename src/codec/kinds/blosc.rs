@@ -139,9 +139,55 @@ fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
     Ok(Some(configuration))
 }
 
+/// A configured `blosc`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Blosc {
+    /// The place of the compressor in `NAMES`.
+    compressor: usize,
+    /// 0 (stored) to 9.
+    level: u8,
+    /// The library's number for the filter before it.
+    shuffle: usize,
+    /// Bytes of an element, at least 1; only the shuffles need it.
+    element_bytes: usize,
+    /// Bytes of a block; 0 leaves the choice to the library.
+    block_bytes: usize,
+}
+
+/// The compressors, as `blosc` numbers them.
+const NAMES: [&CStr; 6] = [c"blosclz", c"lz4", c"lz4hc", c"snappy", c"zlib", c"zstd"];
+
 impl Coder for Blosc {
+    /// One thread: the outcome does not depend on how many there are.
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        compress(*self, decoded, out.bytes)
+        let room = decoded.len().saturating_add(BLOSC_MAX_OVERHEAD as usize);
+        reserve(out.bytes, room)?;
+        let shuffle = c_int::try_from(self.shuffle).unwrap_or(0);
+        let name = NAMES[self.compressor];
+        // SAFETY: `decoded` is read within its length, and `out` has `room` bytes to write to; they do not overlap. The
+        // name of the compressor ends with a zero, and nothing is kept.
+        let written = unsafe {
+            blosc_compress_ctx(
+                c_int::from(self.level),
+                shuffle,
+                self.element_bytes.max(1),
+                decoded.len(),
+                decoded.as_ptr().cast(),
+                out.bytes.as_mut_ptr().cast(),
+                room,
+                name.as_ptr(),
+                self.block_bytes,
+                1,
+            )
+        };
+        match usize::try_from(written) {
+            Ok(written) if written > 0 && written <= room => {
+                // SAFETY: so many bytes have been written, into the room that was reserved.
+                unsafe { out.bytes.set_len(written) };
+                Ok(())
+            }
+            _ => Err(CodecError::encode(format!("blosc cannot compress {} bytes ({written})", decoded.len()))),
+        }
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
@@ -183,68 +229,12 @@ impl Coder for Blosc {
     }
 }
 
-/// A configured `blosc`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Blosc {
-    /// The place of the compressor in `NAMES`.
-    compressor: usize,
-    /// 0 (stored) to 9.
-    level: u8,
-    /// The library's number for the filter before it.
-    shuffle: usize,
-    /// Bytes of an element, at least 1; only the shuffles need it.
-    element_bytes: usize,
-    /// Bytes of a block; 0 leaves the choice to the library.
-    block_bytes: usize,
-}
-
-/// The compressors, as `blosc` numbers them.
-const NAMES: [&CStr; 6] = [c"blosclz", c"lz4", c"lz4hc", c"snappy", c"zlib", c"zstd"];
-
-/// Compresses bytes into `encoded`, which is empty. One thread: the outcome does not depend on how many
-/// there are.
-fn compress(settings: Blosc, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
-    let room = decoded.len().saturating_add(BLOSC_MAX_OVERHEAD as usize);
-    reserve(encoded, room)?;
-    let shuffle = c_int::try_from(settings.shuffle).unwrap_or(0);
-    let name = NAMES[settings.compressor];
-    // SAFETY: `decoded` is read within its length, and `encoded` has `room` bytes to write to; they do not overlap. The
-    // name of the compressor ends with a zero, and nothing is kept.
-    let written = unsafe {
-        blosc_compress_ctx(
-            c_int::from(settings.level),
-            shuffle,
-            settings.element_bytes.max(1),
-            decoded.len(),
-            decoded.as_ptr().cast(),
-            encoded.as_mut_ptr().cast(),
-            room,
-            name.as_ptr(),
-            settings.block_bytes,
-            1,
-        )
-    };
-    match usize::try_from(written) {
-        Ok(written) if written > 0 && written <= room => {
-            // SAFETY: so many bytes have been written, into the room that was reserved.
-            unsafe { encoded.set_len(written) };
-            Ok(())
-        }
-        _ => Err(CodecError::encode(format!("blosc cannot compress {} bytes ({written})", decoded.len()))),
-    }
-}
-
-/// The decoded size by a header that fits the buffer; `None` where it does not.
-fn decoded_size(encoded: &[u8]) -> Option<usize> {
-    let mut size = 0;
-    // SAFETY: the header is read within the length, and the size is a place to write to.
-    let state = unsafe { blosc_cbuffer_validate(encoded.as_ptr().cast(), encoded.len(), &raw mut size) };
-    (state == 0).then_some(size)
-}
-
 /// Decompresses a buffer whose header was found to fit, to `size` bytes, into `decoded`, which is empty.
 fn decompress(encoded: &[u8], size: usize, decoded: &mut Vec<u8>) -> Result<(), CodecError> {
-    if decoded_size(encoded) != Some(size) {
+    let mut claimed = 0;
+    // SAFETY: the header is read within the length, and the size is a place to write to.
+    let state = unsafe { blosc_cbuffer_validate(encoded.as_ptr().cast(), encoded.len(), &raw mut claimed) };
+    if (state, claimed) != (0, size) {
         return Err(CodecError::corrupt("the blosc header is not valid"));
     }
     reserve(decoded, size)?;
