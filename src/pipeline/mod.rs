@@ -170,9 +170,7 @@ impl Pipeline {
         for stage in self.stages[..place].iter().rev() {
             if let Role::Transpose(order) = stage.configuration.role() {
                 let encoded = shape.clone();
-                for (length, dimension) in encoded.iter().zip(order) {
-                    shape[*dimension] = *length;
-                }
+                encoded.iter().zip(order).for_each(|(length, dimension)| shape[*dimension] = *length);
             }
         }
         shape

@@ -12,9 +12,12 @@ use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 /// The most shapes for which something is kept; what comes after begins anew.
 const MOST_SHAPES: usize = 1 << 10;
 
-/// Values made for chunks of some shapes. Threads share them, and copies do.
+/// Values made for chunks of some shapes.
 #[derive(Debug)]
-pub struct ByShape<T>(Arc<Mutex<HashMap<Vec<u64>, Arc<T>>>>);
+pub struct Shapes<T>(Mutex<HashMap<Vec<u64>, Arc<T>>>);
+
+/// The same, shared by threads and copies.
+pub type ByShape<T> = Arc<Shapes<T>>;
 
 /// A value that belongs to the chunks of one shape: the same for all, or made for it.
 #[derive(Debug)]
@@ -25,7 +28,7 @@ pub enum OfShape<'a, T> {
     Made(Arc<T>),
 }
 
-impl<T> ByShape<T> {
+impl<T> Shapes<T> {
     /// Returns the value that was made for a shape, or makes it.
     pub fn get<E>(&self, shape: &[u64], make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,15 +45,9 @@ impl<T> ByShape<T> {
     }
 }
 
-impl<T> Default for ByShape<T> {
+impl<T> Default for Shapes<T> {
     fn default() -> Self {
-        ByShape(Arc::default())
-    }
-}
-
-impl<T> Clone for ByShape<T> {
-    fn clone(&self) -> Self {
-        ByShape(self.0.clone())
+        Shapes(Mutex::default())
     }
 }
 

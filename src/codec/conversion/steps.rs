@@ -110,13 +110,10 @@ pub(super) fn array_before(chain: &BoundChain, place: usize) -> &crate::pipeline
 }
 
 /// Appends the inverse of an array->array codec.
-pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
+pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut [usize]) {
     if let Role::Transpose(permutation) = chain.codecs()[place].codec.role() {
-        let mut decoded = order.clone();
-        for (current, dimension) in order.iter().zip(permutation) {
-            decoded[*dimension] = *current;
-        }
-        *order = decoded;
+        let encoded = order.to_vec();
+        encoded.iter().zip(permutation).for_each(|(current, dimension)| order[*dimension] = *current);
     }
     undo_values(chain, place, program);
 }

@@ -3,7 +3,6 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/bytes/>
 
 use super::array::{ArrayKind, Binding, BoundArray, Role, cast, copy_swapped};
-use super::contexts::Scratch;
 use super::error::CodecError;
 use super::members::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
@@ -127,7 +126,7 @@ impl Coder for Bytes {
         match &self.elements {
             Elements::Plain { check: None, .. } | Elements::Fields(None) => {}
             Elements::Plain { check: Some(check), .. } => {
-                out.contexts.with(|scratch: &mut Scratch| cast(check, out.bytes, &mut scratch.0))?;
+                out.contexts.with(|scratch: &mut Vec<u8>| cast(check, out.bytes, scratch))?;
             }
             Elements::Fields(Some(swap)) => swap.apply(out.bytes),
             Elements::LowBits { bits, is_signed, .. } => {

@@ -2,15 +2,11 @@
 
 use std::any::Any;
 
-/// Compressor contexts of a thread, at most one of each type, each made when a codec first needs it.
+/// Compressor contexts of a thread, and a buffer for a codec that needs one more: at most one of each type, each made when a codec first needs it.
 #[derive(Debug, Default)]
 pub struct Contexts {
     kept: Vec<Box<dyn Any + Send>>,
 }
-
-/// A buffer for a codec that needs one more.
-#[derive(Debug, Default)]
-pub(super) struct Scratch(pub(super) Vec<u8>);
 
 impl Contexts {
     /// No context yet.

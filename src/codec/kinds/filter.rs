@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use super::array::{ArrayKind, Binding, BoundArray, Role, convert, copy_swapped, unsupported, zeroed};
-use super::contexts::Scratch;
 use super::error::CodecError;
 use super::members::{Absent, Form, Member, numpy_data_type};
 use super::{ArrayRepresentation, Coder, Output, Representation};
@@ -161,9 +160,9 @@ impl Coder for Filter {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         match self.swap {
             None => self.arithmetic.encode(decoded, out.bytes),
-            swap => out.contexts.with(|swapped: &mut Scratch| {
-                copy_swapped(decoded, &mut swapped.0, swap)?;
-                self.arithmetic.encode(&swapped.0, out.bytes)
+            swap => out.contexts.with(|swapped: &mut Vec<u8>| {
+                copy_swapped(decoded, swapped, swap)?;
+                self.arithmetic.encode(swapped, out.bytes)
             }),
         }
     }
