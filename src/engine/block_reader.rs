@@ -2,8 +2,8 @@
 
 use super::decoded_block::DecodedBlock;
 use super::driver::guarded;
-use super::subchunk_encoder::Filling;
-use super::workers::{Buffers, Workers};
+use super::pass::{Buffers, Workers};
+use super::subchunk_writer::Filling;
 use crate::array::fault::{Fault, Result};
 use crate::array::reader::{ReadBuffers, crop};
 use crate::array::stored::{StoredArray, at};

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use super::subchunk_encoder::Filling;
+use super::subchunk_writer::Filling;
 use crate::array::fault::Result;
 use crate::codec::region::{advance, as_index, copy_box, elements_to_end};
 use crate::grid::Region;

@@ -2,8 +2,8 @@
 //! with the same outcome for any number of threads.
 
 use super::driver::Driver;
+use super::pass::{Buffers, Workers};
 use super::progress::Progress;
-use super::workers::{Buffers, Workers};
 use crate::array::ChunkSet;
 use crate::array::fault::{ChunkFault, Result};
 use crate::array::reader::InPieces;

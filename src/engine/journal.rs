@@ -6,10 +6,8 @@
 //! that, since the system still has the bytes. A machine that dies does; so after another boot only what a checkpoint
 //! follows is believed, before which everything was synced. A line that is torn, and what follows it, does not count.
 
-mod fingerprint;
 mod lines;
 mod owner;
-mod pass;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,10 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use fingerprint::{Fingerprint, digest};
+pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 use lines::{Left, Line, Noted, Run, last_owner, to_line};
 use owner::OwnLock;
-pub use pass::{PassProgress, name_of_pass};
 
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
 use crate::engine::report::ObjectReport;

@@ -15,11 +15,9 @@ pub mod plan;
 pub mod progress;
 pub mod report;
 pub mod route;
-mod subchunk_encoder;
 mod subchunk_writer;
 pub mod transfer;
 pub mod unfinished;
-mod workers;
 
 pub use driver::Driver;
-pub use subchunk_encoder::SubchunkEncoder;
+pub use subchunk_writer::SubchunkEncoder;

@@ -1,15 +1,20 @@
-//! The lines of a journal: runs, finished units with what was counted over them, checkpoints.
+//! The lines of a journal: runs, finished units with what was counted over them, checkpoints; and what they tell of a plan and of
+//! a pass.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use super::fingerprint::Fingerprint;
 use super::owner::LockOwner;
-use super::{JournalError, Result, SCHEMA};
+use super::{Journal, JournalError, Result, SCHEMA};
 use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
+use crate::array::fault::Fault;
 use crate::engine::report::ObjectReport;
-use crate::store::machine;
+use crate::store::{StoreError, held, machine};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -125,4 +130,164 @@ fn lines(text: &[u8]) -> impl Iterator<Item = (Line, u64)> + '_ {
         place += length + 1;
         Some((line, place as u64))
     })
+}
+
+/// The identity of a plan: named parts, each as a digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// The version of the program: another may write other bytes.
+    program: String,
+    /// Digests by the names of what they were made of.
+    plan: BTreeMap<String, String>,
+}
+
+impl Fingerprint {
+    /// The fingerprint of a plan, from the texts of its parts, each in pieces.
+    pub fn new<'a>(parts: impl IntoIterator<Item = (&'a str, Vec<&'a [u8]>)>) -> Self {
+        let plan = parts.into_iter().map(|(name, text)| (name.to_owned(), digest(text))).collect();
+        Fingerprint { program: env!("CARGO_PKG_VERSION").to_owned(), plan }
+    }
+
+    /// The names of what differs from another plan.
+    pub(super) fn differences(&self, other: &Fingerprint) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .plan
+            .iter()
+            .filter(|(name, digest)| other.plan.get(*name) != Some(digest))
+            .map(|(name, _)| name.clone())
+            .collect();
+        if self.program != other.program {
+            names.push(format!("the version of zarrcast ({} then)", other.program));
+        }
+        names
+    }
+}
+
+/// The digest of a text in pieces, as hexadecimal digits.
+pub fn digest<'a>(text: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut digest = Sha256::new();
+    for piece in text {
+        // Pieces are told apart by their lengths.
+        digest.update((piece.len() as u64).to_le_bytes());
+        digest.update(piece);
+    }
+    digest.finalize().iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// The units of a pass over an array that are done, and those that are to be done.
+#[derive(Debug)]
+pub struct PassProgress<'a> {
+    pub(super) journal: &'a Journal,
+    pub(super) name: Arc<str>,
+    pub(super) done: ChunkSet,
+    pub(super) before: ObjectReport,
+    /// The units that are to be done, where others are not this run's.
+    pub(super) assigned: Option<ChunkSet>,
+    /// True if its units were counted before: nothing is noted of them.
+    pub(super) is_again: bool,
+}
+
+impl<'a> PassProgress<'a> {
+    /// Another pass over the same array, by its name.
+    #[must_use]
+    pub fn other(&self, name: &str) -> PassProgress<'a> {
+        self.journal.pass(&name_of_pass(&self.name, name))
+    }
+
+    /// The same pass, of which nothing is done: what earlier runs noted of it does not count, now and later.
+    pub fn anew(self) -> Result<PassProgress<'a>, Fault> {
+        let (pass, counted) = (self.name.to_string(), ObjectReport::default());
+        let line = Line::Done { pass, units: ChunkSet::default(), counted, anew: true };
+        self.journal.writer().append(&to_line(&line))?;
+        let mut counts = held(&self.journal.counts);
+        counts.noted.remove(&*self.name);
+        counts.num_units = counts.num_units.saturating_sub(self.done.len());
+        counts.bytes_written = counts.bytes_written.saturating_sub(self.before.bytes_written);
+        Ok(PassProgress { done: ChunkSet::default(), before: ObjectReport::default(), ..self })
+    }
+
+    /// The same pass, of which these units are to be done again, as they were done and noted before.
+    #[must_use]
+    pub fn again(self, units: ChunkSet) -> PassProgress<'a> {
+        let (done, before) = (ChunkSet::default(), ObjectReport::default());
+        PassProgress { done, before, assigned: Some(units), is_again: true, ..self }
+    }
+
+    /// True if nothing is left to do for a unit: an earlier run finished it, or it is not this run's.
+    pub fn is_done(&self, unit: u64) -> bool {
+        self.done.contains(unit) || self.assigned.as_ref().is_some_and(|assigned| !assigned.contains(unit))
+    }
+
+    /// The units that are to be done, where others are not this run's.
+    pub fn assigned(&self) -> Option<&ChunkSet> {
+        self.assigned.as_ref()
+    }
+
+    /// Those of some units that are this run's, done or not.
+    #[must_use]
+    pub fn left(&self, units: ChunkSet) -> ChunkSet {
+        match &self.assigned {
+            Some(assigned) => units.common(assigned),
+            None => units,
+        }
+    }
+
+    /// The units that an earlier run finished.
+    pub fn done(&self) -> &ChunkSet {
+        &self.done
+    }
+
+    /// The counts of earlier runs.
+    pub fn before(&self) -> &ObjectReport {
+        &self.before
+    }
+
+    /// Does a unit, unless it is done already, and notes it.
+    pub fn do_once(
+        &self,
+        unit: u64,
+        work: impl FnOnce() -> Result<ObjectReport, Fault>,
+    ) -> Result<ObjectReport, Fault> {
+        if self.is_done(unit) {
+            return Ok(ObjectReport::default());
+        }
+        self.journal.due_writer().map_err(fault)?;
+        let first_write = self.journal.data.next_write();
+        let report = work()?;
+        self.finished_since(first_write, unit..unit + 1, &report)?;
+        Ok(report)
+    }
+
+    /// Notes units whose objects are written, and what was counted over them.
+    pub fn finished(&self, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
+        self.finished_since(0, units, report)
+    }
+
+    /// The same of units whose objects were written since the store's write of a number.
+    fn finished_since(&self, write: u64, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
+        if self.is_again {
+            return Ok(());
+        }
+        self.journal.note(&self.name, units, report, write).map_err(fault)
+    }
+}
+
+fn fault(error: JournalError) -> Fault {
+    match error {
+        JournalError::Store(error) => Fault::Store(error),
+        lost @ JournalError::Lost => Fault::Store(StoreError::Io {
+            action: "go on with",
+            object: "the run".to_owned(),
+            source: std::io::Error::other(lost),
+        }),
+        other => Fault::Other(other.to_string()),
+    }
+}
+
+/// The name of the units of another pass over what the units of this name are of.
+pub fn name_of_pass(name: &str, pass: &str) -> String {
+    format!("{name} {pass}")
 }

@@ -13,7 +13,7 @@ use crate::engine::plan::{Costs, Grids, RechunkPlan};
 use crate::engine::progress::Progress;
 use crate::engine::route::Route;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
-use crate::engine::subchunk_encoder::SubchunkEncoder;
+use crate::engine::subchunk_writer::SubchunkEncoder;
 use crate::metadata::array::ArrayDocument;
 use crate::metadata::json::Json;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};

@@ -1,16 +1,184 @@
-//! Objects (chunks or shards) that are copied byte for byte: nothing needs to be known of the codecs that wrote them.
+//! Objects that are copied byte for byte, whatever codecs wrote them; and subchunks (inner chunks, or chunks without shards)
+//! that are the same on both sides: each is moved as it is encoded, or converted by itself, into objects that may be others
+//! than those of the source.
 
 use crate::array::chunk_set::{ChunkSet, position};
-use crate::array::fault::Result;
-use crate::array::stored::Missing;
-use crate::engine::ahead::Reads;
+use crate::array::fault::{Fault, Result};
+use crate::array::geometry::unbound;
+use crate::array::reader::{ReadBuffers, each_piece_of};
+use crate::array::stored::{Missing, at, filled};
+use crate::codec::ChainFault;
+use crate::codec::chain::OfShape;
+use crate::codec::conversion::{Conversion, Converted, Undone};
+use crate::codec::region::as_index;
+use crate::engine::ahead::{Reads, reads_in};
+use crate::engine::driver::Driver;
 use crate::engine::journal::PassProgress;
-use crate::engine::pass::Units;
+use crate::engine::pass::{Buffers, Workers};
+use crate::engine::pass::{Pass, Units};
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
-use crate::engine::workers::Workers;
+use crate::engine::subchunk_writer::Encoded;
+use crate::engine::subchunk_writer::{Put, SubchunkWriter, all_in_order};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{self, Node};
+
+impl Reads for Pass<'_, Conversion> {
+    fn source(&self) -> (&Node, u64) {
+        (&self.transfer.source.node, self.transfer.source.chunk_bytes())
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
+        if !self.progress.is_done(object) {
+            reads_in(self.transfer, &self.transfer.destination.region_of(object), each);
+        }
+    }
+}
+
+/// Every object is converted, those that are absent too where they may not stay so.
+impl Units for Pass<'_, Conversion> {
+    fn units(&self) -> ChunkSet {
+        let grid = &self.transfer.destination.metadata.grid;
+        self.transfer.overlapped_among(grid, self.progress.assigned())
+    }
+
+    /// Too few shards to go round: the threads share the subchunks of each.
+    fn shares_units(&self, units: &ChunkSet, driver: &Driver) -> bool {
+        self.transfer.destination.layout.is_some() && driver.outnumbers(units)
+    }
+
+    fn unit(&self, object: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
+        self.progress.do_once(object, || {
+            let destination = &self.transfer.destination;
+            let mut report = ObjectReport::default();
+            let mut writer = SubchunkWriter::new(destination, object);
+            // Most inner chunks of a large shard may be absent: those take no turn of the threads.
+            let source = &self.transfer.source;
+            let may_be_there = |subchunk: &[u64]| {
+                destination.layout.is_none()
+                    || self.transfer.absent_element.is_some()
+                    || source.may_hold(source.object_of(&self.transfer.source_subchunk(subchunk)).0)
+            };
+            let subchunks = all_in_order(destination, object).filter(|subchunk| may_be_there(subchunk));
+            let bytes = self.transfer.source.subchunk_chain().decoded_bytes();
+            writer.write_each(subchunks, workers, &mut report, &|subchunk, buffers, report, put| {
+                self.subchunk(subchunk, object, buffers, report, put)?;
+                self.listener.advance(bytes);
+                Ok(())
+            })?;
+            report.add(&writer.finish()?);
+            Ok(report)
+        })
+    }
+}
+
+impl Pass<'_, Conversion> {
+    /// Converts one subchunk and gives it to `put`, unless it is absent from the destination.
+    fn subchunk(
+        &self,
+        place: &[u64],
+        object: u64,
+        buffers: &mut Buffers,
+        report: &mut ObjectReport,
+        put: &mut Put<'_>,
+    ) -> Result<()> {
+        let source = &self.transfer.source;
+        let subchunk = &*self.transfer.source_subchunk(place);
+        let conversion = &*self.conversion_of(subchunk)?;
+        let (region, chain) = (source.region_of_subchunk(subchunk), conversion.source());
+        let start = &region.start;
+        let valid = source.cropped(&region);
+        if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
+            return Ok(()); // All of it lies beyond the edge of the array.
+        }
+        let kept = if conversion.is_copy() { None } else { source.cache.take(subchunk) };
+        if let (None, None, None, Some(sizes)) = (&kept, &source.layout, &valid, conversion.streams()) {
+            let index = source.object_of(subchunk).0;
+            let streamed = self.stream(conversion, sizes, buffers, (index, start), report);
+            return match streamed.map_err(|fault| fault.of_source(index))? {
+                Some(Converted::Written) => put(Encoded::whole(&buffers.written)),
+                Some(Converted::Empty) => Ok(()),
+                None => self.fill((conversion, place, object), buffers, put),
+            };
+        }
+        if kept.is_some() {
+            // The index of its shard counts as read, whether chunks are kept or not.
+            self.source.holds(subchunk, &mut buffers.source)?;
+        } else if !self.source.read(subchunk, &mut buffers.source)? {
+            return self.fill((conversion, place, object), buffers, put);
+        }
+        let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, .. } = buffers;
+        let (chunk, bytes_read) = match &kept {
+            Some(kept) => (Undone { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
+            None => (Undone { bytes: read, place: chain.codecs().len() }, read.len() as u64),
+        };
+        report.bytes_read += bytes_read;
+        let figures = &mut report.figures;
+        let converted = match &valid {
+            Some(valid) if source.metadata.cuts(&region) => {
+                conversion.run_whole(chunk, Some(valid), written, work, figures)
+            }
+            _ if conversion.is_copy() => return put(Encoded::whole(read)),
+            _ => conversion.run(chunk, valid.as_deref(), written, work, figures),
+        };
+        match converted.map_err(|fault| at(fault, start).of_source(source.object_of(subchunk).0))? {
+            Converted::Written => put(Encoded::whole(written)),
+            Converted::Empty => Ok(()),
+        }
+    }
+
+    /// The conversion of a subchunk, in its shape.
+    fn conversion_of(&self, subchunk: &[u64]) -> Result<OfShape<'_, Conversion>> {
+        let source = &self.transfer.source;
+        if source.layout.is_some() || source.is_regular() {
+            return Ok(OfShape::Same(self.route));
+        }
+        let shape = source.region_of_subchunk(subchunk).shape;
+        self.route.for_shape(&shape).map_err(|error| unbound(&error))
+    }
+
+    /// A subchunk whose every element is what absent ones become, where they may not stay absent.
+    fn fill(
+        &self,
+        (conversion, place, object): (&Conversion, &[u64], u64),
+        buffers: &mut Buffers,
+        put: &mut Put<'_>,
+    ) -> Result<()> {
+        let Some(absent) = &self.transfer.absent_element else { return Ok(()) };
+        let elements = filled(absent, conversion.destination());
+        let Buffers { written, conversion: work, .. } = buffers;
+        let encoded = conversion.destination().encode(&elements, written, &mut work.workspace);
+        encoded
+            .map_err(|fault| at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object))?;
+        put(Encoded::whole(&buffers.written))
+    }
+
+    /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache; `None` where it is
+    /// absent.
+    fn stream(
+        &self,
+        conversion: &Conversion,
+        (source_size, target_size): (usize, usize),
+        buffers: &mut Buffers,
+        (index, start): (u64, &[u64]),
+        report: &mut ObjectReport,
+    ) -> Result<Option<Converted>> {
+        let Some(mut reader) = self.transfer.source.open_object(index)? else { return Ok(None) };
+        let (expected, found) = (conversion.source().encoded_bytes(), reader.length());
+        if expected != found {
+            return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
+        }
+        let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, .. } = buffers;
+        written.resize(as_index(expected) / source_size * target_size, 0);
+        each_piece_of(&mut reader, expected, read, |offset, piece| {
+            let target = as_index(offset) / source_size * target_size;
+            let target = &mut written[target..target + piece.len() / source_size * target_size];
+            conversion.run_piece(piece, offset, target, work, &mut report.figures).map_err(|fault| at(fault, start))
+        })?;
+        report.bytes_read += expected;
+        Ok(Some(if conversion.is_streamed_empty(written) { Converted::Empty } else { Converted::Written }))
+    }
+}
 
 /// Bytes that an object is taken to have where nothing is known of it.
 const UNKNOWN_BYTES: u64 = 1 << 20;

@@ -1,7 +1,6 @@
 //! The ways from one stored array to another, a file each.
 
 pub mod copy;
-mod moving;
 pub mod rechunk;
 pub mod staged;
 pub mod variable_size;

@@ -8,14 +8,14 @@ use crate::engine::ahead::Reads;
 use crate::engine::block_reader::BlockReader;
 use crate::engine::decoded_block::DecodedBlock;
 use crate::engine::driver::{Driver, guarded};
+use crate::engine::pass::{Buffers, Workers};
 use crate::engine::pass::{Pass, Units};
 use crate::engine::plan::RechunkPlan;
 use crate::engine::progress::{Progress, Share, Silent};
 use crate::engine::report::ObjectReport;
-use crate::engine::subchunk_encoder::{Encoded, SubchunkEncoder};
+use crate::engine::subchunk_writer::{Encoded, SubchunkEncoder};
 use crate::engine::subchunk_writer::{Put, SubchunkWriter, in_order};
 use crate::engine::transfer::Transfer;
-use crate::engine::workers::{Buffers, Workers};
 use crate::grid::Region;
 use crate::store::{self, Node};
 

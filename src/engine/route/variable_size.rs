@@ -20,7 +20,7 @@ use crate::engine::ahead::{Reads, reads_in};
 use crate::engine::driver::Driver;
 use crate::engine::pass::Pass;
 use crate::engine::report::ObjectReport;
-use crate::engine::subchunk_encoder::Encoded;
+use crate::engine::subchunk_writer::Encoded;
 use crate::engine::subchunk_writer::{SubchunkWriter, all_in_order};
 use crate::engine::transfer::Transfer;
 use crate::grid::{Region, lcm};
