@@ -3,10 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::chunk_set::position;
-use super::fault::{Fault, Result};
-use super::shard::ShardLayout;
-use super::stored::StoredArray;
+use super::{Fault, Result, ShardLayout, StoredArray, position};
 use crate::codec::chain::OfShape;
 use crate::codec::{BindError, BoundChain};
 use crate::grid::{Region, ravel};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::mem::discriminant;
 
-use super::chunk_set::ChunkSet;
+use super::ChunkSet;
 
 /// The keys of documents, of both formats, which belong to no chunk.
 pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];

@@ -13,6 +13,13 @@ pub mod shard;
 pub mod stored;
 pub mod subchunks;
 
-pub use chunk_set::ChunkSet;
-pub use fault::Fault;
-pub use stored::StoredArray;
+pub use buffers::{PIECE, ReadBuffers};
+pub use chunk_cache::{ArrayCache, ChunkCache};
+pub use chunk_set::{ChunkSet, ChunkSetBuilder, position};
+pub use fault::{ChunkFault, Fault, ObjectOf, Result};
+pub use interrupt::Interrupt;
+pub use listing::{FOLDER, Listing, Purpose, SizeRule, Sizes, Stray, StrayKind};
+pub use reader::{InPieces, crop, each_piece_of, element_fault};
+pub use shard::ShardLayout;
+pub use stored::{MOST_OPEN_SHARDS, Missing, StoredArray, at, filled};
+pub use subchunks::{OpenedObject, SubchunkSource};

@@ -3,17 +3,15 @@
 
 use std::ops::Range;
 
-use super::buffers::PIECE;
-pub use super::buffers::ReadBuffers;
-use super::fault::{Fault, Result};
-use super::stored::StoredArray;
-use super::subchunks::{OpenedObject, SubchunkSource};
+use super::{Fault, OpenedObject, PIECE, Result, StoredArray, SubchunkSource};
 use crate::codec::region::{advance, as_index};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel, unravel, zip_with};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
+
+pub use super::buffers::ReadBuffers;
 
 /// The outcome of giving the elements of an object piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

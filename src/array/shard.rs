@@ -1,5 +1,6 @@
 //! Shards as streams of inner chunks: read by range, written in order, never whole in memory.
 
+use super::{Fault, ReadBuffers, Result};
 use crate::codec::chain::{ByShape, OfShape};
 use crate::codec::kinds::Role;
 use crate::codec::region::as_index;
@@ -8,9 +9,6 @@ use crate::codec::{BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFault
 use crate::grid::{ravel, zip_with};
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
-
-use super::buffers::ReadBuffers;
-use super::fault::{Fault, Result};
 
 /// A chain whose shards can be streamed: array->array codecs, then `sharding_indexed`, then nothing.
 #[derive(Debug, Clone)]

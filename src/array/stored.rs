@@ -2,11 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::buffers::PIECE;
-use super::chunk_cache::ArrayCache;
-use super::chunk_set::{ChunkSet, ChunkSetBuilder, position};
-use super::fault::{Fault, Result};
-use super::shard::ShardLayout;
+use super::{ArrayCache, ChunkSet, ChunkSetBuilder, Fault, PIECE, Result, ShardLayout, position};
 use crate::codec::region::as_index;
 use crate::codec::sharding::IndexEntry;
 use crate::codec::{BoundChain, ChainFault};

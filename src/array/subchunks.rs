@@ -5,10 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::buffers::ReadBuffers;
-use super::fault::{Fault, Result};
-use super::shard::ShardLayout;
-use super::stored::{MOST_OPEN_SHARDS, StoredArray};
+use super::{Fault, MOST_OPEN_SHARDS, ReadBuffers, Result, ShardLayout, StoredArray};
 use crate::codec::chain::OfShape;
 use crate::codec::sharding::IndexEntry;
 use crate::grid::Region;

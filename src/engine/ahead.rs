@@ -6,10 +6,9 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use crate::array::chunk_set::{ChunkSet, position};
-use crate::array::stored::{MOST_OPEN_SHARDS, StoredArray};
+use super::Transfer;
+use crate::array::{ChunkSet, MOST_OPEN_SHARDS, StoredArray, position};
 use crate::codec::BoundSharding;
-use crate::engine::transfer::Transfer;
 use crate::grid::{Region, volume};
 use crate::pipeline::IndexLocation;
 use crate::store::{Node, Part, PrefetchLimit, held};

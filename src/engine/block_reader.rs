@@ -1,18 +1,11 @@
 //! Blocks of the destination read from the source.
 
-use super::decoded_block::DecodedBlock;
-use super::driver::guarded;
-use super::pass::{Buffers, Workers};
-use super::subchunk_writer::Filling;
-use crate::array::fault::{Fault, Result};
-use crate::array::reader::{ReadBuffers, crop};
-use crate::array::stored::{StoredArray, at};
-use crate::array::subchunks::SubchunkSource;
+use super::{Buffers, DecodedBlock, Filling, Progress, Workers, guarded};
+use crate::array::reader::ReadBuffers;
+use crate::array::{Fault, Result, StoredArray, SubchunkSource, at, crop};
 use crate::codec::region::{Pieces, as_index};
 use crate::codec::{BoundChain, ChainFault};
 use crate::engine::ahead::{reads_of_box, reads_of_object, stays_open};
-use crate::engine::progress::Progress;
-use crate::engine::transfer::Transfer;
 use crate::grid::{Region, ravel};
 use crate::store::Part;
 
@@ -35,14 +28,6 @@ impl StoredArray {
         let first = Pieces::new(shape, Region::whole(shape), [1, least]).next();
         first.map_or_else(|| shape.to_vec(), |piece| piece.shape)
     }
-}
-
-/// The subchunks of a job's source that are there, and those of the array that this is intermediate data of. Blocks tell the
-/// store themselves what they read.
-pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<SubchunkSource<'_>>) {
-    let origin = transfer.origin.as_ref().map(SubchunkSource::new);
-    let source = SubchunkSource::new(&transfer.source);
-    (if origin.is_some() { source.reading_entries() } else { source }, origin)
 }
 
 /// Reads blocks.

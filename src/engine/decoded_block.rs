@@ -3,11 +3,58 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use super::subchunk_writer::Filling;
-use crate::array::fault::Result;
-use crate::codec::region::{advance, as_index, copy_box, elements_to_end};
+use crate::array::{Result, StoredArray};
+use crate::codec::is_filled_with;
+use crate::codec::region::{advance, as_index, copy_box, elements_to_end, fill_box, repeat};
 use crate::grid::Region;
 use crate::store::held;
+
+/// Bytes of padding that are written at once.
+pub(super) const PADDING: usize = 1 << 16;
+
+/// The elements of a decoded subchunk where nothing is stored.
+#[derive(Debug, Clone)]
+pub(super) struct Filling {
+    /// An absent element.
+    pub(super) absent: Vec<u8>,
+    /// The elements beyond the edge of the array: as many as are worth writing at once.
+    pub(super) padding: Vec<u8>,
+}
+
+impl Filling {
+    /// Absent elements of an array, and the same beyond its edge.
+    pub(super) fn of(array: &StoredArray) -> Self {
+        let absent = array.fill_value();
+        Filling { padding: absent.repeat(PADDING.div_ceil(absent.len().max(1))), absent }
+    }
+
+    /// Bytes of an element.
+    pub(super) fn element_size(&self) -> usize {
+        self.absent.len()
+    }
+
+    /// Fills a subchunk, up to its last element inside the array, as if nothing were stored; `valid` of it lies there.
+    pub(super) fn fill(&self, elements: &mut [u8], shape: &[u64], valid: &[u64]) {
+        repeat(elements, &self.padding);
+        if self.padding.starts_with(&self.absent) || valid.contains(&0) {
+            return;
+        }
+        fill_box(elements, shape, (&vec![0; shape.len()], valid), &self.absent);
+    }
+
+    /// True if a subchunk of which `valid` lies inside the array holds there only what absent elements are.
+    pub(super) fn is_absent(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> bool {
+        if !elements.starts_with(&self.absent) {
+            return false;
+        }
+        if shape == valid {
+            return is_filled_with(elements, &self.absent);
+        }
+        let mut filled = vec![0; elements.len()];
+        self.fill(&mut filled, shape, valid);
+        elements == filled
+    }
+}
 
 /// The subchunks of a block. The buffers are used again for the next.
 #[derive(Debug, Default)]

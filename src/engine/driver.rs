@@ -4,10 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::ahead::{ReadAhead, Reads};
-use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault, Result};
-use crate::array::interrupt::Interrupt;
+use super::Reads;
+use super::ahead::ReadAhead;
+use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result};
 use crate::store::held;
 
 /// Chunks whose results are gathered before they are folded in order, at least, and for each thread: all wait for the

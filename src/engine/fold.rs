@@ -1,14 +1,8 @@
 //! The one pass over the elements of an array: each chunk is read once, in parallel, whatever is made of its elements,
 //! with the same outcome for any number of threads.
 
-use super::driver::Driver;
-use super::pass::{Buffers, Workers};
-use super::progress::Progress;
-use crate::array::ChunkSet;
-use crate::array::fault::{ChunkFault, Result};
-use crate::array::reader::InPieces;
-use crate::array::stored::StoredArray;
-use crate::array::subchunks::OpenedObject;
+use super::{Buffers, Driver, Progress, Workers};
+use crate::array::{ChunkFault, ChunkSet, InPieces, OpenedObject, Result, StoredArray};
 use crate::codec::region::as_index;
 use crate::grid::Region;
 

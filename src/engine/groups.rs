@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
-use crate::array::stored::StoredArray;
+use crate::array::{ChunkSet, ChunkSetBuilder, StoredArray};
 use crate::grid::{Grid, Region, ravel, unravel, volume, zip_with};
 
 /// Objects of a group at most, so that no thread is at one group for too long.

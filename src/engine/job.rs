@@ -2,19 +2,14 @@
 
 use std::ops::Range;
 
-use super::driver::Driver;
 use super::journal::PassProgress;
-use super::pass::{self, Pass};
-use super::progress::Progress;
-use super::report::ObjectReport;
 use super::route::Route;
 use super::route::copy::{CopyJob, CopyPass};
 use super::route::rechunk::Rechunk;
 use super::route::staged::{Intermediate, Staged};
 use super::route::variable_size::SubchunkChange;
-use super::transfer::Transfer;
-use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::ChunkFault;
+use super::{Driver, ObjectReport, Pass, Progress, Transfer, pass};
+use crate::array::{ChunkFault, ChunkSet};
 use crate::metadata::array::num_elements;
 
 /// The work on the objects of an array.

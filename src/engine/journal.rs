@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
+use super::ObjectReport;
+use crate::array::{ChunkSet, ChunkSetBuilder};
+use crate::store::{JOURNAL, Log, Node, StoreError, held};
 use lines::{Left, Line, Noted, Run, last_owner, to_line};
 use owner::OwnLock;
 
-use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
-use crate::engine::report::ObjectReport;
-use crate::store::{JOURNAL, Log, Node, StoreError, held};
+pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 
 const SCHEMA: &str = "zarrcast.journal/5";
 

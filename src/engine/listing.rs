@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::driver::Driver;
-use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder, position};
-use crate::array::listing::{DOCUMENT_KEYS, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind};
+use super::Driver;
+use crate::array::listing::DOCUMENT_KEYS;
+use crate::array::{ChunkSet, ChunkSetBuilder, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind, position};
 use crate::grid::{unravel, volume};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{EntryKind, Node, RemoteError, Result, StoreError, held};

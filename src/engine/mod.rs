@@ -19,5 +19,16 @@ mod subchunk_writer;
 pub mod transfer;
 pub mod unfinished;
 
+pub use ahead::Reads;
+use block_reader::BlockReader;
+use decoded_block::{DecodedBlock, Filling};
 pub use driver::Driver;
+use driver::guarded;
+pub use groups::Groups;
+pub use journal::{Journal, PassProgress};
+use pass::{Buffers, Pass, Units, Workers, sources};
+pub use progress::{Progress, Share, Silent};
+pub use report::ObjectReport;
 pub use subchunk_writer::SubchunkEncoder;
+use subchunk_writer::{Encoded, Put, SubchunkWriter, all_in_order};
+pub use transfer::Transfer;

@@ -5,21 +5,13 @@ mod tests;
 
 use std::ops::AddAssign;
 
-use super::ahead::{Reads, reads_all, reads_in, reads_of_box, reads_of_object};
-use super::block_reader::{BlockReader, sources};
-use super::decoded_block::{DecodedBlock, DecodedSubchunk};
-use super::driver::{Driver, guarded};
-use super::pass::{Buffers, Workers};
+use super::ahead::{reads_all, reads_in, reads_of_box, reads_of_object};
+use super::decoded_block::DecodedSubchunk;
 use super::plan::{BudgetTooSmall, Costs, Grids, RechunkPlan};
-use super::progress::Silent;
 use super::route::rechunk::Schedule;
-use super::subchunk_writer::Filling;
-use super::transfer::Transfer;
-use crate::array::ChunkSet;
-use crate::array::chunk_set::ChunkSetBuilder;
-use crate::array::fault::{ChunkFault, Fault, ObjectOf, Result};
-use crate::array::reader::{ReadBuffers, crop};
-use crate::array::subchunks::SubchunkSource;
+use super::{BlockReader, Buffers, DecodedBlock, Driver, Filling, Reads, Silent, Transfer, Workers, guarded, sources};
+use crate::array::reader::ReadBuffers;
+use crate::array::{ChunkFault, ChunkSet, ChunkSetBuilder, Fault, ObjectOf, Result, SubchunkSource, crop};
 use crate::codec::region::as_index;
 use crate::grid::Region;
 use crate::store::{Node, Part};

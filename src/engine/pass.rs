@@ -2,18 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use super::ahead::{Reads, reads_all};
-use super::block_reader::sources;
-use super::decoded_block::DecodedBlock;
-use super::driver::{BATCH_OF_A_THREAD, Driver};
+use super::ahead::reads_all;
+use super::driver::BATCH_OF_A_THREAD;
 use super::journal::PassProgress;
-use super::progress::Progress;
-use super::report::ObjectReport;
-use super::transfer::Transfer;
-use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Result};
+use super::{DecodedBlock, Driver, ObjectReport, Progress, Reads, Transfer};
 use crate::array::reader::ReadBuffers;
-use crate::array::subchunks::SubchunkSource;
+use crate::array::{ChunkFault, ChunkSet, Result, SubchunkSource};
 use crate::codec::conversion::ConversionBuffers;
 use crate::store::held;
 
@@ -68,6 +62,14 @@ impl<'a, R> Pass<'a, R> {
         fold(indexes);
         run.and(noted.map_err(|fault| ChunkFault { index: 0, fault }))
     }
+}
+
+/// The subchunks of a job's source that are there, and those of the array that this is intermediate data of. Blocks tell the
+/// store themselves what they read.
+pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<SubchunkSource<'_>>) {
+    let origin = transfer.origin.as_ref().map(SubchunkSource::new);
+    let source = SubchunkSource::new(&transfer.source);
+    (if origin.is_some() { source.reading_entries() } else { source }, origin)
 }
 
 /// The units of a pass: objects of the destination, or batches of them.

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-use crate::array::chunk_set::ChunkSet;
+use crate::array::ChunkSet;
 use crate::kernel::quantize::QuantizeFigures;
 
 /// The counts of what was done with an object.

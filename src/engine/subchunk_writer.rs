@@ -1,15 +1,13 @@
 //! Decoded elements of the source, in the shape of a subchunk of the destination, on their way into it; and the objects that
 //! are written of such subchunks.
 
-use super::pass::{Buffers, Workers};
-use crate::array::chunk_set::position;
-use crate::array::fault::Result;
+use super::decoded_block::PADDING;
+use super::{Buffers, Filling, ObjectReport, Workers};
 use crate::array::shard::ShardWriter;
-use crate::array::stored::{StoredArray, at};
+use crate::array::{Result, StoredArray, at, position};
 use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, Undone, ValueChange};
-use crate::codec::region::{as_index, fill_box, repeat};
+use crate::codec::region::{as_index, repeat};
 use crate::codec::{BindError, BoundChain, is_filled_with};
-use crate::engine::report::ObjectReport;
 use crate::grid::Region;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::extension::CodecMetadata;
@@ -139,9 +137,6 @@ impl<'a> SubchunkWriter<'a> {
     }
 }
 
-/// Bytes of padding that are written at once.
-const PADDING: usize = 1 << 16;
-
 /// An encoded subchunk. Padding at its end is not held, only told.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Encoded<'a> {
@@ -180,50 +175,6 @@ impl<'a> Encoded<'a> {
     /// Its bytes, if there is no more of it than they.
     pub(super) fn as_slice(self) -> Option<&'a [u8]> {
         (self.missing == 0).then_some(self.bytes)
-    }
-}
-
-/// The elements of a decoded subchunk where nothing is stored.
-#[derive(Debug, Clone)]
-pub(super) struct Filling {
-    /// An absent element.
-    absent: Vec<u8>,
-    /// The elements beyond the edge of the array: as many as are worth writing at once.
-    padding: Vec<u8>,
-}
-
-impl Filling {
-    /// Absent elements of an array, and the same beyond its edge.
-    pub(super) fn of(array: &StoredArray) -> Self {
-        let absent = array.fill_value();
-        Filling { padding: absent.repeat(PADDING.div_ceil(absent.len().max(1))), absent }
-    }
-
-    /// Bytes of an element.
-    pub(super) fn element_size(&self) -> usize {
-        self.absent.len()
-    }
-
-    /// Fills a subchunk, up to its last element inside the array, as if nothing were stored; `valid` of it lies there.
-    pub(super) fn fill(&self, elements: &mut [u8], shape: &[u64], valid: &[u64]) {
-        repeat(elements, &self.padding);
-        if self.padding.starts_with(&self.absent) || valid.contains(&0) {
-            return;
-        }
-        fill_box(elements, shape, (&vec![0; shape.len()], valid), &self.absent);
-    }
-
-    /// True if a subchunk of which `valid` lies inside the array holds there only what absent elements are.
-    pub(super) fn is_absent(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> bool {
-        if !elements.starts_with(&self.absent) {
-            return false;
-        }
-        if shape == valid {
-            return is_filled_with(elements, &self.absent);
-        }
-        let mut filled = vec![0; elements.len()];
-        self.fill(&mut filled, shape, valid);
-        elements == filled
     }
 }
 

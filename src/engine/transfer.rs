@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
-use crate::array::stored::StoredArray;
+use crate::array::{ChunkSet, ChunkSetBuilder, StoredArray};
 use crate::grid::{Grid, Region, ravel, unravel, volume};
 
 /// From one stored array to another.

@@ -1,9 +1,9 @@
 //! The objects of an array that an interrupted run may have left without being whole: all but those that are noted.
 
-use super::driver::Driver;
+use super::Driver;
 use super::journal::PassProgress;
 use super::listing::list_with_sizes;
-use crate::array::chunk_set::{ChunkSet, position};
+use crate::array::{ChunkSet, position};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{Node, Result};
 
@@ -54,8 +54,8 @@ fn each(objects: &ChunkSet, driver: &Driver, work: impl Fn(u64) -> Result<u64> +
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::journal::{Assignment, Fingerprint, Journal};
-    use crate::engine::report::ObjectReport;
+    use crate::engine::journal::{Assignment, Fingerprint};
+    use crate::engine::{Journal, ObjectReport};
     use crate::metadata::array::ArrayDocument;
     use crate::metadata::json::Json;
 

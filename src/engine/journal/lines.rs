@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::owner::LockOwner;
-use super::{Journal, JournalError, Result, SCHEMA};
-use crate::array::chunk_set::{ChunkSet, ChunkSetBuilder};
-use crate::array::fault::Fault;
-use crate::engine::report::ObjectReport;
+use super::{JournalError, Result, SCHEMA};
+use crate::array::{ChunkSet, ChunkSetBuilder, Fault};
+use crate::engine::{Journal, ObjectReport};
 use crate::store::{StoreError, held, machine};
 
 #[derive(Debug, Serialize, Deserialize)]

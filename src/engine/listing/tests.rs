@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::array::listing::Sizes;
+use crate::array::Sizes;
 use crate::metadata::array::ArrayDocument;
 use crate::metadata::json::Json;
 use crate::store::MemoryStore;

@@ -3,17 +3,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::array::stored::StoredArray;
+use crate::array::StoredArray;
 use crate::codec::BoundChain;
 use crate::codec::conversion::ValueChange;
 use crate::data_type::DataType;
 use crate::engine::job::{Job, ObjectJob};
-use crate::engine::journal::{Fingerprint, Journal};
+use crate::engine::journal::Fingerprint;
 use crate::engine::plan::{Costs, Grids, RechunkPlan};
-use crate::engine::progress::Progress;
 use crate::engine::route::Route;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
-use crate::engine::subchunk_writer::SubchunkEncoder;
+use crate::engine::{Journal, Progress, SubchunkEncoder};
 use crate::metadata::array::ArrayDocument;
 use crate::metadata::json::Json;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};

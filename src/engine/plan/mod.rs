@@ -11,12 +11,12 @@ mod staged;
 #[cfg(test)]
 mod tests;
 
-pub use staged::{MOST_AMPLIFICATION, StagedCosts, StagedPlan, StagingShape};
-
+use super::Groups;
 use crate::diagnostic::quantity::bytes;
-use crate::engine::groups::Groups;
 use crate::grid::{Grid, Region, volume, zip_with};
 use axis::{Axis, divisors};
+
+pub use staged::{MOST_AMPLIFICATION, StagedCosts, StagedPlan, StagingShape};
 
 /// Both grids of an array, in elements. A *subchunk* is what is decoded alone: an inner chunk, or a chunk without shards.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::array::chunk_set::ChunkSet;
+use crate::array::ChunkSet;
 use crate::grid::ravel;
 
 /// Grids of 1 to 8 dimensions with ragged edges, and a permuted shard on the destination's side or none.

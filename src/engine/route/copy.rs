@@ -2,24 +2,18 @@
 //! that are the same on both sides: each is moved as it is encoded, or converted by itself, into objects that may be others
 //! than those of the source.
 
-use crate::array::chunk_set::{ChunkSet, position};
-use crate::array::fault::{Fault, Result};
 use crate::array::geometry::unbound;
-use crate::array::reader::{ReadBuffers, each_piece_of};
-use crate::array::stored::{Missing, at, filled};
+use crate::array::reader::ReadBuffers;
+use crate::array::{ChunkSet, Fault, Missing, Result, at, each_piece_of, filled, position};
 use crate::codec::ChainFault;
 use crate::codec::chain::OfShape;
 use crate::codec::conversion::{Conversion, Converted, Undone};
 use crate::codec::region::as_index;
-use crate::engine::ahead::{Reads, reads_in};
-use crate::engine::driver::Driver;
+use crate::engine::ahead::reads_in;
 use crate::engine::journal::PassProgress;
-use crate::engine::pass::{Buffers, Workers};
-use crate::engine::pass::{Pass, Units};
-use crate::engine::progress::Progress;
-use crate::engine::report::ObjectReport;
-use crate::engine::subchunk_writer::Encoded;
-use crate::engine::subchunk_writer::{Put, SubchunkWriter, all_in_order};
+use crate::engine::{
+    Buffers, Driver, Encoded, ObjectReport, Pass, Progress, Put, Reads, SubchunkWriter, Units, Workers, all_in_order,
+};
 use crate::metadata::array::ArrayMetadata;
 use crate::store::{self, Node};
 

@@ -1,21 +1,14 @@
 //! From any chunk grid to any other: blocks of the destination are read from the source subchunks that overlap them, held
 //! decoded, and written subchunk by subchunk.
 
-use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::Result;
+use crate::array::{ChunkSet, Result};
 use crate::codec::region::as_index;
-use crate::engine::ahead::Reads;
-use crate::engine::block_reader::BlockReader;
-use crate::engine::decoded_block::DecodedBlock;
-use crate::engine::driver::{Driver, guarded};
-use crate::engine::pass::{Buffers, Workers};
-use crate::engine::pass::{Pass, Units};
 use crate::engine::plan::RechunkPlan;
-use crate::engine::progress::{Progress, Share, Silent};
-use crate::engine::report::ObjectReport;
-use crate::engine::subchunk_writer::{Encoded, SubchunkEncoder};
-use crate::engine::subchunk_writer::{Put, SubchunkWriter, in_order};
-use crate::engine::transfer::Transfer;
+use crate::engine::subchunk_writer::in_order;
+use crate::engine::{
+    BlockReader, Buffers, DecodedBlock, Driver, Encoded, ObjectReport, Pass, Progress, Put, Reads, Share, Silent,
+    SubchunkEncoder, SubchunkWriter, Transfer, Units, Workers, guarded,
+};
 use crate::grid::Region;
 use crate::store::{self, Node};
 

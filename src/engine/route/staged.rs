@@ -9,16 +9,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::rechunk::Rechunk;
-use crate::array::fault::{ChunkFault, Fault, ObjectOf, Result};
-use crate::array::stored::StoredArray;
-use crate::engine::driver::Driver;
+use crate::array::{ChunkFault, Fault, ObjectOf, Result, StoredArray};
 use crate::engine::journal::{PassProgress, digest};
 use crate::engine::listing::list_with_sizes;
-use crate::engine::pass::Pass;
-use crate::engine::progress::Progress;
-use crate::engine::report::ObjectReport;
-use crate::engine::transfer::Transfer;
 use crate::engine::unfinished::{bytes_of, remove_unfinished};
+use crate::engine::{Driver, ObjectReport, Pass, Progress, Transfer};
 use crate::metadata::json::Json;
 use crate::store::{Key, Node, StoreError};
 

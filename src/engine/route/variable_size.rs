@@ -10,26 +10,17 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::sync::Mutex;
 
-use crate::array::chunk_set::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault, Result};
-use crate::array::interrupt::Interrupt;
-use crate::array::stored::StoredArray;
+use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result, StoredArray};
 use crate::codec::Recoding;
 use crate::codec::elements::{VlenChain, VlenElements};
-use crate::engine::ahead::{Reads, reads_in};
-use crate::engine::driver::Driver;
-use crate::engine::pass::Pass;
-use crate::engine::report::ObjectReport;
-use crate::engine::subchunk_writer::Encoded;
-use crate::engine::subchunk_writer::{SubchunkWriter, all_in_order};
-use crate::engine::transfer::Transfer;
+use crate::engine::ahead::reads_in;
+use crate::engine::{Driver, Encoded, Groups, ObjectReport, Pass, Reads, SubchunkWriter, Transfer, all_in_order};
 use crate::grid::{Region, lcm};
 use crate::store::{self, Node, held};
+use elements::{not_taken_apart, vlen_chain_of};
 
-use crate::engine::groups::Groups;
 pub use buffers::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
 pub use elements::ElementReader;
-use elements::{not_taken_apart, vlen_chain_of};
 
 /// The way in which the subchunks of an array are made.
 #[derive(Debug, Clone)]

@@ -2,9 +2,8 @@
 
 use lru::LruCache;
 
-use crate::array::fault::{Fault, Result};
 use crate::array::reader::ReadBuffers;
-use crate::array::subchunks::SubchunkSource;
+use crate::array::{Fault, Result, SubchunkSource};
 use crate::codec::chain::Workspace;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::kinds::Contexts;

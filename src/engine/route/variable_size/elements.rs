@@ -3,10 +3,7 @@
 use std::borrow::Cow;
 
 use super::buffers::{DecodedSubchunk, VariableSizeBuffers};
-use crate::array::chunk_set::position;
-use crate::array::fault::{Fault, Result};
-use crate::array::stored::StoredArray;
-use crate::array::subchunks::SubchunkSource;
+use crate::array::{Fault, Result, StoredArray, SubchunkSource, position};
 use crate::codec::chain::OfShape;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::region::{advance, as_index};
