@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::entry::EntryKind;
-use super::sorted_keys::{SortedKeys, is_below};
-use super::{Depth, Key, Node, ObjectReader, Part, Result, Store, Visit};
+use super::{Depth, EntryKind, Key, Node, ObjectReader, Part, Result, SortedKeys, Store, Visit, is_below};
 
 /// The part of the copies that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

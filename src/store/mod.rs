@@ -4,7 +4,6 @@
 
 mod consolidated;
 mod destination;
-mod entry;
 mod error;
 pub mod file;
 pub mod file_format;
@@ -16,13 +15,11 @@ pub mod machine;
 mod memory;
 mod node;
 mod object;
-mod opened_once;
 mod percent;
 mod references;
 #[cfg(feature = "remote")]
 mod remote;
 mod remote_options;
-mod sorted_keys;
 #[cfg(test)]
 pub(crate) mod tests;
 mod zip;
@@ -34,15 +31,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use consolidated::ConsolidatedScope;
 pub use destination::{Destination, JOURNAL, PLAN, RUN_FOLDER, Relation, clear_run_folder, has_run_folder};
-pub use entry::{EntryKind, FolderListing, LinkTarget};
 pub use error::{RemoteError, StoreError};
 pub use key::{Key, MAX_KEY_BYTES};
 pub use local::{LocalStore, Modes};
 pub use location::{Location, LocationError};
 pub use log::{Asker, Holding, Lock, Log};
 pub use memory::{MemoryReader, MemoryStore};
+use memory::{SortedKeys, get_or_open, is_below, remove_from};
+use node::object_name;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
-pub use object::{ObjectReader, ObjectWriter, ReadObject, WriteObject};
+pub use object::{EntryKind, FolderListing, LinkTarget, ObjectReader, ObjectWriter, ReadObject, WriteObject};
+use object::{PartReader, describe, part};
 pub use references::ReferenceStore;
 pub use remote_options::RemoteOptions;
 pub use zip::ZipStore;
@@ -76,7 +75,7 @@ pub trait Store: Debug + Send + Sync {
 
     /// The name of a key for messages.
     fn shown(&self, key: &Key<'_>) -> String {
-        node::object_name(self.name(), key)
+        object_name(self.name(), key)
     }
 
     /// Reads an object, or a part of it, into `into` (replaced); false where it is absent. More than `most` bytes are

@@ -4,11 +4,9 @@ use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::entry::{EntryKind, FolderListing, LinkTarget};
-use super::local;
 use super::{
-    Abilities, Depth, Destination, Entry, Key, LocalStore, Log, Network, ObjectReader, ObjectWriter, Part,
-    PrefetchLimit, Put, Relation, Result, Room, Store, StoreError, Tree,
+    Abilities, Depth, Destination, Entry, EntryKind, FolderListing, Key, LinkTarget, LocalStore, Log, Network,
+    ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Relation, Result, Room, Store, StoreError, Tree, local,
 };
 
 /// Documents larger than this are not read: 64 MiB.

@@ -78,7 +78,7 @@ impl fmt::Debug for RemoteOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::RemoteOptions;
+    use crate::store::RemoteOptions;
 
     #[test]
     fn settings_that_may_be_secrets_are_known_by_name_or_value() {

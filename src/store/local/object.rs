@@ -1,13 +1,15 @@
-//! Files that are read and written in parts.
+//! Files that are read and written in parts, and files as logs.
+#![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
-use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::io_error;
-use crate::store::object::{ReadObject, WriteObject};
-use crate::store::{Result, StoreError};
+use rustix::io::Errno;
+
+use super::{io_error, tree};
+use crate::store::{Asker, Lock, Log, ReadObject, Result, StoreError, WriteObject, machine};
 
 /// An open file that is read in parts.
 #[derive(Debug)]
@@ -104,10 +106,116 @@ pub(super) fn copy(reader: &mut File, writer: &mut File, _length: u64) -> io::Re
     io::copy(reader, writer)
 }
 
+/// A file of lines.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl LogFile {
+    /// Opens a log, or makes an empty one. A link is not followed.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        Self::opened(path, OpenOptions::new().create(true).truncate(false))
+    }
+
+    fn opened(path: &Path, options: &mut OpenOptions) -> Result<Self> {
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        let opened = options.read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path);
+        let file = opened.map_err(io_error("open", path))?;
+        if file.metadata().is_ok_and(|found| found.is_file()) {
+            return Ok(LogFile { file, path: path.to_path_buf() });
+        }
+        Err(StoreError::NotAFile { object: path.display().to_string(), found: "something else" })
+    }
+
+    fn try_lock(&self) -> Result<Lock> {
+        match self.file.try_lock() {
+            // Removed meanwhile: the run that had it has just ended.
+            Ok(()) if self.is_lost() => Ok(Lock::Elsewhere(None)),
+            Ok(()) => Ok(Lock::Held),
+            Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere(None)),
+            Err(TryLockError::Error(error)) if is_without_locks(&error) => Ok(Lock::Unsupported),
+            Err(TryLockError::Error(error)) => Err(io_error("lock", &self.path)(error)),
+        }
+    }
+
+    fn read_beginning(&mut self, bytes: u64) -> Result<Vec<u8>> {
+        let mut beginning = Vec::new();
+        self.file
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| (&mut self.file).take(bytes).read_to_end(&mut beginning))
+            .map_err(io_error("read", &self.path))?;
+        Ok(beginning)
+    }
+
+    /// A copy of its first bytes in a file of another name.
+    fn copied_to(&mut self, path: &Path, length: u64) -> Result<LogFile> {
+        let mut copy = Self::opened(path, OpenOptions::new().create_new(true))?;
+        // Before it can be seen at the key.
+        copy.try_lock()?;
+        if length > 0 {
+            copy.append(&self.read_beginning(length)?)?;
+            copy.sync()?;
+        }
+        Ok(copy)
+    }
+}
+
+impl Log for LogFile {
+    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock> {
+        self.try_lock()
+    }
+
+    fn is_lost(&self) -> bool {
+        match (self.file.metadata(), std::fs::symlink_metadata(&self.path)) {
+            (Ok(own), Ok(standing)) => (own.dev(), own.ino()) != (standing.dev(), standing.ino()),
+            _ => true,
+        }
+    }
+
+    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>> {
+        let found = self.file.metadata().map_err(io_error("read", &self.path))?.len();
+        StoreError::check_size(found, max_bytes, || self.path.display().to_string())?;
+        self.read_beginning(max_bytes)
+    }
+
+    /// Another file takes its place. Whoever has the old one open, on a machine that knows nothing of the lock, appends to
+    /// what no one reads. An empty one is taken as it is, and needs no file more.
+    fn cut(&mut self, length: u64) -> Result<()> {
+        if self.file.metadata().is_ok_and(|found| found.len() == 0) {
+            return Ok(());
+        }
+        let beside = self.path.with_extension(machine::unique_name());
+        let copied = self.copied_to(&beside, length).and_then(|copy| {
+            tree::replace_file(&beside, &self.path)?;
+            Ok(copy)
+        });
+        let own = copied.inspect_err(|_| drop(std::fs::remove_file(&beside)))?;
+        self.file = own.file;
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        write_all(&mut self.file, bytes, &self.path)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        sync_all(&self.file, &self.path)
+    }
+}
+
+/// True if an error says that the file system has no locks: NFS without its daemon, Lustre without `-o flock`.
+fn is_without_locks(error: &io::Error) -> bool {
+    let of_files = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
+    Errno::from_io_error(error).is_some_and(|errno| of_files.contains(&errno))
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests make and look at files")]
 mod tests {
     use super::*;
+    use crate::store::log::NOBODY;
 
     #[test]
     fn copy_gives_what_the_file_holds_even_if_it_is_shorter_than_it_was() {
@@ -128,5 +236,43 @@ mod tests {
         let mut reader = File::open("/proc/self/stat").unwrap();
         let mut writer = File::create(folder.path().join("a")).unwrap();
         assert!(copy(&mut reader, &mut writer, 1).unwrap() > 1);
+    }
+
+    #[test]
+    fn log_that_was_removed_is_not_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut log = LogFile::open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(log.is_lost() && log.lock(&NOBODY).unwrap() == Lock::Elsewhere(None));
+        let mut other = LogFile::open(&path).unwrap();
+        assert!(log.is_lost() && other.lock(&NOBODY).unwrap() == Lock::Held);
+    }
+
+    #[test]
+    fn log_that_is_cut_has_nothing_of_what_others_append() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut first = LogFile::open(&path).unwrap();
+        first.append(b"one\ntwo\n").unwrap();
+        let mut second = LogFile::open(&path).unwrap();
+        second.cut(4).unwrap();
+        first.append(b"three\n").unwrap();
+        second.append(b"four\n").unwrap();
+        assert!(!second.is_lost() && first.is_lost());
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\nfour\n");
+        let mut third = LogFile::open(&path).unwrap();
+        assert!(matches!(third.lock(&NOBODY).unwrap(), Lock::Elsewhere(None)));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn file_systems_without_locks_are_told_by_what_they_answer() {
+        for errno in [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP] {
+            assert!(is_without_locks(&errno.into()), "{errno}");
+        }
+        for errno in [Errno::IO, Errno::ACCESS, Errno::AGAIN] {
+            assert!(!is_without_locks(&errno.into()), "{errno}");
+        }
     }
 }

@@ -10,14 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::confined::Confinement;
-use super::log::LogFile;
-use super::object::{FileReader, FileWriter, copy, sync_all, write_all};
-use super::publish::beside;
+use super::confined::{Confinement, beside};
+use super::object::{FileReader, FileWriter, LogFile, copy, sync_all, write_all};
 use super::tree;
-use crate::store::entry::{EntryKind, LinkTarget, describe};
 use crate::store::{
-    Depth, Destination, Key, Log, Node, ObjectReader, ObjectWriter, Put, Result, Room, Store, StoreError, Tree, Visit,
+    Depth, Destination, EntryKind, Key, LinkTarget, Log, Node, ObjectReader, ObjectWriter, Put, Result, Room, Store,
+    StoreError, Tree, Visit, describe,
 };
 
 /// A store in a local folder, which need not be there yet. Links are followed where it is read; nothing is created or removed

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::io_error;
 use super::object::sync_all;
-use crate::store::entry::EntryKind;
-use crate::store::{Entry, Key, Relation, Result, StoreError, Visit};
+use crate::store::{Entry, EntryKind, Key, Relation, Result, StoreError, Visit};
 
 /// Creates a folder whose parent is there.
 pub(super) fn create_folder(path: &Path, mode: u32) -> io::Result<()> {

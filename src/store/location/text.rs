@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::LocationError;
+use crate::store::{Key, LocationError, percent};
+
 #[cfg(feature = "remote")]
 use crate::store::remote::Address;
-use crate::store::{Key, percent};
 
 /// The address of a bucket or a web server; `None` for other schemes.
 #[cfg(feature = "remote")]

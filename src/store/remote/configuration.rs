@@ -18,7 +18,7 @@ use super::address::{Address, Kind};
 use super::aws_files::AwsFiles;
 use super::client::Stores;
 use super::errors::cause;
-use super::runtime::runtime;
+use super::limiter::runtime;
 use super::service::{Caller, Connector, Service, client_builder};
 use crate::store::RemoteOptions;
 

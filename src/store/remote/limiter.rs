@@ -1,9 +1,13 @@
-//! How many requests are in flight: as many as were asked for, fewer while the store asks for fewer.
+//! The one runtime of all that is asynchronous, and how many requests are in flight: as many as were asked for, fewer while the
+//! store asks for fewer.
 
+use std::io;
+use std::panic::catch_unwind;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
 use crate::store::held;
@@ -86,6 +90,21 @@ impl Drop for Permit {
         held(&self.limiter.state).in_flight -= 1;
         self.limiter.freed.notify_one();
     }
+}
+
+/// Threads that attend to connections; what blocks or computes happens on the threads of whoever asks.
+const THREADS: usize = 2;
+
+/// The runtime; an error where the system gives no threads.
+pub(super) fn runtime() -> Result<&'static Runtime, io::Error> {
+    static RUNTIME: OnceLock<Result<Runtime, io::Error>> = OnceLock::new();
+    let made = RUNTIME.get_or_init(|| {
+        let build = || Builder::new_multi_thread().worker_threads(THREADS).thread_name("requests").enable_all().build();
+        // tokio panics where the system does not give it a thread.
+        let refused = |_| io::Error::other("no memory or no threads for requests: raise the limits of the process");
+        catch_unwind(build).unwrap_or_else(|panic| Err(refused(panic)))
+    });
+    made.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
 }
 
 #[cfg(test)]

@@ -16,9 +16,6 @@ mod listing;
 mod lock;
 mod log;
 mod prefetch;
-mod remove;
-mod runtime;
-mod same;
 mod service;
 mod writes;
 
@@ -26,27 +23,26 @@ use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, OnceLock};
 
-pub(super) use address::Address;
+use futures_util::future::{join, try_join_all};
+use object_store::PutMode;
+use object_store::list::PaginatedListOptions;
+
+use super::{
+    Abilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put,
+    RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held, object_name,
+};
 use address::Kind;
 use answer::Answer;
 use change::PutOutcome;
 use client::{Client, GetRequest};
-pub(super) use configuration::{has_effect, is_setting};
-use futures_util::future::{join, try_join_all};
 use listing::Page;
 use log::RemoteLog;
-use object_store::PutMode;
-use object_store::list::PaginatedListOptions;
 use prefetch::{FIRST, RemoteReader};
-pub(super) use same::relation;
 use writes::RemoteWriter;
 
-use super::entry::EntryKind;
-use super::node::object_name;
-use super::{
-    Abilities, Depth, Destination, Entry, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put,
-    RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held,
-};
+pub(super) use address::Address;
+pub(super) use configuration::{has_effect, is_setting};
+pub(super) use copy::relation;
 
 /// The number of attempts to make an object that the store refuses and does not have.
 const ATTEMPTS: usize = 3;

@@ -8,9 +8,7 @@ use tokio::task::JoinHandle;
 
 use super::answer::Answer;
 use super::client::{Client, GetRequest};
-use crate::store::held;
-use crate::store::object::ReadObject;
-use crate::store::{Part, Result, StoreError};
+use crate::store::{Part, ReadObject, Result, StoreError, held};
 
 /// Bytes that may have come and not been taken before no more is asked for.
 pub(super) const MOST_BYTES: u64 = 32 << 20;

@@ -13,9 +13,7 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use super::client::Client;
-use crate::store::held;
-use crate::store::object::WriteObject;
-use crate::store::{Result, StoreError};
+use crate::store::{Result, StoreError, WriteObject, held};
 
 /// Bytes that may be under way.
 const MOST_BYTES: u64 = 32 << 20;
@@ -268,7 +266,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::{Arc, InFlightWrites, StoreError};
-    use crate::store::remote::runtime::runtime;
+    use crate::store::remote::limiter::runtime;
 
     fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
         let source = std::io::Error::other(source);

@@ -10,12 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
-use crate::store::entry::EntryKind;
 use crate::store::{
-    Depth, Destination, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Result, Room,
-    Store, StoreError, Tree, Visit,
+    Depth, Destination, EntryKind, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Result,
+    Room, Store, StoreError, Tree, Visit,
 };
-
 use part::FaultyPart;
 
 /// A call to a store.

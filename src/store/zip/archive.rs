@@ -8,10 +8,8 @@ use once_cell::sync::OnceCell;
 use rawzip::CompressionMethod as Method;
 
 use super::directory::{Directory, LOCAL_HEADER_BYTES, Member};
-use crate::store::node::object_name;
-use crate::store::object::{copy_piece, part};
-use crate::store::sorted_keys::SortedKeys;
-use crate::store::{Key, Node, ObjectReader, Part, ReadObject, Result, StoreError};
+use crate::store::object::copy_piece;
+use crate::store::{Key, Node, ObjectReader, Part, ReadObject, Result, SortedKeys, StoreError, object_name, part};
 
 /// Methods of compression that are read.
 const READ: [Method; 4] = [Method::STORE, Method::DEFLATE, Method::ZSTD, Method::ZSTD_DEPRECATED];

@@ -7,8 +7,7 @@ use std::io;
 
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
 
-use crate::store::sorted_keys::SortedKeys;
-use crate::store::{Key, ObjectReader, Result, StoreError};
+use crate::store::{Key, ObjectReader, Result, SortedKeys, StoreError};
 
 /// The bytes at the end of a file that are read at once: most directories lie in them.
 const TAIL_BYTES: u64 = 128 << 10;

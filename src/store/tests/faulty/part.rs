@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{Call, Faults, Heard, first_half};
-use crate::store::object::{ReadObject, WriteObject};
-use crate::store::{Asker, Lock, Log, ObjectReader, ObjectWriter, Part, Result, StoreError};
+use crate::store::{Asker, Lock, Log, ObjectReader, ObjectWriter, Part, ReadObject, Result, StoreError, WriteObject};
 
 /// An object or a log of which calls fail.
 #[derive(Debug)]
