@@ -5,8 +5,8 @@ pub use super::chunk_grid::{ChunkGrid, MAX_RANK, num_elements};
 use super::chunk_grid::{read_chunk_grid, read_shape};
 use super::chunk_key::ChunkKeyEncoding;
 use super::extension::{CodecMetadata, Findings, MAX_FAULTS, read_codecs};
+use super::group::{read_attributes, read_head, read_unknown, required};
 use super::json::{Json, Object};
-use super::member::{read_attributes, read_head, read_unknown, required};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::{Grid, PartOf, Region};
 

@@ -1,9 +1,8 @@
-//! The `zarr.json` of a group, and what kind of node a document describes.
+//! The members that documents of both kinds have, and the `zarr.json` of a group.
 
-use super::extension::Findings;
-use super::json::{Json, Object};
-use super::member::{read_attributes, read_head, read_unknown};
-use crate::diagnostic::Diagnostic;
+use super::extension::{Findings, MAX_FAULTS};
+use super::json::{Json, Object, member_pointer};
+use crate::diagnostic::{Diagnostic, code};
 
 /// The members of a group's document, with zarr-python's `consolidated_metadata`.
 const MEMBERS: [&str; 4] = ["zarr_format", "node_type", "attributes", "consolidated_metadata"];
@@ -56,6 +55,68 @@ impl GroupDocument {
             unknown: read_unknown(document, &MEMBERS, &mut diagnostics),
             diagnostics,
         }
+    }
+}
+
+/// `zarr_format` and `node_type`.
+pub(super) fn read_head(object: &Object, node_type: &str, diagnostics: &mut Vec<Diagnostic>) {
+    read_format(object, 3, diagnostics);
+    if let Some(json) = required(object, "node_type", diagnostics)
+        && json.as_str() != Some(node_type)
+    {
+        diagnostics.unexpected::<()>(code::NODE_TYPE, json, &format!("{node_type:?}"), "/node_type");
+    }
+}
+
+/// `zarr_format`.
+pub(super) fn read_format(object: &Object, version: u64, diagnostics: &mut Vec<Diagnostic>) {
+    if let Some(json) = required(object, "zarr_format", diagnostics)
+        && json.as_u64() != Some(version)
+    {
+        diagnostics.unexpected::<()>(code::ZARR_FORMAT, json, &version.to_string(), "/zarr_format");
+    }
+}
+
+/// A member that must be there.
+pub(super) fn required<'a>(object: &'a Object, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<&'a Json> {
+    let missing = || diagnostics.refuse(code::MEMBER_MISSING, "", format!("`{name}` is missing"));
+    object.get(name).or_else(missing)
+}
+
+/// The attributes, where they are an object.
+pub(super) fn read_attributes(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
+    match object.get("attributes")? {
+        Json::Object(attributes) => Some(attributes.clone()),
+        other => diagnostics.wrong_type(other, "an object", "/attributes"),
+    }
+}
+
+/// The members beside `known`, the first of them where there are very many: each is a fault unless it is an object that
+/// says that it may be ignored. Then names that are given more than once, anywhere.
+pub(super) fn read_unknown(document: &Json, known: &[&str], diagnostics: &mut Vec<Diagnostic>) -> Object {
+    let unknown = document.as_object().into_iter().flat_map(Object::iter);
+    let unknown = unknown.filter(|(name, _)| !known.contains(name)).take(MAX_FAULTS);
+    let unknown: Object = unknown.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+    let must_understand = |value: &Json| value.get("must_understand") != Some(&Json::Bool(false));
+    for (name, _) in unknown.iter().filter(|(_, value)| must_understand(value)) {
+        let pointer = member_pointer("", name);
+        let message = format!("unknown member {}", Json::from(name).excerpt());
+        let help = "what may be ignored is an object with \"must_understand\": false; attributes go into `attributes`";
+        diagnostics.push(Diagnostic::new(code::MEMBER_UNKNOWN, message).with_help(help).at_pointer(pointer));
+    }
+    read_repeated(document, false, diagnostics);
+    unknown
+}
+
+/// Names that are given more than once, anywhere in a document, which may be attributes alone.
+pub(super) fn read_repeated(document: &Json, is_attributes: bool, diagnostics: &mut Vec<Diagnostic>) {
+    for pointer in document.duplicates(MAX_FAULTS) {
+        let (code, message) = if is_attributes || pointer.starts_with("/attributes/") {
+            (code::ATTRIBUTE_REPEATED, "a name is repeated in the attributes: readers keep only the last")
+        } else {
+            (code::MEMBER_REPEATED, "a member is given more than once: the last is taken")
+        };
+        diagnostics.add(code, pointer, message);
     }
 }
 

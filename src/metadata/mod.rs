@@ -12,7 +12,6 @@ pub mod edit;
 pub mod extension;
 pub mod group;
 pub mod json;
-mod member;
 pub mod rectilinear;
 pub mod same_node;
 pub mod v2;

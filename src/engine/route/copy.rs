@@ -2,8 +2,8 @@
 //! that are the same on both sides: each is moved as it is encoded, or converted by itself, into objects that may be others
 //! than those of the source.
 
-use crate::array::geometry::unbound;
 use crate::array::reader::ReadBuffers;
+use crate::array::unbound;
 use crate::array::{ChunkSet, Fault, Missing, Result, at, each_piece_of, filled, position};
 use crate::codec::ChainFault;
 use crate::codec::chain::OfShape;

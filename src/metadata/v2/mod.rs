@@ -17,8 +17,8 @@ pub use dtype::write_dtype;
 pub use fill_value::write_fill_value;
 
 use super::extension::{Findings, MAX_FAULTS};
+use super::group::{read_format, read_repeated};
 use super::json::{Json, Object, member_pointer};
-use super::member::{read_format, read_repeated};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
 

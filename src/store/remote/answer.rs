@@ -5,8 +5,7 @@ use object_store::client::{HttpRequest, HttpResponse};
 use reqwest::header::{CONTENT_LENGTH, ETAG, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 
-use super::errors::Failure;
-use super::service::Call;
+use super::{Call, Failure};
 
 /// An answer, of whatever status.
 #[derive(Debug, Default)]

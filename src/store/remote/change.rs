@@ -16,13 +16,8 @@ use object_store::multipart::PartId;
 use object_store::{ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
 
-use super::RemoteStore;
-use super::address::Kind;
-use super::answer::Answer;
-use super::client::{Client, path};
-use super::errors::Failure;
-use super::listing::Page;
-use super::service::Call;
+use super::client::path;
+use super::{Answer, Call, Client, Failure, Kind, Page, RemoteStore};
 use crate::store::{Key, Result, held};
 
 /// The process waits no longer than this at its end for what it lets go of.

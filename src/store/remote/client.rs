@@ -12,18 +12,15 @@ use object_store::{GetOptions, GetRange, ObjectStore};
 use reqwest::StatusCode;
 use tokio::runtime::Runtime;
 
-use super::address::{Address, Kind};
-use super::answer::Answer;
-use super::configuration;
+use super::address::Address;
 use super::copy::Sizes;
-use super::errors::{Failure, Who, is_refused, lacks_bucket};
+use super::errors::{Who, is_refused, lacks_bucket};
 use super::limiter::runtime;
-use super::listing::Page;
 use super::prefetch::{FIRST, Prefetched};
-use super::service::{Call, Service};
+use super::service::Service;
 use super::writes::InFlightWrites;
-use crate::store::held;
-use crate::store::{Part, RemoteOptions, Result, StoreError};
+use super::{Answer, Call, Failure, Kind, Page, configuration};
+use crate::store::{Part, RemoteOptions, Result, StoreError, held};
 
 /// Encodings that change the bytes. Some stores keep names of others with their objects, such as `aws-chunked`.
 const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "compress", "br", "zstd"];

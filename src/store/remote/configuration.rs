@@ -14,7 +14,8 @@ use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKe
 use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, RetryConfig};
 
-use super::address::{Address, Kind};
+use super::Kind;
+use super::address::Address;
 use super::aws_files::AwsFiles;
 use super::client::Stores;
 use super::errors::cause;

@@ -8,10 +8,8 @@ use std::time::{Duration, Instant};
 use object_store::list::PaginatedListOptions;
 use object_store::{GetOptions, GetRange};
 
-use super::RemoteStore;
-use super::address::{Kind, percent_decoded};
-use super::client::{Client, GetRequest};
-use super::errors::Failure;
+use super::address::percent_decoded;
+use super::{Client, Failure, GetRequest, Kind, RemoteStore};
 use crate::store::{Key, Node, Part, Relation, Result, StoreError, copy_in_pieces, held};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.

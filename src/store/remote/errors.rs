@@ -7,9 +7,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use rustls::CertificateError;
 
-use super::address::Kind;
-use super::answer::Answer;
-use super::client::Client;
+use super::{Answer, Client, Kind};
 use crate::store::{RemoteError, StoreError};
 
 /// The most letters of a server's own words.

@@ -11,12 +11,11 @@ use reqwest::header::{DATE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
+use super::Client;
 use super::answer::header;
 use super::change::PutOutcome;
-use super::client::Client;
 use super::service::seconds;
-use crate::store::held;
-use crate::store::{Asker, Holding, Lock, Result, machine};
+use crate::store::{Asker, Holding, Lock, Result, held, machine};
 
 /// A lock whose holder gave no sign for so many seconds is anybody's.
 const EXPIRES_AFTER: u64 = 60;

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use object_store::list::PaginatedListOptions;
 
-use super::client::{Client, GetRequest};
-use super::listing::Page;
 use super::lock::RemoteLock;
+use super::{Client, GetRequest, Page};
 use crate::store::{Asker, Lock, Log, Part, Result, StoreError};
 
 /// Lines are written after this time at the latest, and after a tenth of the time since the log was opened: so much of its

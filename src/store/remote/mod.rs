@@ -35,9 +35,11 @@ use address::Kind;
 use answer::Answer;
 use change::PutOutcome;
 use client::{Client, GetRequest};
+use errors::Failure;
 use listing::Page;
 use log::RemoteLog;
 use prefetch::{FIRST, RemoteReader};
+use service::Call;
 use writes::RemoteWriter;
 
 pub(super) use address::Address;

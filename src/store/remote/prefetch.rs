@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinHandle;
 
-use super::answer::Answer;
-use super::client::{Client, GetRequest};
+use super::{Answer, Client, GetRequest};
 use crate::store::{Part, ReadObject, Result, StoreError, held};
 
 /// Bytes that may have come and not been taken before no more is asked for.

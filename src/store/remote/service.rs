@@ -20,11 +20,11 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method, StatusCode, Url};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
-use super::address::Kind;
-use super::answer::{self, Answer, Body, header};
-use super::errors::{Failure, cause, credentials_help, unreachable_help};
+use super::answer::{self, Body, header};
+use super::errors::{cause, credentials_help, unreachable_help};
 use super::limiter::{Limiter, Permit};
 use super::lock::{LOST, LOST_HELP, LockOwner};
+use super::{Answer, Failure, Kind};
 use crate::store::held;
 
 /// A store that cannot be reached at first contact is given up after this time.

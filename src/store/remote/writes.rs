@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
-use super::client::Client;
+use super::Client;
 use crate::store::{Result, StoreError, WriteObject, held};
 
 /// Bytes that may be under way.
