@@ -36,7 +36,7 @@ impl ReadBuffers {
             return Ok(None);
         }
         self.bytes_read += self.bytes.len() as u64;
-        let side = subchunks.side();
+        let side = subchunks.side;
         let chain = side.chain_of_subchunk(position)?;
         self.undo_bytes(&chain)?;
         Ok(Some(self.elements(&chain, subchunk, || side.start_of_subchunk(position))?))

@@ -155,7 +155,8 @@ impl OpenedObject<'_> {
 /// Encoded subchunks of an array by their positions, the last shards kept open. Threads share it.
 #[derive(Debug)]
 pub struct SubchunkSource<'a> {
-    side: &'a StoredArray,
+    /// The array.
+    pub side: &'a StoredArray,
     /// True if entries of shard indexes are read one by one: few of each are wanted.
     reads_entries: bool,
     /// True if all of a shard is read while it is open.
@@ -188,11 +189,6 @@ impl<'a> SubchunkSource<'a> {
     /// True if subchunks are best read shard by shard, since the whole index of each is read.
     pub fn reads_indexes(&self) -> bool {
         self.side.layout.is_some() && !self.reads_entries
-    }
-
-    /// The array.
-    pub fn side(&self) -> &'a StoredArray {
-        self.side
     }
 
     /// Bytes of the indexes that were read.

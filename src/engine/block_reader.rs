@@ -52,7 +52,7 @@ impl BlockReader<'_, '_> {
         decoded: &mut DecodedBlock,
         workers: &Workers<'_, V>,
     ) -> Result<u64> {
-        let skipped = &self.source.side().metadata.skipped;
+        let skipped = &self.source.side.metadata.skipped;
         decoded.begin(block, subchunk_shape, skipped);
         let shared: &DecodedBlock = decoded;
         let count = shared.num_subchunks() as u64;
@@ -75,7 +75,7 @@ impl BlockReader<'_, '_> {
     /// Gives what of each object will be read for a block, first of all.
     pub(super) fn reads(&self, block: &Region, each: &mut dyn FnMut(&str, Part)) {
         let (source, size) = (self.source, self.filling.element_size() as u64);
-        let side = source.side();
+        let side = source.side;
         if side.layout.is_some() && !source.reads_indexes() {
             return; // An entry of an index is not worth a hint.
         }
@@ -105,7 +105,7 @@ impl BlockReader<'_, '_> {
         decoded: &DecodedBlock,
         workers: &Workers<'_, V>,
     ) -> Result<u64> {
-        let side = self.source.side();
+        let side = self.source.side;
         let subchunks = side.subchunks_in(block);
         self.progress.start("", Some(subchunks.num_elements()));
         if !self.source.reads_indexes() {
@@ -124,7 +124,7 @@ impl BlockReader<'_, '_> {
 
     /// True if some of the box may hold nothing that is stored.
     fn may_be_absent(&self, block: &Region) -> bool {
-        let side = self.source.side();
+        let side = self.source.side;
         side.layout.is_some() || side.may_lack() || self.has_object(block, false)
     }
 
@@ -135,7 +135,7 @@ impl BlockReader<'_, '_> {
 
     /// True if one of the objects that overlap a block is there, or is not.
     fn has_object(&self, block: &Region, is_there: bool) -> bool {
-        let source = self.source.side();
+        let source = self.source.side;
         let block = block.moved_by(&source.metadata.skipped);
         source.objects_in(&block).any(|object| source.may_hold(object) == is_there)
     }
@@ -151,7 +151,7 @@ impl BlockReader<'_, '_> {
         let read = |buffers: &mut Buffers<V>, item| {
             let subchunk = subchunks.position(item);
             let read = guarded(|| self.read_subchunk(&subchunk, decoded, &mut buffers.source))
-                .map_err(|fault| fault.of_source(self.source.side().object_of(&subchunk).0));
+                .map_err(|fault| fault.of_source(self.source.side.object_of(&subchunk).0));
             self.progress.advance(1);
             read
         };
@@ -160,7 +160,7 @@ impl BlockReader<'_, '_> {
     }
 
     fn read_subchunk(&self, subchunk: &[u64], decoded: &DecodedBlock, buffers: &mut ReadBuffers) -> Result<u64> {
-        let side = self.source.side();
+        let side = self.source.side;
         let chain = side.chain_of_subchunk(subchunk)?;
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
             return self.read_elements(subchunk, &chain, decoded, &mut buffers.bytes);
@@ -182,7 +182,7 @@ impl BlockReader<'_, '_> {
         decoded: &DecodedBlock,
         buffer: &mut Vec<u8>,
     ) -> Result<u64> {
-        let side = self.source.side();
+        let side = self.source.side;
         let object = side.object_of(subchunk).0;
         let in_source = |fault: Fault| fault.of_source(object);
         let Some(reader) = side.open_object(object).map_err(in_source)? else {
@@ -232,8 +232,8 @@ fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<
 
 /// True if a subchunk that overlaps a part of the array is stored.
 fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ReadBuffers) -> Result<bool> {
-    let part = part.moved_by(&source.side().metadata.skipped);
-    for subchunk in source.side().subchunks_in(&part).cells() {
+    let part = part.moved_by(&source.side.metadata.skipped);
+    for subchunk in source.side.subchunks_in(&part).cells() {
         if source.holds(&subchunk, buffers)? {
             return Ok(true);
         }

@@ -39,7 +39,7 @@ pub(super) type Put<'p> = dyn FnMut(Encoded<'_>) -> Result<()> + 'p;
 #[derive(Debug)]
 pub(super) struct SubchunkWriter<'a> {
     side: &'a StoredArray,
-    object: u64,
+    pub(super) object: u64,
     shard: Option<ShardWriter<'a>>,
     /// The counts of what was written.
     report: ObjectReport,
@@ -49,11 +49,6 @@ impl<'a> SubchunkWriter<'a> {
     /// A writer of an object that is not there yet.
     pub(super) fn new(side: &'a StoredArray, object: u64) -> Self {
         SubchunkWriter { side, object, shard: None, report: ObjectReport::default() }
-    }
-
-    /// The object.
-    pub(super) fn object(&self) -> u64 {
-        self.object
     }
 
     /// Writes subchunks in their order. Each is encoded by `make`, which gives it on unless it is left out; workers encode

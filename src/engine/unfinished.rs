@@ -18,11 +18,11 @@ pub fn remove_unfinished(
     part: &PassProgress<'_>,
     driver: &Driver,
 ) -> Result<()> {
-    let unfinished = match part.assigned() {
-        Some(assigned) => assigned.without(part.done()),
+    let unfinished = match &part.assigned {
+        Some(assigned) => assigned.without(&part.done),
         // Objects come whole there, or not at all: those that have no line are written again, without being removed.
         None if node.abilities().is_remote => return Ok(()),
-        None => list_with_sizes(node, metadata, driver)?.present.without(part.done()),
+        None => list_with_sizes(node, metadata, driver)?.present.without(&part.done),
     };
     remove_objects(node, metadata, &unfinished, driver)
 }

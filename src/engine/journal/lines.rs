@@ -181,10 +181,12 @@ pub fn digest<'a>(text: impl IntoIterator<Item = &'a [u8]>) -> String {
 pub struct PassProgress<'a> {
     pub(super) journal: &'a Journal,
     pub(super) name: Arc<str>,
-    pub(super) done: ChunkSet,
-    pub(super) before: ObjectReport,
+    /// The units that an earlier run finished.
+    pub done: ChunkSet,
+    /// The counts of earlier runs.
+    pub before: ObjectReport,
     /// The units that are to be done, where others are not this run's.
-    pub(super) assigned: Option<ChunkSet>,
+    pub assigned: Option<ChunkSet>,
     /// True if its units were counted before: nothing is noted of them.
     pub(super) is_again: bool,
 }
@@ -220,11 +222,6 @@ impl<'a> PassProgress<'a> {
         self.done.contains(unit) || self.assigned.as_ref().is_some_and(|assigned| !assigned.contains(unit))
     }
 
-    /// The units that are to be done, where others are not this run's.
-    pub fn assigned(&self) -> Option<&ChunkSet> {
-        self.assigned.as_ref()
-    }
-
     /// Those of some units that are this run's, done or not.
     #[must_use]
     pub fn left(&self, units: ChunkSet) -> ChunkSet {
@@ -232,16 +229,6 @@ impl<'a> PassProgress<'a> {
             Some(assigned) => units.common(assigned),
             None => units,
         }
-    }
-
-    /// The units that an earlier run finished.
-    pub fn done(&self) -> &ChunkSet {
-        &self.done
-    }
-
-    /// The counts of earlier runs.
-    pub fn before(&self) -> &ObjectReport {
-        &self.before
     }
 
     /// Does a unit, unless it is done already, and notes it.

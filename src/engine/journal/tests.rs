@@ -59,8 +59,8 @@ fn journal_taken_up_knows_finished_units_and_what_was_counted() {
     let part = journal.pass("/a");
     let done: Vec<u64> = (0..10).filter(|unit| part.is_done(*unit)).collect();
     assert_eq!(done, [0, 1, 3, 7]);
-    assert_eq!(part.before().bytes_written, 40);
-    assert_eq!(part.before().figures.sum_of_squares, 0.1 + 0.1 + 0.1 + 0.1);
+    assert_eq!(part.before.bytes_written, 40);
+    assert_eq!(part.before.figures.sum_of_squares, 0.1 + 0.1 + 0.1 + 0.1);
     assert!(journal.pass("/b").is_done(8) && !journal.pass("/b").is_done(9));
     assert_eq!((journal.num_units(), journal.bytes_written()), (8, 41));
     part.finished(4..5, &counted(7)).unwrap();
@@ -138,7 +138,7 @@ fn units_after_the_last_checkpoint_of_another_boot_are_done_again() {
         let journal = resume(&node, "x").unwrap();
         let part = journal.pass("/");
         assert!(part.is_done(3) && !part.is_done(4));
-        assert_eq!(part.before().bytes_written, 1);
+        assert_eq!(part.before.bytes_written, 1);
     }
     let journal = resume(&node, "x").unwrap();
     journal.pass("/").finished(4..5, &counted(1)).unwrap();
@@ -190,7 +190,7 @@ fn journal_of_a_part_leaves_nothing_but_its_units_to_do() {
     let left: Vec<u64> = (0..30).filter(|unit| !part.is_done(*unit)).collect();
     assert!(left.into_iter().eq(10..20));
     assert_eq!(part.left(ChunkSet::from_ranges(vec![0..12, 15..99])).len(), 7);
-    assert!(part.done().is_empty() && journal.pass("/b").left(ChunkSet::full(9)).is_empty());
+    assert!(part.done.is_empty() && journal.pass("/b").left(ChunkSet::full(9)).is_empty());
     assert!(matches!(open_part(&node, 10..20), Err(JournalError::Locked)));
     part.finished(10..14, &counted(1)).unwrap();
     journal.flush().unwrap();
@@ -198,7 +198,7 @@ fn journal_of_a_part_leaves_nothing_but_its_units_to_do() {
     let journal = open_part(&node, 10..20).unwrap();
     let part = journal.pass("/a");
     assert!(part.is_done(12) && !part.is_done(14) && part.is_done(20));
-    assert_eq!((part.before().bytes_written, part.done().len()), (1, 4));
+    assert_eq!((part.before.bytes_written, part.done.len()), (1, 4));
     // The part of another pass is another's.
     assert!(part.other("staging").is_done(14));
 }
@@ -216,7 +216,7 @@ fn part_that_two_do_at_once_where_nothing_is_locked_is_noted_by_each_for_itself(
     note(&first, 0);
     rewrite_host(&node);
     let second = open_part(&unlocked(&node), 0..9).unwrap();
-    assert_eq!(second.pass("/a").done().len(), 1);
+    assert_eq!(second.pass("/a").done.len(), 1);
     for unit in 1..4 {
         note(&first, unit);
         note(&second, unit + 1);
@@ -224,8 +224,8 @@ fn part_that_two_do_at_once_where_nothing_is_locked_is_noted_by_each_for_itself(
     rewrite_host(&node);
     let third = open_part(&unlocked(&node), 0..9).unwrap();
     let part = third.pass("/a");
-    assert!(part.done().iter().eq([0, 2, 3, 4]));
-    assert_eq!(part.before().written, 4);
+    assert!(part.done.iter().eq([0, 2, 3, 4]));
+    assert_eq!(part.before.written, 4);
 }
 
 /// As if all that has a journal were on another machine.

@@ -49,9 +49,11 @@ pub struct Costs {
 /// The cut of the array into blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RechunkPlan {
-    grids: Grids,
+    /// The grids that are cut.
+    pub grids: Grids,
     costs: Costs,
-    block_shape: Vec<u64>,
+    /// Elements of a block along each dimension.
+    pub block_shape: Vec<u64>,
 }
 
 /// The budget does not hold a single subchunk of either side.
@@ -99,16 +101,6 @@ impl RechunkPlan {
         let plan = RechunkPlan { grids, costs, block_shape };
         let least = plan.unit_bytes();
         Some(if least > budget { Err(BudgetTooSmall { least }) } else { Ok(plan) })
-    }
-
-    /// The grids that are cut.
-    pub fn grids(&self) -> &Grids {
-        &self.grids
-    }
-
-    /// Elements of a block along each dimension.
-    pub fn block_shape(&self) -> &[u64] {
-        &self.block_shape
     }
 
     /// Bytes of a block: its subchunks, decoded.

@@ -71,7 +71,7 @@ proptest! {
         };
         let StagingShape { subchunk, shard } = &staged.shape;
         prop_assert!(shard.iter().zip(subchunk).all(|(shard, subchunk)| *subchunk > 0 && shard % subchunk == 0));
-        prop_assert_eq!(&staged.first.grids().destination_subchunk, &staged.second.grids().source_subchunk);
+        prop_assert_eq!(&staged.first.grids.destination_subchunk, &staged.second.grids.source_subchunk);
         walk(&staged.first, budget)?;
         walk(&staged.second, budget)?;
         match StagedPlan::of_shape(&grids, costs, staged.shape.clone(), other) {
@@ -99,7 +99,7 @@ proptest! {
 /// Walks a plan's blocks: no unit exceeds the budget, every element of the destination is written once, the subchunks of
 /// an object by one group and in their order, and source subchunks are read as often as the plan says.
 fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
-    let grids = plan.grids();
+    let grids = &plan.grids;
     prop_assert!(plan.unit_bytes() <= budget, "{} bytes of {}", plan.unit_bytes(), budget);
     let total: u64 = grids.shape.iter().product();
     let mut written = vec![0_u8; usize::try_from(total).unwrap()];
@@ -162,7 +162,7 @@ fn aligned_grids_are_read_once_in_blocks_of_the_least_common_shape() {
     };
     let costs = Costs { element: 4, subchunk: 0, worker: 1 << 24 };
     let plan = RechunkPlan::new(grids.clone(), costs, 1 << 30).unwrap();
-    assert_eq!(plan.block_shape(), [256, 256, 256]);
+    assert_eq!(plan.block_shape, [256, 256, 256]);
     assert_eq!((plan.read_amplification(), plan.num_groups()), (1.0, 8));
     let narrow = RechunkPlan::new(grids, costs, 48 << 20).unwrap();
     assert!(narrow.unit_bytes() <= 48 << 20 && narrow.read_amplification() > 1.0);
@@ -209,7 +209,7 @@ fn shard_larger_than_the_budget_is_written_in_parts() {
         order: vec![0, 1],
     };
     let plan = RechunkPlan::new(grids, Costs { element: 1, subchunk: 0, worker: 0 }, 600).unwrap();
-    assert_eq!(plan.block_shape(), [8, 64]);
+    assert_eq!(plan.block_shape, [8, 64]);
     assert_eq!((plan.num_groups(), plan.blocks(0).len()), (1, 8));
     assert_eq!(plan.reads(), 8);
 }

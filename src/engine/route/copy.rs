@@ -33,7 +33,7 @@ impl Reads for Pass<'_, Conversion> {
 impl Units for Pass<'_, Conversion> {
     fn units(&self) -> ChunkSet {
         let grid = &self.transfer.destination.metadata.grid;
-        self.transfer.overlapped_among(grid, self.progress.assigned())
+        self.transfer.overlapped_among(grid, self.progress.assigned.as_ref())
     }
 
     /// Too few shards to go round: the threads share the subchunks of each.

@@ -75,7 +75,7 @@ impl Reads for Pass<'_, Rechunk> {
 impl Units for Pass<'_, Rechunk> {
     /// The groups that hold anything which is to be written.
     fn units(&self) -> ChunkSet {
-        self.route.units(self.transfer, self.progress.assigned())
+        self.route.units(self.transfer, self.progress.assigned.as_ref())
     }
 
     fn shares_units(&self, _units: &ChunkSet, _driver: &Driver) -> bool {
@@ -155,7 +155,7 @@ impl<'a> Pass<'a, Rechunk> {
     /// The objects of a group that are to be done.
     fn objects_left(&self, number: u64) -> ChunkSet {
         let objects = ChunkSet::from_ranges(self.route.plan.groups().objects(number).collect());
-        self.progress.left(objects).without(self.progress.done())
+        self.progress.left(objects).without(&self.progress.done)
     }
 
     /// Chunks without shards: each by whoever comes first.
@@ -190,7 +190,7 @@ impl<'a> Pass<'a, Rechunk> {
             if self.progress.is_done(object) {
                 continue;
             }
-            if open.as_ref().is_none_or(|writer| writer.object() != object) {
+            if open.as_ref().is_none_or(|writer| writer.object != object) {
                 finish(open.replace(SubchunkWriter::new(destination, object)), report)?;
             }
             let Some(writer) = open else { continue };

@@ -179,7 +179,7 @@ impl Staged {
                 ..ObjectReport::default()
             });
         };
-        count(into.before());
+        count(&into.before);
         let first = self.first_transfer(transfer);
         Pass::new(&first, &self.first, (&into, progress))
             .run(driver, &mut |report| count(&report))
@@ -211,7 +211,7 @@ impl Staged {
         }
         let document = self.document.to_document();
         let is_known = left_document(node)?.as_ref() == Some(&document);
-        if !is_known && part.assigned().is_none() {
+        if !is_known && part.assigned.is_none() {
             node.publish(DOCUMENT, &document)?;
         } else if !is_known && !node.publish_new(DOCUMENT, &document)? {
             // Another run may have made it meanwhile.
@@ -219,14 +219,14 @@ impl Staged {
             is_same.then_some(()).ok_or_else(|| other_job(node))?;
         }
         remove_unfinished(node, metadata, &part, driver)?;
-        if part.done().is_empty() {
+        if part.done.is_empty() {
             return Ok(part);
         }
-        let found = match part.assigned() {
-            Some(_) => bytes_of(node, metadata, part.done(), driver)?,
+        let found = match &part.assigned {
+            Some(_) => bytes_of(node, metadata, &part.done, driver)?,
             None => list_with_sizes(node, metadata, driver)?.present_bytes,
         };
-        if is_known && found == part.before().bytes_written {
+        if is_known && found == part.before.bytes_written {
             return Ok(part);
         }
         let part = part.anew()?;

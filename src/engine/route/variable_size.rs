@@ -150,7 +150,7 @@ impl Pass<'_, VariableSize> {
         let Transfer { source, destination, .. } = self.transfer;
         let (groups, reader) = (Groups::new(destination, source), ElementReader::new(&self.source, 0));
         let by = VariableSizeRun { pass: self, groups, reader, interrupt: driver.interrupt() };
-        let objects = self.transfer.overlapped_among(&destination.metadata.grid, self.progress.assigned());
+        let objects = self.transfer.overlapped_among(&destination.metadata.grid, self.progress.assigned.as_ref());
         let work = |buffers: &mut VariableSizeBuffers, object| {
             self.progress.do_once(object, || {
                 let report = by.object(object, buffers)?;

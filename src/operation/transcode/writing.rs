@@ -144,9 +144,9 @@ impl<'a> Writing<'a> {
         }
         let job = &array.plan.job;
         match self.share_of(array) {
-            None => job.bytes_left(self.claim.journal.pass(&array.path).done()),
+            None => job.bytes_left(&self.claim.journal.pass(&array.path).done),
             Some((pass, part)) => {
-                job.bytes_of(pass, Some(&part.assigned().cloned().unwrap_or_default().without(part.done())))
+                job.bytes_of(pass, Some(&part.assigned.clone().unwrap_or_default().without(&part.done)))
             }
         }
     }
@@ -169,7 +169,7 @@ impl<'a> Writing<'a> {
         let bytes = |array: &PlannedArray| match self.share_of(array) {
             _ if self.measures(array) => None,
             None => array.plan.job.bytes_left(&ChunkSet::default()),
-            Some((pass, part)) => part.assigned().and_then(|of| array.plan.job.bytes_of(pass, Some(of))),
+            Some((pass, part)) => part.assigned.as_ref().and_then(|of| array.plan.job.bytes_of(pass, Some(of))),
         };
         let known = self.job.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
         self.progress.start("verify", known);
@@ -185,7 +185,7 @@ impl<'a> Writing<'a> {
             let Some((_, part)) = self.share_of(array) else {
                 return verify(&array.plan, Scope::Whole, by, &share).map(Some);
             };
-            let Some(objects) = part.assigned().filter(|objects| !objects.is_empty()) else {
+            let Some(objects) = part.assigned.as_ref().filter(|objects| !objects.is_empty()) else {
                 return Ok(None);
             };
             let is_between = self.extent == Extent::FirstPasses;
@@ -262,7 +262,7 @@ impl<'a> Writing<'a> {
     ) -> Result<ObjectReport, Ended> {
         let part = self.claim.journal.pass(path);
         let mut tally = ObjectReport::default();
-        tally.add(part.before());
+        tally.add(&part.before);
         if self.claim.is_published {
             return Ok(tally);
         }

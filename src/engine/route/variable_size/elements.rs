@@ -38,7 +38,7 @@ pub struct ElementReader<'p, 'a> {
 impl<'p, 'a> ElementReader<'p, 'a> {
     /// A reader, if subchunks can be taken apart. A thread that reads several arrays gives each another number.
     pub fn new(source: &'p SubchunkSource<'a>, number: usize) -> Option<Self> {
-        let chain = VlenChain::of(source.side().subchunk_chain())?;
+        let chain = VlenChain::of(source.side.subchunk_chain())?;
         Some(ElementReader { source, chain, number })
     }
 
@@ -51,7 +51,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         counted: &[u64],
         buffers: &mut VariableSizeBuffers,
     ) -> Result<(VlenElements, u64)> {
-        let (side, skipped) = (self.source.side(), &self.source.side().metadata.skipped);
+        let (side, skipped) = (self.source.side, &self.source.side.metadata.skipped);
         let block = &block.moved_by(skipped);
         let counts_it = |subchunk: &[u64]| {
             let first = side.region_of_subchunk(subchunk).start.into_iter().zip(counted.iter().zip(skipped));
@@ -60,7 +60,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         };
         let count = volume(&block.shape);
         let fill = self.chain.fill_value();
-        let subchunks = self.source.side().subchunks_in(block);
+        let subchunks = self.source.side.subchunks_in(block);
         if let Err(fault) = buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0) {
             // A chunk that claims elements which it does not hold is itself at fault, not the memory.
             self.load(&subchunks.start, buffers)?;
@@ -84,7 +84,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     /// Visits the subchunks of a box that may be there. A box may claim far more of them than are stored: then these are
     /// walked.
     fn each_within(&self, subchunks: &Region, mut visit: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
-        let side = self.source.side();
+        let side = self.source.side;
         let count = volume(&subchunks.shape);
         if let Some(present) = side.present.as_ref().filter(|_| side.layout.is_none())
             && present.len() < count
@@ -105,7 +105,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
             return Ok(None);
         }
         let encoded = buffers.source.bytes.len() as u64;
-        let side = self.source.side();
+        let side = self.source.side;
         let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk).0);
         let chain = &*vlen_chain_of(side, subchunk, &self.chain)?;
         let bytes = buffers.decode(chain).map_err(located)?;
@@ -127,7 +127,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         buffers: &mut VariableSizeBuffers,
         elements: &mut VlenElements,
     ) -> Result<()> {
-        let side = self.source.side();
+        let side = self.source.side;
         let region = side.region_of_subchunk(subchunk);
         let strides = vlen_chain_of(side, subchunk, &self.chain)?.strides();
         let common = region.common(block);

@@ -296,7 +296,7 @@ impl<'a> Choice<'a> {
         let once = one.plan.read_amplification();
         if once > MOST_AMPLIFICATION && begun == Begun::Nothing {
             let costs = self.staged_costs(from, to, &one.encoder);
-            let plan = StagedPlan::new(one.plan.grids(), costs, self.planner.budget.bytes());
+            let plan = StagedPlan::new(&one.plan.grids, costs, self.planner.budget.bytes());
             let staged = plan.and_then(|plan| self.staged(from, to, &plan.shape).ok());
             if let Some(staged) = staged.filter(|staged| staged.is_better_than(once, MOST_AMPLIFICATION)) {
                 return Ok(Route::Staged(Box::new(staged)));

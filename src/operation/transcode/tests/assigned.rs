@@ -73,7 +73,7 @@ impl Run<'_> {
         let written = if let Some(between) = self.between {
             remove_unfinished(&plan.target, &plan.destination.metadata, &part, &driver)
                 .map_err(|error| said(&error))?;
-            tally.add(part.before());
+            tally.add(&part.before);
             let fold = |report| tally.add(&report);
             plan.job.run_second(between, &driver, &Silent, &part, fold).map(|()| between)
         } else {
