@@ -1,11 +1,10 @@
 //! Shell completions and manual pages, generated from the definition of the command line.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command, ValueEnum};
-use clap_complete::Shell;
+use clap_complete::{Generator, Shell};
 use clap_mangen::Man;
 use roff::{Roff, roman};
 
@@ -131,25 +130,8 @@ fn section(heading: &str, text: &str) -> Roff {
 
 /// Every generated file, by name: what `completions/` of the repository holds.
 pub fn generated_files() -> std::io::Result<Vec<(String, Vec<u8>)>> {
-    let mut files: Vec<(String, Vec<u8>)> = Shell::value_variants()
-        .iter()
-        .map(|&shell| {
-            let name = match shell {
-                Shell::Bash => "zarrcast.bash",
-                Shell::Zsh => "_zarrcast",
-                Shell::Fish => "zarrcast.fish",
-                Shell::Elvish => "zarrcast.elv",
-                Shell::PowerShell => "_zarrcast.ps1",
-                _ => "zarrcast.completion",
-            };
-            (name.to_owned(), completions(shell))
-        })
-        .collect();
-    files.extend(manual_pages()?);
-    for (_, text) in &mut files {
-        text.flush()?;
-    }
-    Ok(files)
+    let shells = Shell::value_variants().iter().map(|shell| (shell.file_name(NAME), completions(*shell)));
+    Ok(shells.chain(manual_pages()?).collect())
 }
 
 /// The command as completions see it: what it parses, and what its help says, must not go by these values.
