@@ -112,26 +112,26 @@ impl ApplyCodecArguments {
         Ok(ExitStatus::Done)
     }
 
-    fn into_options(self) -> anyhow::Result<ApplyCodecOptions> {
+    fn into_options(self) -> Result<ApplyCodecOptions, OperationError> {
         let (input, output) = match (&self.chunk, self.first, self.second) {
             (Some(_), Some(_), Some(_)) => {
-                return Err(OperationError::usage("--chunk takes the place of INPUT: give OUTPUT alone").into());
+                return Err(OperationError::usage("--chunk takes the place of INPUT: give OUTPUT alone"));
             }
             (Some(_), output, None) => (None, output),
             (_, input, output) => (input, output),
         };
         if self.chunk.is_none() && input.is_none() {
-            return Err(OperationError::usage("INPUT is missing").with_help("name a file, or `-` for stdin").into());
+            return Err(OperationError::usage("INPUT is missing").with_help("name a file, or `-` for stdin"));
         }
         let has_other_result = self.stages || self.round_trip || self.repeat.is_some();
         if output.is_none() && !has_other_result {
-            return Err(OperationError::usage("OUTPUT is missing")
-                .with_help("name a file, or `-` for stdout; it may be left out with --stages, --round-trip or --repeat")
-                .into());
+            return Err(OperationError::usage("OUTPUT is missing").with_help(
+                "name a file, or `-` for stdout; it may be left out with --stages, --round-trip or --repeat",
+            ));
         }
         let output = output.map(value::stream);
         if self.common.json && output == Some(Stream::Standard) {
-            return Err(OperationError::usage("--json and OUTPUT `-` both want stdout").into());
+            return Err(OperationError::usage("--json and OUTPUT `-` both want stdout"));
         }
         let node = self.node.as_deref();
         let like = self.like.map(|store| value::node_of(self.common.location("--like", store)?, node));

@@ -56,14 +56,8 @@ pub(super) struct InspectArguments {
     node: Option<String>,
 
     /// Count stored chunks, bytes and unknown keys: auto (local stores), always or never [default: auto]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHEN",
-        hide_possible_values = true,
-        help_heading = "Metadata",
-        hide_short_help = true
-    )]
+    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true)]
+    #[arg(help_heading = "Metadata", hide_short_help = true)]
     storage: Option<When>,
 
     /// Show nodes at most N levels below a group
@@ -127,10 +121,8 @@ struct ValueArguments {
     preview: Option<String>,
 
     /// Values that count as missing; `auto`: those that attributes declare
-    #[arg(
-        long, value_name = "VALUE,...|auto|none", value_parser = value::missing_or_none, default_value = "auto",
-        allow_hyphen_values = true, hide_short_help = true
-    )]
+    #[arg(long, value_name = "VALUE,...|auto|none", value_parser = value::missing_or_none)]
+    #[arg(default_value = "auto", allow_hyphen_values = true, hide_short_help = true)]
     missing: value::MissingOrNone,
 
     /// Apply scale_factor, add_offset and _Unsigned first
@@ -172,40 +164,27 @@ impl InspectArguments {
     }
 
     /// The options of each STORE.
-    fn options(self, session: &Session) -> anyhow::Result<Vec<InspectOptions>> {
-        let ValueArguments {
-            stats,
-            histogram,
-            suggest,
-            sample,
-            information,
-            chunk,
-            inner_chunk,
-            preview,
-            missing,
-            cf,
-            preview_png,
-        } = self.values;
-        let (suggest, stores) = suggest_and_stores(suggest, sample, self.stores)?;
-        let (at, stores) = slice_and_stores(preview.as_deref(), stores)?;
-        if preview_png.is_some() && stores.len() > 1 {
+    fn options(self, session: &Session) -> Result<Vec<InspectOptions>, OperationError> {
+        let values = self.values;
+        let (suggest, stores) = suggest_and_stores(values.suggest, values.sample, self.stores)?;
+        let (at, stores) = slice_and_stores(values.preview.as_deref(), stores)?;
+        if values.preview_png.is_some() && stores.len() > 1 {
             return Err(OperationError::usage("--preview-png draws of one STORE, several were given")
-                .with_help("run it once for each STORE")
-                .into());
+                .with_help("run it once for each STORE"));
         }
-        let picture = preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
-        let image = preview_png.is_some().then_some(IMAGE);
+        let picture = values.preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
+        let image = values.preview_png.is_some().then_some(IMAGE);
         let stores = stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<_>, _>>()?;
         let options = InspectOptions {
             common: self.common.options(),
             node: self.node,
-            stats,
-            histogram,
+            stats: values.stats,
+            histogram: values.histogram,
             suggest,
-            information,
-            chunk: chunk.map(|chunk| ChunkOptions { indices: chunk.0, inner: inner_chunk }),
-            cf: CfOptions { missing: missing.0, unpacks: cf },
+            information: values.information,
+            chunk: values.chunk.map(|chunk| ChunkOptions { indices: chunk.0, inner: values.inner_chunk }),
+            cf: CfOptions { missing: values.missing.0, unpacks: values.cf },
             depth: self.depth,
             draws: self.report.report.is_some(),
             preview: (picture.is_some() || image.is_some()).then_some(PreviewOptions { at, picture, image }),
@@ -309,7 +288,7 @@ fn suggest_and_stores(
     suggest: Option<String>,
     sample: Option<u64>,
     mut stores: Vec<PathBuf>,
-) -> anyhow::Result<(Option<Suggest>, Vec<PathBuf>)> {
+) -> Result<(Option<Suggest>, Vec<PathBuf>), OperationError> {
     let Some(text) = suggest else { return Ok((None, stores)) };
     if text.is_empty() || !value::looks_like_type(&text) {
         if !text.is_empty() {
@@ -323,22 +302,21 @@ fn suggest_and_stores(
     })?;
     if sample.is_some() {
         let message = format!("--sample goes with --suggest alone, which tries ways; --suggest {text} reads all");
-        return Err(OperationError::usage(message).with_help("leave out the type, or --sample").into());
+        return Err(OperationError::usage(message).with_help("leave out the type, or --sample"));
     }
     Ok((Some(Suggest::Codecs(target)), stores))
 }
 
 /// Splits the word after `--preview` from STOREs: a word that is no slice is a STORE.
-fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> anyhow::Result<(Slice, Vec<PathBuf>)> {
+fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> Result<(Slice, Vec<PathBuf>), OperationError> {
     match preview.map(|text| (text, value::slice(text))) {
         None if !stores.is_empty() => Ok((Vec::new(), stores)),
         Some((_, Some(at))) if !stores.is_empty() => Ok((at, stores)),
         Some((text, None)) if stores.is_empty() => Ok((Vec::new(), vec![PathBuf::from(text)])),
         Some((text, None)) => Err(OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
-            .with_help("name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0")
-            .into()),
+            .with_help("name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0")),
         None | Some((_, Some(_))) => {
-            Err(OperationError::usage("STORE is missing").with_help("name the folder of an array").into())
+            Err(OperationError::usage("STORE is missing").with_help("name the folder of an array"))
         }
     }
 }

@@ -125,11 +125,10 @@ impl Command {
 }
 
 /// Refuses the given options where what they belong to is not done.
-fn require(met: bool, options: &[(&str, bool)], needed: &str) -> anyhow::Result<()> {
+fn require(met: bool, options: &[(&str, bool)], needed: &str) -> Result<(), OperationError> {
     match options.iter().find(|(_, given)| *given && !met) {
         Some((option, _)) => Err(OperationError::usage(format!("--{option} needs {needed}"))
-            .with_help(format!("add {needed}, or leave --{option} out"))
-            .into()),
+            .with_help(format!("add {needed}, or leave --{option} out"))),
         None => Ok(()),
     }
 }

@@ -132,7 +132,7 @@ impl TranscodeArguments {
         self.common.words_of_access()
     }
 
-    fn into_options(self) -> anyhow::Result<(TranscodeOptions, parts::PartsArguments)> {
+    fn into_options(self) -> Result<(TranscodeOptions, parts::PartsArguments), OperationError> {
         let hierarchy = self.hierarchy;
         let mut rules: Vec<(PathPattern, Changes)> =
             hierarchy.rule.iter().map(|text| rule(text)).collect::<Result<_, _>>()?;
@@ -146,9 +146,8 @@ impl TranscodeArguments {
             own.form = None;
         }
         let change = own.into_options()?;
-        let rule = |(pattern, changes): (PathPattern, Changes)| -> anyhow::Result<Rule> {
-            Ok(Rule { pattern, change: changes.into_options()? })
-        };
+        let rule =
+            |(pattern, changes): (PathPattern, Changes)| changes.into_options().map(|change| Rule { pattern, change });
         value::refuse_other_formats("DEST", &self.destination)?;
         let mut options = TranscodeOptions {
             source: value::node_of(self.common.location("SOURCE", self.source)?, self.node.as_deref())?,
@@ -227,7 +226,7 @@ fn write_report(
 }
 
 impl Changes {
-    fn into_options(self) -> anyhow::Result<ChangeOptions> {
+    fn into_options(self) -> Result<ChangeOptions, OperationError> {
         let quantize = self.quantizes().then(|| self.quantize_options()).transpose()?;
         let repack = self.form.filter(|_| quantize.is_none());
         let object = |document: Option<Document>, name| document.map(|document| document.object(name)).transpose();
@@ -259,7 +258,7 @@ impl Changes {
         })
     }
 
-    fn quantize_options(&self) -> anyhow::Result<QuantizeOptions> {
+    fn quantize_options(&self) -> Result<QuantizeOptions, OperationError> {
         Ok(QuantizeOptions {
             data_type: self.quantize,
             max_error: self.max_error,
@@ -290,7 +289,10 @@ impl Changes {
     }
 
     /// Options that say how something is done, without the option that does it here or in a rule, are a mistake.
-    fn check_dependent_options<'a>(&'a self, rules: impl Iterator<Item = &'a Changes> + Clone) -> anyhow::Result<()> {
+    fn check_dependent_options<'a>(
+        &'a self,
+        rules: impl Iterator<Item = &'a Changes> + Clone,
+    ) -> Result<(), OperationError> {
         let mut all = rules.chain([self]);
         let quantizes = all.clone().any(Changes::quantizes);
         let converts = quantizes || all.any(|changes| changes.data_type.is_some());
@@ -312,7 +314,7 @@ impl Changes {
             let message = "`--as` alone moves the codes that are there: not with --unpack, --codecs, --keep-bits, \
                            --fill-value, --predict, and with --data-type only `--as codecs`";
             let help = "add `--quantize`, `--max-error` or `--step`, or do it in a second run";
-            return Err(OperationError::usage(message).with_help(help).into());
+            return Err(OperationError::usage(message).with_help(help));
         }
         super::require(quantizes, &for_quantize, "--quantize, --max-error or --step")?;
         super::require(self.quantizes(), &for_own_quantize, "--quantize, --max-error or --step")?;
@@ -329,13 +331,13 @@ struct RuleArguments {
 }
 
 /// Reads `GLOB: OPTIONS`, the options as a shell would split them.
-fn rule(text: &str) -> anyhow::Result<(PathPattern, Changes)> {
+fn rule(text: &str) -> Result<(PathPattern, Changes), OperationError> {
     let usage = |reason: String| {
         OperationError::usage(format!("--rule `{text}`: {reason}"))
             .with_help("give a pattern, a colon and options: '**/temperature: --quantize uint8'")
     };
     let Some((glob, words)) = text.split_once(": ") else {
-        return Err(usage("there is no `: ` between a pattern and its options".to_owned()).into());
+        return Err(usage("there is no `: ` between a pattern and its options".to_owned()));
     };
     let pattern = value::pattern(glob).map_err(usage)?;
     let words = shlex::split(words).ok_or_else(|| usage("a quote is not closed".to_owned()))?;
@@ -347,7 +349,7 @@ fn rule(text: &str) -> anyhow::Result<(PathPattern, Changes)> {
     let of_all = [("zarr-format", changes.zarr_format.is_some()), ("select", changes.select.is_some())];
     if let Some((option, _)) = of_all.iter().find(|(_, is_given)| *is_given) {
         let reason = format!("--{option} is for the whole of DEST, not for some of its arrays");
-        return Err(usage(reason).into());
+        return Err(usage(reason));
     }
     changes.check_dependent_options([].into_iter())?;
     Ok((pattern, changes))

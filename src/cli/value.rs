@@ -435,7 +435,7 @@ pub(super) fn document(text: &str) -> Result<Document, String> {
 
 impl Document {
     /// The JSON. A file that cannot be read is exit status 3, one that holds no JSON 2.
-    fn read(self, option: &str) -> anyhow::Result<Json> {
+    fn read(self, option: &str) -> Result<Json, OperationError> {
         let path = match self {
             Document::Text(json) => return Ok(json),
             Document::File(path) => path,
@@ -446,12 +446,11 @@ impl Document {
         })?;
         let text =
             String::from_utf8(bytes).map_err(|error| OperationError::usage(refusal()).because(error.utf8_error()))?;
-        let json = Json::parse_str(&text).map_err(|error| OperationError::usage(refusal()).because(error))?;
-        Ok(json)
+        Json::parse_str(&text).map_err(|error| OperationError::usage(refusal()).because(error))
     }
 
     /// A list of codecs.
-    pub(super) fn codecs(self, option: &str) -> anyhow::Result<Vec<Json>> {
+    pub(super) fn codecs(self, option: &str) -> Result<Vec<Json>, OperationError> {
         match self.read(option)? {
             Json::Array(codecs) => Ok(codecs),
             other => Err(not_a("list of codecs", option, &other)),
@@ -459,7 +458,7 @@ impl Document {
     }
 
     /// An object.
-    pub(super) fn object(self, option: &str) -> anyhow::Result<Object> {
+    pub(super) fn object(self, option: &str) -> Result<Object, OperationError> {
         match self.read(option)? {
             Json::Object(object) => Ok(object),
             other => Err(not_a("JSON object", option, &other)),
@@ -467,7 +466,7 @@ impl Document {
     }
 }
 
-fn not_a(expected: &str, option: &str, found: &Json) -> anyhow::Error {
+fn not_a(expected: &str, option: &str, found: &Json) -> OperationError {
     let kind = match found {
         Json::Null => "null",
         Json::Bool(_) => "a boolean",
@@ -476,16 +475,16 @@ fn not_a(expected: &str, option: &str, found: &Json) -> anyhow::Error {
         Json::Array(_) => "a list",
         Json::Object(_) => "an object",
     };
-    OperationError::usage(format!("--{option} takes a {expected}, not {kind}")).into()
+    OperationError::usage(format!("--{option} takes a {expected}, not {kind}"))
 }
 
 /// The code that stands for NaN: a whole number.
-pub(super) fn code(value: &Json) -> anyhow::Result<i64> {
+pub(super) fn code(value: &Json) -> Result<i64, OperationError> {
     let literal = match value {
         Json::Number(number) => number.literal(),
         _ => "",
     };
     literal.parse().map_err(|_| {
-        OperationError::usage("--nan-value with --quantize takes a whole number, the code that stands for NaN").into()
+        OperationError::usage("--nan-value with --quantize takes a whole number, the code that stands for NaN")
     })
 }

@@ -146,14 +146,19 @@ pub struct QuantizeOptions {
 }
 
 impl QuantizeForm {
-    /// As options and reports have it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            QuantizeForm::Codecs => "codecs",
-            QuantizeForm::Cf => "cf",
-            QuantizeForm::Plain => "plain",
-        }
+    /// As options and reports have them.
+    pub const NAMES: [(&str, QuantizeForm); 3] =
+        [("codecs", QuantizeForm::Codecs), ("cf", QuantizeForm::Cf), ("plain", QuantizeForm::Plain)];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        named(&Self::NAMES, self)
     }
+}
+
+/// The name of a value in a table of names that has all.
+fn named<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+    names.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
 }
 
 impl QuantizeOptions {
@@ -554,14 +559,17 @@ pub enum ValidateLevel {
 }
 
 impl ValidateLevel {
-    /// As the command line has it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ValidateLevel::Metadata => "metadata",
-            ValidateLevel::Keys => "keys",
-            ValidateLevel::Index => "index",
-            ValidateLevel::Data => "data",
-        }
+    /// As the command line has them.
+    pub const NAMES: [(&str, ValidateLevel); 4] = [
+        ("metadata", ValidateLevel::Metadata),
+        ("keys", ValidateLevel::Keys),
+        ("index", ValidateLevel::Index),
+        ("data", ValidateLevel::Data),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        named(&Self::NAMES, self)
     }
 }
 

@@ -14,8 +14,6 @@ use crate::operation::pattern::PathPattern;
 
 const FORMATS: [(&str, u64); 2] = [("2", 2), ("3", 3)];
 const SEPARATORS: [(&str, Separator); 2] = [(".", Separator::Dot), ("/", Separator::Slash)];
-const FORMS: [(&str, QuantizeForm); 3] =
-    [("codecs", QuantizeForm::Codecs), ("cf", QuantizeForm::Cf), ("plain", QuantizeForm::Plain)];
 const ROUNDINGS: [(&str, Rounding); 5] = [
     ("nearest-even", Rounding::NearestEven),
     ("nearest-away", Rounding::NearestAway),
@@ -57,7 +55,7 @@ pub(super) struct Changes {
     /// Form of the codes: codecs, cf or plain
     ///
     /// A float array with two codecs, integers with CF attributes, or plain integers. Alone: of a packing that is there, with its chunks copied.
-    #[arg(long = "as", value_parser = value::one_of(&FORMS), value_name = "FORM", hide_possible_values = true)]
+    #[arg(long = "as", value_parser = value::one_of(&QuantizeForm::NAMES), value_name = "FORM", hide_possible_values = true)]
     pub(super) form: Option<QuantizeForm>,
 
     /// Values of the first and the last code [default: minimum and maximum]
@@ -96,13 +94,8 @@ pub(super) struct Changes {
     /// Store differences along dimensions: auto, none or time,lat
     ///
     /// Lossless, of codes and integers. `auto` tries, as do `--compress auto:small` and `auto:any`.
-    #[arg(
-        long,
-        value_name = "DIM,...|auto",
-        conflicts_with = "codecs",
-        help_heading = "Compress",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "DIM,...|auto", conflicts_with = "codecs")]
+    #[arg(help_heading = "Compress", hide_short_help = true)]
     pub(super) predict: Option<Predict>,
 
     /// Chunk shape: 64,256 or time=1,lat=0 or auto
@@ -150,13 +143,8 @@ pub(super) struct Changes {
     pub(super) attributes_append: Option<Document>,
 
     /// Names of the dimensions
-    #[arg(
-        long,
-        value_name = "A,B,...",
-        value_delimiter = ',',
-        help_heading = "Data type, format, metadata",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    #[arg(help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) dimension_names: Option<Vec<String>>,
 
     /// Undo quantising or CF packing: plain floats

@@ -146,7 +146,7 @@ impl PartsArguments {
 }
 
 /// The options of the job are the plan's: none is taken beside it.
-fn check_alone(options: &TranscodeOptions) -> anyhow::Result<()> {
+fn check_alone(options: &TranscodeOptions) -> Result<(), OperationError> {
     let plain = TranscodeOptions {
         source: options.source.clone(),
         destination: options.destination.clone(),
@@ -158,6 +158,5 @@ fn check_alone(options: &TranscodeOptions) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(OperationError::usage("the options of the job were given to --init, and are in its plan")
-        .with_help("leave them out here")
-        .into())
+        .with_help("leave them out here"))
 }

@@ -21,13 +21,6 @@ const EXAMPLES: &str = include_str!("../examples/validate.short.txt");
 
 const MORE_EXAMPLES: &str = include_str!("../examples/validate.txt");
 
-const LEVELS: [(&str, ValidateLevel); 4] = [
-    ("metadata", ValidateLevel::Metadata),
-    ("keys", ValidateLevel::Keys),
-    ("index", ValidateLevel::Index),
-    ("data", ValidateLevel::Data),
-];
-
 /// Check stores: metadata, keys, shard indexes, every chunk
 ///
 /// Reports all findings, each with a stable code, for arrays and for groups with every node below them. Exits with 1
@@ -48,7 +41,7 @@ pub(in crate::cli) struct ValidateArguments {
     /// Depth: metadata, keys, index or data [default: keys]
     ///
     /// The default is metadata for a store that does not list, such as a web server.
-    #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_parser = value::one_of(&LEVELS), help_heading = "Check")]
+    #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_parser = value::one_of(&ValidateLevel::NAMES), help_heading = "Check")]
     level: Option<ValidateLevel>,
 
     /// Take a code, or all warnings, as errors
@@ -60,14 +53,8 @@ pub(in crate::cli) struct ValidateArguments {
     allow: Vec<Code>,
 
     /// Show the first N findings; 0 shows all
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1000,
-        allow_negative_numbers = true,
-        help_heading = "Output",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true)]
+    #[arg(help_heading = "Output", hide_short_help = true)]
     max_findings: usize,
 
     /// Form: text, json, github, junit or sarif
@@ -79,14 +66,8 @@ pub(in crate::cli) struct ValidateArguments {
     /// Check the I-th of N shares of the chunks; I from 0, or auto/N
     ///
     /// Needs --level data or index. `auto` reads SLURM_ARRAY_TASK_ID and others as `transcode --partition auto`.
-    #[arg(
-        long,
-        value_name = "I/N|auto/N",
-        conflicts_with = "against",
-        allow_hyphen_values = true,
-        help_heading = "Several machines",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "I/N|auto/N", conflicts_with = "against", allow_hyphen_values = true)]
+    #[arg(help_heading = "Several machines", hide_short_help = true)]
     partition: Option<Share>,
 
     /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
@@ -205,12 +186,10 @@ pub(super) enum Task {
 
 impl ValidateArguments {
     /// In what form to report: `--json` is `--format json`.
-    pub(super) fn format(&self) -> anyhow::Result<Format> {
+    pub(super) fn format(&self) -> Result<Format, OperationError> {
         match self.format {
             Some(format) if self.common.json && format != Format::Json => {
-                Err(OperationError::usage("--json and --format ask for two forms")
-                    .with_help("leave one of them out")
-                    .into())
+                Err(OperationError::usage("--json and --format ask for two forms").with_help("leave one of them out"))
             }
             Some(format) => Ok(format),
             None if self.common.json => Ok(Format::Json),
@@ -219,11 +198,10 @@ impl ValidateArguments {
     }
 
     /// The task, with its options.
-    pub(super) fn task(self) -> anyhow::Result<Task> {
+    pub(super) fn task(self) -> Result<Task, OperationError> {
         if (self.explain.is_some() || self.list_rules) && self.report.report.is_some() {
             return Err(OperationError::usage("--report needs a STORE: --explain and --list-rules check none")
-                .with_help("leave --report out, or name a STORE")
-                .into());
+                .with_help("leave --report out, or name a STORE"));
         }
         if let Some(code) = self.explain {
             return Ok(Task::Explain(code));
@@ -238,13 +216,11 @@ impl ValidateArguments {
         )?;
         if self.against.is_some() && self.stores.len() > 1 {
             return Err(OperationError::usage("--against compares one STORE with OTHER, several were given")
-                .with_help("run it once for each pair")
-                .into());
+                .with_help("run it once for each pair"));
         }
         if self.write_expect.is_some() && self.stores.len() > 1 {
             return Err(OperationError::usage("--write-expect writes of one STORE, several were given")
-                .with_help("run it once for each STORE")
-                .into());
+                .with_help("run it once for each STORE"));
         }
         let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
@@ -272,7 +248,7 @@ impl ValidateArguments {
 }
 
 /// The document of `--expect`.
-fn expectations(path: PathBuf) -> anyhow::Result<Object> {
+fn expectations(path: PathBuf) -> Result<Object, OperationError> {
     Document::File(path).object("expect")
 }
 

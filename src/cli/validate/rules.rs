@@ -62,14 +62,12 @@ pub(super) fn list(format: Format, session: &Session) -> anyhow::Result<ExitStat
     Ok(ExitStatus::Done)
 }
 
-fn is_json(format: Format, task: &str) -> anyhow::Result<bool> {
+fn is_json(format: Format, task: &str) -> Result<bool, OperationError> {
     match format {
         Format::Text => Ok(false),
         Format::Json => Ok(true),
         Format::Github | Format::Junit | Format::Sarif => {
-            Err(OperationError::usage(format!("{task} is shown as text or json alone"))
-                .with_help("leave --format out")
-                .into())
+            Err(OperationError::usage(format!("{task} is shown as text or json alone")).with_help("leave --format out"))
         }
     }
 }
