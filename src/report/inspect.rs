@@ -2,12 +2,12 @@
 
 mod group;
 
-use super::block::{Block, Members, Report, heading};
+use super::block::{Block, Members, Report, heading, known};
 use super::table::Table;
 use super::terminal::Role;
 use super::{inspect_values, quantity};
 use crate::metadata::json::Json;
-use crate::operation::inspect_result::{ArrayResult, Decoded, InspectResult, StageRow};
+use crate::operation::inspect_result::{ArrayResult, Decoded, InspectResult, StageRow, StorageResult};
 use crate::operation::validate_result::Failure;
 
 /// The most characters of a dimension's name that text shows.
@@ -127,37 +127,32 @@ fn figures(array: &ArrayResult) -> Vec<(&'static str, String, String)> {
 
 /// Metadata and storage, label by label.
 fn members(result: &ArrayResult) -> Members<'_> {
-    let of_node = &result.members;
-    let mut members = Vec::new();
-    let mut push = |label, value: Option<String>| {
-        if let Some(value) = value {
-            members.push((label, value));
-        }
-    };
-    push("shape", of_node.shape.as_deref().map(|shape| named(shape, of_node.dimension_names.as_deref())));
+    let (of_node, storage) = (&result.members, result.storage.as_ref());
     let v2 = of_node.data_type_v2.as_ref().map_or_else(String::new, |v2| format!(" (v2: {})", quantity::json(v2)));
-    push("data type", of_node.data_type.as_ref().map(|name| quantity::json(name) + &v2));
-    push("fill value", of_node.fill_value.as_ref().map(quantity::json));
-    push("chunk shape", of_node.chunk_shape.as_deref().map(quantity::shape));
-    push("shard shape", of_node.shard_shape.as_deref().map(quantity::shape));
     let is_regular = |grid: &&Json| grid.get("name").and_then(Json::as_str) == Some("regular");
-    let grid = of_node.chunk_grid.as_ref().filter(|grid| !is_regular(grid));
-    push("chunk grid", grid.map(extension));
-    push("key encoding", of_node.chunk_key_encoding.as_ref().map(extension));
-    if let Some(storage) = &result.storage {
-        let of = |present: Option<u64>, possible: Option<u64>| {
-            let text = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), quantity::count);
-            format!("{} of {} stored", text(present), text(possible))
-        };
-        push("chunks", Some(of(storage.chunks_present, storage.chunks)));
-        push("shards", storage.shards.map(|shards| of(storage.shards_present, Some(shards))));
-        let logical =
-            storage.bytes_logical.map_or_else(String::new, |bytes| format!(", {} decoded", quantity::bytes(bytes)));
-        push("bytes", Some(format!("{} stored{logical}", quantity::bytes(storage.bytes_stored))));
-        let unknown = storage.unknown_keys.len();
-        push("other keys", storage.unknown_keys.first().map(|first| format!("{unknown}, the first `{first}`")));
-    }
-    members
+    let of = |present: Option<u64>, possible: Option<u64>| {
+        let text = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), quantity::count);
+        format!("{} of {} stored", text(present), text(possible))
+    };
+    let stored = |storage: &StorageResult| {
+        let logical = storage.bytes_logical.map(|bytes| format!(", {} decoded", quantity::bytes(bytes)));
+        format!("{} stored{}", quantity::bytes(storage.bytes_stored), logical.unwrap_or_default())
+    };
+    let unknown = storage.map_or(&[][..], |storage| &storage.unknown_keys);
+    let members = [
+        ("shape", of_node.shape.as_deref().map(|shape| named(shape, of_node.dimension_names.as_deref()))),
+        ("data type", of_node.data_type.as_ref().map(|name| quantity::json(name) + &v2)),
+        ("fill value", of_node.fill_value.as_ref().map(quantity::json)),
+        ("chunk shape", of_node.chunk_shape.as_deref().map(quantity::shape)),
+        ("shard shape", of_node.shard_shape.as_deref().map(quantity::shape)),
+        ("chunk grid", of_node.chunk_grid.as_ref().filter(|grid| !is_regular(grid)).map(extension)),
+        ("key encoding", of_node.chunk_key_encoding.as_ref().map(extension)),
+        ("chunks", storage.map(|storage| of(storage.chunks_present, storage.chunks))),
+        ("shards", storage.and_then(|storage| Some(of(storage.shards_present, Some(storage.shards?))))),
+        ("bytes", storage.map(stored)),
+        ("other keys", unknown.first().map(|first| format!("{}, the first `{first}`", unknown.len()))),
+    ];
+    known(members).collect()
 }
 
 /// `time=12, lat=180`; lengths alone where there are no names.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::block::{Block, Members, Report, heading};
+use super::block::{Block, Members, Report, heading, known};
 use super::quantity::{self, bytes, count, counted, figure};
 use super::quantization::{describe_quantization, quantized_to};
 use super::sample;
@@ -197,16 +197,16 @@ fn verified<'a>(name: String, verify: &VerifyResult) -> Block<'a> {
 /// The few figures that say most.
 fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static str, String, String)> {
     let mut figures = Vec::new();
-    match (source_bytes(result), written_bytes(result)) {
-        (Some(before), Some(after)) => {
+    match bytes_of_all(result) {
+        [Some(before), Some(after)] => {
             let ratio = quantity::ratio(before, after).unwrap_or_default();
             // A line is not broken between a number and its unit.
             let [before, after] = [before, after].map(|size| bytes(size).replace(' ', "\u{a0}"));
             figures.push(("Stored", format!("{before} \u{2192} {after}"), ratio));
         }
-        (_, Some(after)) => figures.push(("Stored", bytes(after), String::new())),
-        (Some(before), None) => figures.push(("Stored before", bytes(before), String::new())),
-        (None, None) => {}
+        [_, Some(after)] => figures.push(("Stored", bytes(after), String::new())),
+        [Some(before), None] => figures.push(("Stored before", bytes(before), String::new())),
+        [None, None] => {}
     }
     if let [NodeResult { quantization: Some(quantization), .. }] = arrays {
         let beside = |word: &str, number: Option<f64>| {
@@ -250,29 +250,21 @@ fn with_long_numbers(name: &str) -> String {
 fn sums(result: &TranscodeResult) -> Members<'static> {
     let arrays = arrays(result);
     let groups = result.nodes.len() - arrays.len();
-    let mut members =
-        vec![("nodes", format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group")))];
-    if result.totals.other_keys > 0 {
-        members.push(("other keys", format!("{}, copied", count(result.totals.other_keys))));
-    }
-    if !result.spared.is_empty() {
-        let names: Vec<&str> = result.spared.iter().map(|path| path.trim_start_matches('/')).collect();
-        members.push(("spared", format!("{} (`--include NAME` takes one)", names.join(", "))));
-    }
-    if let Some(dropped) = dropped_of_all(&arrays) {
-        members.push(("dropped", dropped));
-    }
-    if let Some(compressors) = compressors_of_all(&arrays) {
-        members.push(("compressor", compressors));
-    }
-    if let Some(written) = written_bytes(result) {
-        members.push(("stored", stored(source_bytes(result), Some(written))));
-    }
+    let nodes = format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group"));
+    let others = result.totals.other_keys;
+    let spared: Vec<&str> = result.spared.iter().map(|path| path.trim_start_matches('/')).collect();
+    let [before, after] = bytes_of_all(result);
     let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|node| node.estimate.as_ref()).collect();
-    if !estimates.is_empty() {
-        members.push(("estimated", sample::estimated_together(&estimates)));
-    }
-    members
+    let members = [
+        ("nodes", Some(nodes)),
+        ("other keys", (others > 0).then(|| format!("{}, copied", count(others)))),
+        ("spared", (!spared.is_empty()).then(|| format!("{} (`--include NAME` takes one)", spared.join(", ")))),
+        ("dropped", dropped_of_all(&arrays)),
+        ("compressor", compressors_of_all(&arrays)),
+        ("stored", after.map(|_| stored(before, after))),
+        ("estimated", (!estimates.is_empty()).then(|| sample::estimated_together(&estimates))),
+    ];
+    known(members).collect()
 }
 
 fn type_text(array: &ArrayDescription) -> String {
@@ -297,18 +289,15 @@ fn time(result: &TranscodeResult) -> String {
 
 /// The changes of a node, label by label, without its values.
 fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
-    let mut members = Vec::new();
-    if let (Some(source), Some(destination)) = (&node.source, &node.destination) {
-        describe_change(source, destination, &mut members);
-    }
-    if let Some(selection) = &node.selection {
+    let both = node.source.as_ref().zip(node.destination.as_ref());
+    let selected = node.selection.as_ref().map(|selection| {
         let slices: Vec<String> = selection.iter().map(|[start, stop]| format!("{start}:{stop}")).collect();
-        members.push(("selected", slices.join(", ")));
-    }
+        slices.join(", ")
+    });
     let passes = if node.passes == Some(2) { ", in two passes" } else { "" };
-    members.push(("route", format!("{}{passes}", route_text(node.route))));
-    describe_counts(node, dry_run, &mut members);
-    members
+    let members = [("selected", selected), ("route", Some(format!("{}{passes}", route_text(node.route))))];
+    let changes = both.into_iter().flat_map(|(source, destination)| change(source, destination));
+    changes.chain(known(members)).chain(counts(node, dry_run)).collect()
 }
 
 fn route_text(route: RouteName) -> &'static str {
@@ -327,20 +316,21 @@ fn chunk_shape(array: &ArrayDescription) -> String {
 }
 
 /// The members that SOURCE and DEST both have.
-fn describe_change(source: &ArrayDescription, destination: &ArrayDescription, members: &mut Members<'static>) {
-    members.push(("data type", changed(data_type(&source.data_type), &data_type(&destination.data_type))));
-    members.push(("fill value", changed(quantity::json(&source.fill_value), &quantity::json(&destination.fill_value))));
-    members.push(("chunk shape", changed(chunk_shape(source), &chunk_shape(destination))));
-    let shards = [source, destination].map(|array| array.shard_shape.as_deref().map(quantity::shape));
-    if shards.iter().any(Option::is_some) {
-        let [before, after] = shards.map(|shard| shard.unwrap_or_else(|| "none".to_owned()));
-        members.push(("shard shape", changed(before, &after)));
-    }
-    members.push(("codecs", changed(chain(&source.codecs), &chain(&destination.codecs))));
+fn change(source: &ArrayDescription, destination: &ArrayDescription) -> Members<'static> {
+    let both = |text: fn(&ArrayDescription) -> String| Some(changed(text(source), &text(destination)));
+    let has_shards = source.shard_shape.is_some() || destination.shard_shape.is_some();
+    let shards =
+        |array: &ArrayDescription| array.shard_shape.as_deref().map_or_else(|| "none".to_owned(), quantity::shape);
     let dropped = dropped(source, destination);
-    if !dropped.is_empty() {
-        members.push(("dropped", dropped.join(", ")));
-    }
+    let members = [
+        ("data type", both(|array| data_type(&array.data_type))),
+        ("fill value", both(|array| quantity::json(&array.fill_value))),
+        ("chunk shape", both(chunk_shape)),
+        ("shard shape", both(shards).filter(|_| has_shards)),
+        ("codecs", both(|array| chain(&array.codecs))),
+        ("dropped", (!dropped.is_empty()).then(|| dropped.join(", "))),
+    ];
+    known(members).collect()
 }
 
 /// The names of the codecs that SOURCE has and DEST has not, those inside shards too.
@@ -408,16 +398,11 @@ fn is_read_again(node: &NodeResult) -> bool {
     node.read_amplification.is_some_and(|amplification| amplification > 1.0) && node.counts.chunks_read != Some(0)
 }
 
-/// Bytes of all arrays as SOURCE stores them, where they are known of each.
-fn source_bytes(result: &TranscodeResult) -> Option<u64> {
-    let is_known = arrays(result).iter().all(|node| node.counts.bytes_source.is_some());
-    result.totals.counts.bytes_source.filter(|_| is_known)
-}
-
-/// Bytes of all arrays as DEST stores them.
-fn written_bytes(result: &TranscodeResult) -> Option<u64> {
-    let is_known = arrays(result).iter().all(|node| node.counts.bytes_written.is_some());
-    result.totals.counts.bytes_written.filter(|_| is_known)
+/// Bytes of all arrays as SOURCE and as DEST store them, where they are known of each.
+fn bytes_of_all(result: &TranscodeResult) -> [Option<u64>; 2] {
+    let sides: [fn(&Counts) -> Option<u64>; 2] = [|counts| counts.bytes_source, |counts| counts.bytes_written];
+    let is_known = |bytes: fn(&Counts) -> Option<u64>| arrays(result).iter().all(|node| bytes(&node.counts).is_some());
+    sides.map(|bytes| bytes(&result.totals.counts).filter(|_| is_known(bytes)))
 }
 
 /// Bytes before, where they are known, and after, and how many times fewer there are.
@@ -429,54 +414,57 @@ fn stored(before: Option<u64>, written: Option<u64>) -> String {
     format!("{} -> {after}{ratio}", bytes(before))
 }
 
-fn describe_counts(node: &NodeResult, dry_run: bool, members: &mut Members<'static>) {
-    let Counts { chunks, chunks_absent, chunks_refused, chunks_read, chunks_written, .. } = node.counts;
-    if let Some(chunks) = chunks {
-        let parts = [
-            (chunks_absent.filter(|absent| *absent > 0), "absent"),
-            (chunks_refused.filter(|refused| *refused > 0), "refused"),
-            (chunks_read, if dry_run { "to read" } else { "read" }),
-            (chunks_written, if dry_run { "to write" } else { "written" }),
-        ];
-        let known = parts.iter().filter_map(|(number, word)| Some(format!("{} {word}", count((*number)?))));
-        members.push(("chunks", [count(chunks)].into_iter().chain(known).collect::<Vec<_>>().join(", ")));
+/// What is read and written of a node, label by label.
+fn counts(node: &NodeResult, dry_run: bool) -> Members<'static> {
+    let Counts { chunks, bytes_read, bytes_logical, .. } = node.counts;
+    let temporary = node.counts.bytes_temporary.filter(|temporary| *temporary > 0);
+    let most = if dry_run { "at most " } else { "" };
+    let compression = node.compression.as_ref();
+    let tried = compression.filter(|compression| !compression.tried.is_empty());
+    let estimate = node.estimate.as_ref();
+    let work = node.units.zip(node.memory_bytes).filter(|_| dry_run);
+    let members = [
+        ("chunks", chunks.map(|chunks| chunk_counts(chunks, &node.counts, dry_run))),
+        ("stored", bytes_read.map(|_| stored(node.counts.bytes_source, node.counts.bytes_written))),
+        ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
+        ("logical", bytes_logical.map(bytes)),
+        ("read", reads(node, dry_run)),
+        ("compressor", compression.map(sample::chosen)),
+        ("tried", tried.map(sample::tried)),
+        ("estimated", estimate.map(sample::estimated)),
+        ("sample", estimate.map(|estimate| sample::sample(&estimate.sample))),
+        ("work", work.map(|(units, _)| counted(units, "unit"))),
+        ("memory", work.map(|(_, memory)| bytes(memory))),
+    ];
+    known(members).collect()
+}
+
+fn chunk_counts(chunks: u64, counts: &Counts, dry_run: bool) -> String {
+    let parts = [
+        (counts.chunks_absent.filter(|absent| *absent > 0), "absent"),
+        (counts.chunks_refused.filter(|refused| *refused > 0), "refused"),
+        (counts.chunks_read, if dry_run { "to read" } else { "read" }),
+        (counts.chunks_written, if dry_run { "to write" } else { "written" }),
+    ];
+    let parts = numbered(&parts);
+    [count(chunks)].into_iter().chain(parts).collect::<Vec<_>>().join(", ")
+}
+
+/// The numbers that are known, each with its word.
+fn numbered(parts: &[(Option<u64>, &str)]) -> impl Iterator<Item = String> {
+    parts.iter().filter_map(|(number, word)| Some(format!("{} {word}", count((*number)?))))
+}
+
+/// How often chunks are read, where that is not plain.
+fn reads(node: &NodeResult, dry_run: bool) -> Option<String> {
+    let amplification = node.read_amplification?;
+    if is_read_again(node) {
+        let often = figure((amplification * 100.0).round() / 100.0);
+        let whose = if node.passes == Some(2) { "in one of the passes" } else { "in the mean" };
+        let read = node.counts.bytes_read.map_or_else(String::new, |read| format!("{}, ", bytes(read)));
+        return Some(format!("{read}each chunk {often} times, {whose}"));
     }
-    if node.counts.bytes_read.is_some() {
-        members.push(("stored", stored(node.counts.bytes_source, node.counts.bytes_written)));
-    }
-    if let Some(temporary) = node.counts.bytes_temporary.filter(|temporary| *temporary > 0) {
-        let most = if dry_run { "at most " } else { "" };
-        members.push(("temporary", format!("{most}{}", bytes(temporary))));
-    }
-    if let Some(logical) = node.counts.bytes_logical {
-        members.push(("logical", bytes(logical)));
-    }
-    match node.read_amplification {
-        Some(amplification) if is_read_again(node) => {
-            let often = figure((amplification * 100.0).round() / 100.0);
-            let whose = if node.passes == Some(2) { "in one of the passes" } else { "in the mean" };
-            let read = node.counts.bytes_read.map_or_else(String::new, |read| format!("{}, ", bytes(read)));
-            members.push(("read", format!("{read}each chunk {often} times, {whose}")));
-        }
-        Some(_) if dry_run && node.route == RouteName::Rechunk => {
-            members.push(("read", "each chunk once".to_owned()));
-        }
-        _ => {}
-    }
-    if let Some(compression) = &node.compression {
-        members.push(("compressor", sample::chosen(compression)));
-        if !compression.tried.is_empty() {
-            members.push(("tried", sample::tried(compression)));
-        }
-    }
-    if let Some(estimate) = &node.estimate {
-        members.push(("estimated", sample::estimated(estimate)));
-        members.push(("sample", sample::sample(&estimate.sample)));
-    }
-    if dry_run && let (Some(units), Some(memory)) = (node.units, node.memory_bytes) {
-        members.push(("work", counted(units, "unit")));
-        members.push(("memory", bytes(memory)));
-    }
+    (dry_run && node.route == RouteName::Rechunk).then(|| "each chunk once".to_owned())
 }
 
 /// The objects of a plan, label by label.
@@ -488,12 +476,8 @@ fn planned(plan: &PlannedObjects) -> Members<'static> {
         }
         _ => format!("at most {}", counted(plan.keys, "object")),
     };
-    let mut members = vec![("will be", keys)];
-    let requests = [(plan.requests_read, "to read"), (plan.requests_write, "to write")];
-    let known = requests.iter().filter_map(|(number, word)| Some(format!("{} {word}", count((*number)?))));
-    let requests: Vec<String> = known.collect();
-    if !requests.is_empty() {
-        members.push(("requests", format!("about {}", requests.join(", "))));
-    }
-    members
+    let requests: Vec<String> =
+        numbered(&[(plan.requests_read, "to read"), (plan.requests_write, "to write")]).collect();
+    let requests = (!requests.is_empty()).then(|| format!("about {}", requests.join(", ")));
+    known([("will be", Some(keys)), ("requests", requests)]).collect()
 }
