@@ -7,7 +7,7 @@ use super::defused::one_line;
 use super::grouped::grouped;
 use super::table::wrap_prose;
 use super::terminal::{Role, Style};
-use crate::diagnostic::{Diagnostic, Location, Severity};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::operation::error::{OperationError, says_more};
 use crate::store::RemoteError;
 
@@ -104,12 +104,8 @@ pub fn write_findings(findings: &[Diagnostic], look: FindingsLook, output: &mut 
     let style = look.style;
     for group in grouped(findings) {
         let finding = group.first();
-        let (role, word) = match finding.severity {
-            Severity::Error => (Role::Error, "error"),
-            Severity::Warning => (Role::Warning, "warning"),
-            Severity::Info => (Role::Good, "info"),
-        };
-        let head = format!("{word}[{}]:", finding.code);
+        let role = Role::of(finding.severity);
+        let head = format!("{}[{}]:", finding.severity.name(), finding.code);
         let mut clauses = Vec::new();
         if group.is_of_many() {
             clauses.push((Role::Faint, "in", group.nodes(look.is_verbose)));

@@ -9,7 +9,7 @@ use super::quantity;
 use super::table::wrap_prose;
 use super::terminal::{Role, Style};
 use super::uri::path_of;
-use crate::diagnostic::{Diagnostic, Location, Severity};
+use crate::diagnostic::{Diagnostic, Location};
 
 /// Writes findings, and whether there are more.
 pub(super) fn write(
@@ -90,12 +90,7 @@ impl<'a> Page<'a> {
     }
 
     fn severity(&self, finding: &Diagnostic) -> String {
-        let role = match finding.severity {
-            Severity::Error => Role::Error,
-            Severity::Warning => Role::Warning,
-            Severity::Info => Role::Good,
-        };
-        self.style.paint(role, finding.severity.name())
+        self.style.paint(Role::of(finding.severity), finding.severity.name())
     }
 
     /// The store, the node and the key, where they are others than before.

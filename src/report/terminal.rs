@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, stderr, stdout};
 
 use super::defused::one_line;
+use crate::diagnostic::Severity;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, RgbColor, Style as Ansi};
 
@@ -86,6 +87,17 @@ pub struct Style {
     colour: Colour,
     width: Option<usize>,
     is_verbose: bool,
+}
+
+impl Role {
+    /// The look of a finding.
+    pub(super) fn of(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Role::Error,
+            Severity::Warning => Role::Warning,
+            Severity::Info => Role::Good,
+        }
+    }
 }
 
 impl Style {
