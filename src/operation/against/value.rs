@@ -8,7 +8,8 @@ use std::cmp::Ordering;
 use crate::codec::element_bits;
 use crate::codec::fault::number_value;
 use crate::data_type::DataType;
-use crate::element::{Element, ElementType, NumberType};
+use crate::element::{ElementType, NumberType};
+use crate::kernel::unpack::Unpack;
 
 /// `|a - b| <= atol + rtol * |b|`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -217,7 +218,7 @@ fn form(data_type: &DataType) -> Form {
 /// Makes `f64` of elements all of whose values it holds.
 #[derive(Debug, Clone)]
 enum Widening {
-    Core(fn(&[u8], &mut [f64])),
+    Core(Unpack),
     /// The value of each pattern of a small float of so many bytes.
     Table(usize, Vec<f64>),
 }
@@ -230,23 +231,14 @@ impl Widening {
             let value = |bits| float.to_f64(bits).unwrap_or(f64::NAN);
             return Some(Widening::Table(float.size(), (0..patterns).map(value).collect()));
         }
-        Some(Widening::Core(match number_type.element() {
-            ElementType::Int8 => widen::<i8>,
-            ElementType::Int16 => widen::<i16>,
-            ElementType::Int32 => widen::<i32>,
-            ElementType::UInt8 => widen::<u8>,
-            ElementType::UInt16 => widen::<u16>,
-            ElementType::UInt32 => widen::<u32>,
-            ElementType::Float16 => widen::<half::f16>,
-            ElementType::Float32 => widen::<f32>,
-            ElementType::Float64 => widen::<f64>,
-            ElementType::Int64 | ElementType::UInt64 => return None,
-        }))
+        let wide = NumberType::of(ElementType::Float64);
+        let is_exact = number_type.is_float() || number_type.size() < 8;
+        is_exact.then(|| Widening::Core(Unpack::new(number_type, wide, 1.0, 0.0, Vec::new())))
     }
 
     fn run(&self, bytes: &[u8], values: &mut [f64]) {
         match self {
-            Widening::Core(widen) => widen(bytes, values),
+            Widening::Core(unpack) => unpack.convert(bytes, bytemuck::cast_slice_mut(values)),
             Widening::Table(size, table) => {
                 for (value, element) in values.iter_mut().zip(bytes.chunks_exact(*size)) {
                     let place = usize::try_from(element_bits(element)).unwrap_or_default();
@@ -254,12 +246,6 @@ impl Widening {
                 }
             }
         }
-    }
-}
-
-fn widen<T: Element + Into<f64>>(bytes: &[u8], values: &mut [f64]) {
-    for (value, element) in values.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
-        *value = bytemuck::pod_read_unaligned::<T>(element).into();
     }
 }
 
@@ -342,6 +328,7 @@ fn mixed_difference(integer: i128, float: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::Element;
 
     fn number(element: ElementType) -> DataType {
         DataType::Number(NumberType::of(element))
