@@ -67,6 +67,22 @@ pub enum NodeContent {
     Broken,
 }
 
+impl NodeContent {
+    /// Its documents, where they could be read.
+    pub fn documents(&self) -> Option<&Documents> {
+        match self {
+            NodeContent::Array(array) => Some(&array.documents),
+            NodeContent::Group(group) => Some(&group.documents),
+            NodeContent::Implicit | NodeContent::Broken => None,
+        }
+    }
+
+    /// The version of their format.
+    pub fn zarr_format(&self) -> Option<u64> {
+        self.documents().map(|documents| documents.zarr_format)
+    }
+}
+
 impl HierarchyNode {
     /// Judges the findings about it.
     pub fn judge(&mut self, profile: Profile) {

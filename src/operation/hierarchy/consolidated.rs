@@ -59,10 +59,9 @@ fn say_once(nodes: &mut [HierarchyNode], index: usize) {
 type OfPaths<'a> = BTreeMap<String, Option<&'a Json>>;
 
 fn v3_documents<'a>(below: impl Iterator<Item = &'a HierarchyNode>, prefix: &str) -> OfPaths<'a> {
-    let document = |node: &'a HierarchyNode| match &node.content {
-        NodeContent::Array(array) if array.documents.zarr_format == 3 => Some(Some(&array.documents.document)),
-        NodeContent::Group(group) if group.documents.zarr_format == 3 => Some(Some(&group.documents.document)),
-        NodeContent::Broken => Some(None),
+    let document = |node: &'a HierarchyNode| match (&node.content, node.content.documents()) {
+        (_, Some(documents)) if documents.zarr_format == 3 => Some(Some(&documents.document)),
+        (NodeContent::Broken, _) => Some(None),
         _ => None,
     };
     below.filter_map(|node| Some((node.place.path[prefix.len()..].to_owned(), document(node)?))).collect()
@@ -75,30 +74,15 @@ fn v2_documents<'a>(
 ) -> OfPaths<'a> {
     let mut documents = OfPaths::new();
     documents.insert(".zgroup".to_owned(), Some(&group.documents.document));
-    if let Some(attributes) = &group.documents.attributes {
-        documents.insert(".zattrs".to_owned(), Some(attributes));
-    }
+    documents.extend(group.documents.attributes.iter().map(|attributes| (".zattrs".to_owned(), Some(attributes))));
     for node in below {
         let path = &node.place.path[prefix.len()..];
-        let (key, document, attributes) = match &node.content {
-            NodeContent::Array(array) if array.documents.zarr_format == 2 => {
-                (".zarray", &array.documents.document, &array.documents.attributes)
-            }
-            NodeContent::Group(group) if group.documents.zarr_format == 2 => {
-                (".zgroup", &group.documents.document, &group.documents.attributes)
-            }
-            NodeContent::Broken => {
-                for key in [".zarray", ".zgroup", ".zattrs"] {
-                    documents.insert(format!("{path}/{key}"), None);
-                }
-                continue;
-            }
-            _ => continue,
-        };
-        documents.insert(format!("{path}/{key}"), Some(document));
-        if let Some(attributes) = attributes {
-            documents.insert(format!("{path}/.zattrs"), Some(attributes));
+        if let NodeContent::Broken = node.content {
+            documents.extend([".zarray", ".zgroup", ".zattrs"].map(|key| (format!("{path}/{key}"), None)));
         }
+        let Some(own) = node.content.documents().filter(|own| own.zarr_format == 2) else { continue };
+        documents.insert(format!("{path}/{}", own.key), Some(&own.document));
+        documents.extend(own.attributes.iter().map(|attributes| (format!("{path}/.zattrs"), Some(attributes))));
     }
     documents
 }

@@ -57,7 +57,7 @@ pub(super) fn walk(start: &Place, root: &Node, documents: Option<Documents>, dri
                 bare.push(Bare { folder, listing });
                 continue;
             };
-            let format = format_of(&content);
+            let format = content.zarr_format();
             diagnostics.extend(check_standing(&folder, format));
             let is_broken = matches!(content, NodeContent::Broken);
             if !matches!(content, NodeContent::Array(_)) {
@@ -78,14 +78,6 @@ pub(super) fn walk(start: &Place, root: &Node, documents: Option<Documents>, dri
     place_bare(bare, &mut nodes);
     failures.sort_by(|a: &UnreadFolder, b| super::compare_paths(&a.path, &b.path));
     Hierarchy { nodes, failures }
-}
-
-fn format_of(content: &NodeContent) -> Option<u64> {
-    match content {
-        NodeContent::Array(array) => Some(array.documents.zarr_format),
-        NodeContent::Group(group) => Some(group.documents.zarr_format),
-        NodeContent::Implicit | NodeContent::Broken => None,
-    }
 }
 
 fn is_document(key: &str) -> bool {

@@ -47,16 +47,8 @@ pub(super) fn inspect_chunk(
     let grid = side.metadata.chunk_grid_shape();
     let key = side.key(ravel(&place.object, &grid));
     let shape = side.cropped(&place.region).unwrap_or_else(|| place.region.shape.clone());
-    let mut result = ChunkResult {
-        indices: options.indices.clone(),
-        inner: options.inner,
-        key,
-        present: false,
-        offset: None,
-        bytes_stored: None,
-        shape,
-        stages: Vec::new(),
-    };
+    let (indices, inner) = (options.indices.clone(), options.inner);
+    let mut result = ChunkResult { indices, inner, key, shape, ..ChunkResult::default() };
     let index = ravel(&place.object, &grid);
     let chain = match layout {
         Some(layout) => Ok(OfShape::Same(&layout.subchunk)),

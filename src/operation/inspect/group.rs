@@ -198,18 +198,14 @@ fn depth(root: &Place, node: &Place) -> u64 {
 fn describe(node: &HierarchyNode) -> NodeResult {
     let alone = |node_type| NodeMembers { node_type, path: node.place.path.clone(), ..NodeMembers::default() };
     let members = match &node.content {
-        NodeContent::Array(array) => {
-            let zarr_format = Some(array.documents.zarr_format);
-            NodeMembers { zarr_format, ..describe_members(array, array.members.clone()) }
+        NodeContent::Array(array) => describe_members(array, array.members.clone()),
+        NodeContent::Group(group) => {
+            NodeMembers { attributes: Some(group.attributes.clone().into()), ..alone("group") }
         }
-        NodeContent::Group(group) => NodeMembers {
-            zarr_format: Some(group.documents.zarr_format),
-            attributes: Some(group.attributes.clone().into()),
-            ..alone("group")
-        },
         NodeContent::Implicit => alone("group"),
         NodeContent::Broken => alone("unknown"),
     };
+    let members = NodeMembers { zarr_format: node.content.zarr_format(), ..members };
     let element = node.array().and_then(|array| array.data_type.as_ref()?.size());
     let elements = members.shape.as_deref().and_then(num_elements);
     let bytes_logical = elements.zip(element).and_then(|(n, size)| n.checked_mul(size as u64));

@@ -136,7 +136,7 @@ pub struct KeptBits {
 }
 
 /// A stored chunk, and its way back through the chain.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ChunkResult {
     /// Its place in the grid: of stored objects, or with `--inner-chunk` of inner chunks.
