@@ -1,27 +1,31 @@
 //! `zarrcast validate STORE...`.
 
-mod arguments;
-mod rules;
-
-pub(super) use arguments::ValidateArguments;
-
 use std::cmp::max;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::Context;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
 
+use super::arguments::CommonArguments;
+use super::part_number::PartNumber;
+use super::report_file::ReportArguments;
 use super::session::Session;
-use super::{ExitStatus, status_of_error};
-use crate::metadata::json::Json;
+use super::value::{self, Document};
+use super::{ExitStatus, require, status_of_error};
+use crate::diagnostic::{Code, Severity, code};
+use crate::metadata::json::{Json, Object};
 use crate::operation::error::OperationError;
 use crate::operation::expect::contract;
-use crate::operation::options::ValidateOptions;
+use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
 use crate::operation::validate::{ValidateOutcome, validate};
+use crate::operation::validate_result::Partition;
+use crate::report::table::Table;
 use crate::report::terminal::Style;
 use crate::report::{self, github, html, json, junit, sarif};
-use crate::store::file;
-use arguments::{Format, Task};
+use crate::store::{Location, file};
 
 impl ValidateArguments {
     /// Runs the command and reports.
@@ -30,8 +34,8 @@ impl ValidateArguments {
         let contract = self.write_expect.clone();
         let report = self.report.clone();
         let options = match self.task()? {
-            Task::Explain(code) => return rules::explain(code, format, session),
-            Task::ListRules => return rules::list(format, session),
+            Task::Explain(code) => return explain_rule(code, format, session),
+            Task::ListRules => return list_rules(format, session),
             Task::Validate(options) => *options,
         };
         let stores = options.stores.iter().chain(options.against.as_ref().map(|against| &against.other));
@@ -96,4 +100,327 @@ fn report_failures(outcome: ValidateOutcome, session: &Session) -> ExitStatus {
         }
     }
     status
+}
+
+const EXAMPLES: &str = include_str!("examples/validate.short.txt");
+
+const MORE_EXAMPLES: &str = include_str!("examples/validate.txt");
+
+/// Check stores: metadata, keys, shard indexes, every chunk
+///
+/// Reports all findings, each with a stable code, for arrays and for groups with every node below them. Exits with 1
+/// where one is an error.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
+pub(super) struct ValidateArguments {
+    /// Arrays or groups to check
+    ///
+    /// Local folders, zip files, URLs (http://, s3://, gs://, az://) or kerchunk reference files. A path may continue inside a group.
+    #[arg(value_name = "STORE", required_unless_present_any = ["explain", "list_rules"])]
+    stores: Vec<PathBuf>,
+
+    /// Path of a node inside each store, OTHER included
+    #[arg(long, value_name = "PATH", help_heading = "Check", hide_short_help = true)]
+    node: Option<String>,
+
+    /// Depth: metadata, keys, index or data [default: keys]
+    ///
+    /// The default is metadata for a store that does not list, such as a web server.
+    #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_parser = value::one_of(&ValidateLevel::NAMES), help_heading = "Check")]
+    level: Option<ValidateLevel>,
+
+    /// Take a code, or all warnings, as errors
+    #[arg(long, value_name = "CODE", value_parser = denied, help_heading = "Check")]
+    deny: Vec<Denied>,
+
+    /// Leave out the findings of a code
+    #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Check")]
+    allow: Vec<Code>,
+
+    /// Show the first N findings; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true)]
+    #[arg(help_heading = "Output", hide_short_help = true)]
+    max_findings: usize,
+
+    /// Form: text, json, github, junit or sarif
+    ///
+    /// `github` are annotations of GitHub Actions, `junit` a test suite for each store, `sarif` version 2.1.0.
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true, value_enum, help_heading = "Output")]
+    format: Option<Format>,
+
+    /// Check the I-th of N shares of the chunks; I from 0, or auto/N
+    ///
+    /// Needs --level data or index. `auto` reads SLURM_ARRAY_TASK_ID and others as `transcode --partition auto`.
+    #[arg(long, value_name = "I/N|auto/N", conflicts_with = "against", allow_hyphen_values = true)]
+    #[arg(help_heading = "Several machines", hide_short_help = true)]
+    partition: Option<Share>,
+
+    /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
+    #[arg(long, value_name = "N", requires = "partition", help_heading = "Several machines", hide_short_help = true)]
+    first_index: Option<u64>,
+
+    /// Compare the values with those of OTHER
+    ///
+    /// Equal is |a-b| <= atol + rtol*|b|, b from OTHER; a NaN equals a NaN. Groups are paired by path.
+    #[arg(long, value_name = "OTHER", help_heading = "Compare")]
+    against: Option<PathBuf>,
+
+    /// Tolerance relative to OTHER's value [default: 0]
+    #[arg(long, value_name = "X", value_parser = value::max_error, allow_negative_numbers = true, help_heading = "Compare")]
+    rtol: Option<f64>,
+
+    /// Absolute tolerance [default: 0]
+    #[arg(long, value_name = "Y", value_parser = value::max_error, allow_negative_numbers = true, help_heading = "Compare")]
+    atol: Option<f64>,
+
+    /// Compare what CF readers see of both sides
+    #[arg(long, help_heading = "Compare")]
+    cf: bool,
+
+    /// Require the members of a JSON document
+    ///
+    /// From --write-expect or `inspect --json`. Each member given must be equal; of `attributes` each attribute given.
+    #[arg(long, value_name = "FILE", help_heading = "Compare")]
+    expect: Option<PathBuf>,
+
+    /// Write what --expect takes, for STORE as it is
+    #[arg(long, value_name = "FILE", help_heading = "Compare", hide_short_help = true)]
+    pub(super) write_expect: Option<PathBuf>,
+
+    /// Show what a code means and what to do
+    #[arg(long, value_name = "CODE", value_parser = code, conflicts_with_all = ["stores", "list_rules"], help_heading = "Rules")]
+    explain: Option<Code>,
+
+    /// List every code with its severity
+    #[arg(long, conflicts_with = "stores", help_heading = "Rules")]
+    list_rules: bool,
+
+    #[command(flatten)]
+    pub(super) report: ReportArguments,
+
+    #[command(flatten)]
+    pub(super) common: CommonArguments,
+}
+
+/// In what form to report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people
+    Text,
+    /// One document, the same as --json
+    Json,
+    /// Workflow commands of GitHub Actions: annotations
+    Github,
+    /// JUnit XML: a test suite for each store, a test case for each node
+    Junit,
+    /// SARIF 2.1.0
+    Sarif,
+}
+
+/// `--partition`: the number of a share, and the number of shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Share(PartNumber, u64);
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected I/N, such as 0/8, or auto/N".to_owned();
+        let (number, count) = text.split_once('/').ok_or_else(expected)?;
+        let number = number.parse().map_err(|_| expected())?;
+        match count.parse() {
+            Ok(count) if count > 0 => Ok(Share(number, count)),
+            _ => Err(expected()),
+        }
+    }
+}
+
+impl Share {
+    /// The share, of a run at this level.
+    fn partition(self, first_index: Option<u64>, level: ValidateLevel) -> Result<Partition, OperationError> {
+        let Share(number, count) = self;
+        if !matches!(level, ValidateLevel::Data | ValidateLevel::Index) {
+            let message = "--partition needs --level data or index: at other levels no stored objects are read";
+            return Err(OperationError::usage(message).with_help("add `--level data`, or leave --partition out"));
+        }
+        let index = number.counted_from_zero(first_index)?;
+        Partition::new(index, count).ok_or_else(|| {
+            OperationError::usage(format!("there is no share {index} of {count}: shares are counted from 0"))
+                .with_help(format!("give 0/{count} to {}/{count}", count - 1))
+        })
+    }
+}
+
+/// `--deny`: all warnings, or one code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Denied {
+    Warnings,
+    Code(Code),
+}
+
+/// The task of the command.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// Check stores.
+    Validate(Box<ValidateOptions>),
+    /// Show the page of a rule.
+    Explain(Code),
+    /// Show the table of rules.
+    ListRules,
+}
+
+impl ValidateArguments {
+    /// In what form to report: `--json` is `--format json`.
+    pub(super) fn format(&self) -> Result<Format, OperationError> {
+        match self.format {
+            Some(format) if self.common.json && format != Format::Json => {
+                Err(OperationError::usage("--json and --format ask for two forms").with_help("leave one of them out"))
+            }
+            Some(format) => Ok(format),
+            None if self.common.json => Ok(Format::Json),
+            None => Ok(Format::Text),
+        }
+    }
+
+    /// The task, with its options.
+    pub(super) fn task(self) -> Result<Task, OperationError> {
+        if (self.explain.is_some() || self.list_rules) && self.report.report.is_some() {
+            return Err(OperationError::usage("--report needs a STORE: --explain and --list-rules check none")
+                .with_help("leave --report out, or name a STORE"));
+        }
+        if let Some(code) = self.explain {
+            return Ok(Task::Explain(code));
+        }
+        if self.list_rules {
+            return Ok(Task::ListRules);
+        }
+        require(
+            self.against.is_some(),
+            &[("rtol", self.rtol.is_some()), ("atol", self.atol.is_some()), ("cf", self.cf)],
+            "--against",
+        )?;
+        if self.against.is_some() && self.stores.len() > 1 {
+            return Err(OperationError::usage("--against compares one STORE with OTHER, several were given")
+                .with_help("run it once for each pair"));
+        }
+        if self.write_expect.is_some() && self.stores.len() > 1 {
+            return Err(OperationError::usage("--write-expect writes of one STORE, several were given")
+                .with_help("run it once for each STORE"));
+        }
+        let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
+        let stores = stores.collect::<Result<Vec<Location>, _>>()?;
+        let all_list = stores.iter().all(|store| store.node().abilities().lists);
+        let level = self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
+        let share = |share: Share| share.partition(self.first_index, level);
+        let partition = self.partition.map(share).transpose()?;
+        let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
+        let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
+        let against = other.map(|other| AgainstOptions { other, rtol, atol, cf: self.cf });
+        Ok(Task::Validate(Box::new(ValidateOptions {
+            common: self.common.options(),
+            stores,
+            node: self.node,
+            level,
+            deny_warnings: self.deny.contains(&Denied::Warnings),
+            deny: self.deny.into_iter().filter_map(Denied::code).collect(),
+            allow: self.allow,
+            max_findings: self.max_findings,
+            partition,
+            against,
+            expect: self.expect.map(expectations).transpose()?,
+        })))
+    }
+}
+
+/// The document of `--expect`.
+fn expectations(path: PathBuf) -> Result<Object, OperationError> {
+    Document::File(path).object("expect")
+}
+
+impl Denied {
+    fn code(self) -> Option<Code> {
+        match self {
+            Denied::Warnings => None,
+            Denied::Code(code) => Some(code),
+        }
+    }
+}
+
+/// `warnings`, a code or its name.
+fn denied(text: &str) -> Result<Denied, String> {
+    if text == Severity::Warning.name() || text == "warnings" {
+        return Ok(Denied::Warnings);
+    }
+    code(text).map(Denied::Code)
+}
+
+/// A code or its name.
+fn code(text: &str) -> Result<Code, String> {
+    code::find(text).ok_or_else(|| {
+        let near = code::nearest(text);
+        format!("no rule has this code or name; the nearest is {} ({})", near.code, near.name)
+    })
+}
+
+/// A rule, as `--list-rules --json` gives it.
+#[derive(Serialize)]
+struct Row {
+    code: &'static str,
+    name: &'static str,
+    severity: &'static str,
+    title: &'static str,
+}
+
+/// The table.
+#[derive(Serialize)]
+struct Rows {
+    rules: Vec<Row>,
+}
+
+/// A rule with its page, as `--explain --json` gives it.
+#[derive(Serialize)]
+struct Explained {
+    #[serde(flatten)]
+    row: Row,
+    page: &'static str,
+}
+
+impl Row {
+    fn new(code: Code) -> Self {
+        Row { code: code.code, name: code.name, severity: code.severity.name(), title: code.title() }
+    }
+}
+
+/// Shows the page of a rule.
+pub(super) fn explain_rule(code: Code, format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
+    let page = code.page();
+    let as_json = is_json(format, "--explain")?;
+    let rule = Explained { row: Row::new(code), page };
+    session.report(("rule", as_json), &rule, |rule, _, output| output.write_all(rule.page.as_bytes()))?;
+    Ok(ExitStatus::Done)
+}
+
+/// Shows the table of rules.
+pub(super) fn list_rules(format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
+    let as_json = is_json(format, "--list-rules")?;
+    let rows: Vec<Row> = code::ALL.iter().copied().map(Row::new).collect();
+    session.report(("rules", as_json), &Rows { rules: rows }, |rows, style, output| {
+        let mut table = Table::new(&["code", "severity", "name"]);
+        for row in &rows.rules {
+            let cells = [row.code, row.severity, row.name].map(str::to_owned);
+            table.push(cells.to_vec(), Some(row.title.to_owned()));
+        }
+        table.write(style, output)
+    })?;
+    Ok(ExitStatus::Done)
+}
+
+fn is_json(format: Format, task: &str) -> Result<bool, OperationError> {
+    match format {
+        Format::Text => Ok(false),
+        Format::Json => Ok(true),
+        Format::Github | Format::Junit | Format::Sarif => {
+            Err(OperationError::usage(format!("{task} is shown as text or json alone")).with_help("leave --format out"))
+        }
+    }
 }

@@ -13,10 +13,10 @@ use crate::diagnostic::spelling::alternatives;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 use crate::operation::codec_words;
+use crate::operation::document::Place;
 use crate::operation::error::OperationError;
 use crate::operation::options::{Compression, CompressionGoal, HistogramOptions, KeepBits, Missing, Stream};
 use crate::operation::pattern::PathPattern;
-use crate::operation::place::Place;
 use crate::store::location::without_secrets;
 use crate::store::{Location, LocationError, file};
 

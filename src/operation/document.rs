@@ -1,12 +1,15 @@
-//! The documents of a node: which there are, which of them counts, and what they hold.
+//! A node's place and its documents: which there are, which of them counts, what they hold, and the group that they make.
 //!
 //! A `zarr.json` counts whatever stands beside it, also where it is broken; then a `.zarray`, then a `.zgroup`.
 
+use super::error::OperationError;
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::group::{NodeKind, node_kind};
-use crate::metadata::json::{Json, JsonError, NotFiniteValues};
+use crate::metadata::consolidated::Consolidated;
+use crate::metadata::group::{GroupDocument, NodeKind, node_kind};
+use crate::metadata::json::{Json, JsonError, NotFiniteValues, Object};
+use crate::metadata::v2;
 use crate::store::file_format::FileFormat;
-use crate::store::{MAX_DOCUMENT_BYTES, Node, Part, StoreError};
+use crate::store::{Key, Location, MAX_DOCUMENT_BYTES, Node, Part, StoreError};
 
 /// The key of consolidated metadata of v2.
 pub const CONSOLIDATED_KEY: &str = ".zmetadata";
@@ -237,4 +240,179 @@ pub fn read_beside(node: &Node, key: &'static str, diagnostics: &mut Vec<Diagnos
     };
     diagnostics.push(found);
     Ok((None, true))
+}
+
+/// A group as far as it could be read, and all faults of its documents.
+#[derive(Debug, Clone)]
+pub struct GroupReading {
+    /// Where it lies.
+    pub node: Node,
+    /// As findings name it.
+    pub place: Place,
+    /// As they were read; what is wrong with them is among the findings.
+    pub documents: Documents,
+    /// Empty where there are none.
+    pub attributes: Object,
+    /// The copies of the documents below it, where there are any that can be read.
+    pub consolidated: Option<Consolidated>,
+    /// True if there are consolidated metadata, readable or not.
+    pub has_copies: bool,
+    /// Every fault of its documents.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl GroupReading {
+    /// Reads a group from its documents; the consolidated metadata of v2 are looked for.
+    pub fn of(place: Place, node: Node, mut documents: Documents) -> Result<Self, StoreError> {
+        let beside = std::mem::take(&mut documents.diagnostics);
+        let Documents { key, document, attributes, .. } = &documents;
+        let mut diagnostics = Vec::new();
+        let (attributes, consolidated, has_copies) = if documents.zarr_format == 2 {
+            v2::read_group(document, &mut diagnostics);
+            let mut found = Vec::new();
+            let attributes = attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut found));
+            diagnostics.extend(found.into_iter().map(|found| found.at_key(".zattrs")));
+            let (consolidated, is_there) = read_consolidated(&node, &mut diagnostics)?;
+            (attributes, consolidated, is_there)
+        } else {
+            let read = GroupDocument::read(document);
+            diagnostics.extend(read.diagnostics);
+            let member = read.consolidated_metadata.as_ref().filter(|member| !member.is_null());
+            let consolidated = member.and_then(|json| Consolidated::read_v3(json, &mut diagnostics));
+            (read.attributes, consolidated, member.is_some())
+        };
+        diagnostics.extend(beside);
+        place.locate(&mut diagnostics, key);
+        let attributes = attributes.unwrap_or_default();
+        Ok(GroupReading { node, place, documents, attributes, consolidated, has_copies, diagnostics })
+    }
+
+    /// The key of the document that holds the copies.
+    pub fn consolidated_key(&self) -> &'static str {
+        if self.documents.zarr_format == 2 { CONSOLIDATED_KEY } else { "zarr.json" }
+    }
+}
+
+/// The `.zmetadata` of a v2 group, and whether there is one, readable or not.
+fn read_consolidated(
+    node: &Node,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<(Option<Consolidated>, bool), StoreError> {
+    let mut found = Vec::new();
+    let (document, is_there) = match read_beside(node, CONSOLIDATED_KEY, &mut found) {
+        // Some stores refuse what is not there; no node needs it.
+        Err(error) if error.is_refused() => (None, false),
+        read => read?,
+    };
+    let consolidated = document.and_then(|(document, _)| Consolidated::read_v2(&document, &mut found));
+    diagnostics.extend(found.into_iter().map(|found| found.at_key(CONSOLIDATED_KEY)));
+    Ok((consolidated, is_there))
+}
+
+/// A node in a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The store, as the user named it.
+    pub store: String,
+    /// The node: `/` for the store itself, else `/a/b`.
+    pub path: String,
+}
+
+impl Place {
+    /// The place of `--node` in STORE. An error where the path would lead out of it.
+    pub fn new(store: &Location, node: Option<&str>) -> Result<Self, OperationError> {
+        let path = node.unwrap_or_default().trim_matches('/');
+        let is_wrong = |name: &&str| !path.is_empty() && Key::new(name).is_err();
+        if let Some(name) = path.split('/').find(is_wrong) {
+            return Err(OperationError::usage(format!("--node: `{name}` is not the name of a node"))
+                .with_help("give a path inside the store, such as group/temperature"));
+        }
+        Ok(Place { store: store.display().to_string(), path: format!("/{path}") })
+    }
+
+    /// A node below this one, by its name.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Place {
+        let parent = self.path.trim_end_matches('/');
+        Place { store: self.store.clone(), path: format!("{parent}/{name}") }
+    }
+
+    /// True if it is the store itself.
+    pub fn is_root(&self) -> bool {
+        self.path == "/"
+    }
+
+    /// The path without the leading slash; empty for the store itself.
+    pub fn relative(&self) -> &str {
+        &self.path[1..]
+    }
+
+    /// As messages name it: STORE, and the path where there is one.
+    pub fn name(&self) -> String {
+        if self.is_root() {
+            return self.store.clone();
+        }
+        format!("{}{}", self.store.trim_end_matches('/'), self.path)
+    }
+
+    /// A key of the node, relative to the store.
+    pub fn key(&self, key: &str) -> String {
+        if self.is_root() { key.to_owned() } else { format!("{}/{key}", self.relative()) }
+    }
+
+    /// The node in its store.
+    pub fn node(&self, store: &Location) -> Result<Node, OperationError> {
+        self.below(&store.node()).map_err(|error| {
+            OperationError::usage(format!("`{}` names no node", self.name()))
+                .because(error)
+                .with_help("give a path inside the store, such as group/temperature")
+        })
+    }
+
+    /// The node below that of the store.
+    pub fn below(&self, store: &Node) -> Result<Node, StoreError> {
+        if self.is_root() { Ok(store.clone()) } else { store.child(self.relative()) }
+    }
+
+    /// A finding about the node.
+    #[must_use]
+    pub fn holds(&self, found: Diagnostic) -> Diagnostic {
+        found.in_store(self.store.as_str()).at_node(self.path.as_str())
+    }
+
+    /// Gives findings their store and node, and makes their keys (those without one: `key`) relative to the store.
+    pub fn locate(&self, diagnostics: &mut [Diagnostic], key: &str) {
+        for diagnostic in diagnostics {
+            let own = diagnostic.location.key.take();
+            diagnostic.location.key = Some(self.key(own.as_deref().unwrap_or(key)));
+            diagnostic.location.store = Some(self.store.clone());
+            diagnostic.location.node = Some(self.path.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn location(text: &str) -> Location {
+        Location::parse(text).unwrap()
+    }
+
+    #[test]
+    fn place_knows_its_names() {
+        let root = Place::new(&location("a.zarr"), None).unwrap();
+        assert_eq!(
+            (root.path.as_str(), root.name().as_str(), root.key("zarr.json").as_str()),
+            ("/", "a.zarr", "zarr.json")
+        );
+        let node = Place::new(&location("a.zarr/"), Some("/b/c/")).unwrap();
+        assert_eq!(node.path, "/b/c");
+        assert_eq!(node.name(), "a.zarr/b/c");
+        assert_eq!(node.key("c/0"), "b/c/c/0");
+        assert_eq!(root.child("b").child("c").path, "/b/c");
+        for path in ["b/../../c", "b//c", ".", "b/\u{7f}"] {
+            assert!(Place::new(&location("a"), Some(path)).is_err(), "{path:?}");
+        }
+    }
 }

@@ -5,10 +5,9 @@ mod contract;
 use std::collections::BTreeMap;
 
 use super::description::describe;
-use super::document::Documents;
+use super::document::{Documents, Place};
 use super::error::{FaultClass, OperationError};
 use super::open::{open_documents, read_array};
-use super::place::Place;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::group::NodeKind;
 use crate::metadata::json::{Json, Object, member_pointer};

@@ -1,23 +1,26 @@
 //! The nodes of a local store, read as far as they go: every folder below a group is looked at, none below an array.
 //!
 //! Bounded: no link to a folder is followed, no folder deeper than [`MAX_DEPTH`] is looked at, and memory grows with
-//! what is there. Folders of one depth are read in parallel; the nodes come in the order of their paths.
+//! what is there. Folders of one depth are read in parallel; the nodes come in the order of their paths. The copies in
+//! consolidated metadata are held against the documents, or serve in their place where the store is far.
 
-mod consolidated;
-mod copies;
 mod walk;
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 
-use super::document::{DocumentError, Documents, read_documents};
+use super::document::{
+    CONSOLIDATED_KEY, DocumentError, Documents, GroupReading, Place, parse_document, read_documents,
+};
 use super::error::OperationError;
-use super::group::GroupReading;
 use super::open::ArrayReading;
-use super::place::Place;
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::engine::driver::Driver;
-use crate::metadata::group::NodeKind;
-use crate::store::{FolderListing, Location, Node};
+use crate::metadata::consolidated::Consolidated;
+use crate::metadata::group::{GroupDocument, NodeKind};
+use crate::metadata::json::Json;
+use crate::metadata::same_node::{is_copy_of, says_nothing};
+use crate::store::{ConsolidatedScope, FolderListing, Location, Node};
 
 /// The most folders within each other.
 pub const MAX_DEPTH: usize = 128;
@@ -133,7 +136,7 @@ pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> 
             }
             read => super::open::documents_that_must_be(read, &folder, &start.name())?,
         };
-        let root = copies::listed_by_copies(&start, root, &documents);
+        let root = listed_by_copies(&start, root, &documents);
         return Ok(read_from(&start, &root, Some(documents), driver));
     }
     if !super::document::has_documents(&folder) {
@@ -152,7 +155,7 @@ pub fn read_hierarchy_by_copies(
     driver: &Driver,
 ) -> Result<Hierarchy, OperationError> {
     let start = Place::new(store, node)?;
-    let root = copies::served_by_copies(&start, store.node(), &documents);
+    let root = served_by_copies(&start, store.node(), &documents);
     if root.abilities().is_remote {
         // Copies are not held against themselves: that is for `validate`, which reads the documents.
         return Ok(walked(&start, &root, Some(documents), driver));
@@ -167,13 +170,13 @@ pub fn read_hierarchy_below(
     driver: &Driver,
 ) -> Result<Hierarchy, OperationError> {
     let start = Place::new(store, None)?;
-    let root = copies::listed_by_copies(&start, store.node(), &documents);
+    let root = listed_by_copies(&start, store.node(), &documents);
     Ok(read_from(&start, &root, Some(documents), driver))
 }
 
 fn read_from(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let mut hierarchy = walked(start, root, documents, driver);
-    consolidated::check(&mut hierarchy.nodes);
+    check_copies(&mut hierarchy.nodes);
     hierarchy
 }
 
@@ -230,6 +233,164 @@ pub fn check_name(place: &Place, zarr_format: Option<u64>) -> Option<Diagnostic>
     };
     let message = format!("{} is not the name of a node: {reason}", crate::metadata::json::Json::from(name).excerpt());
     Some(Diagnostic::new(code::NODE_NAME, message).with_help("rename the node's folder"))
+}
+
+/// The most findings of one kind about one group's copies.
+const MAX_FAULTS: usize = 100;
+
+/// Adds to each group what is wrong with its copies.
+fn check_copies(nodes: &mut [HierarchyNode]) {
+    let mut found: Vec<(usize, Vec<Diagnostic>)> = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        let Some(group) = node.group() else { continue };
+        let Some(consolidated) = &group.consolidated else { continue };
+        // The nodes below a group follow it.
+        let prefix = if node.place.is_root() { "/".to_owned() } else { format!("{}/", node.place.path) };
+        let below = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
+        let documents = if group.documents.zarr_format == 2 {
+            v2_documents(group, below, &prefix)
+        } else {
+            v3_documents(below, &prefix)
+        };
+        found.push((index, compare_copies(group, consolidated, &documents)));
+    }
+    for (index, diagnostics) in found {
+        nodes[index].diagnostics.extend(diagnostics);
+        say_once(nodes, index);
+    }
+}
+
+/// Takes away that a group's copies are not JSON, where a document that one is a copy of says so itself.
+fn say_once(nodes: &mut [HierarchyNode], index: usize) {
+    let is_of_copy = |found: &Diagnostic| {
+        let (key, pointer) = (&found.location.key, &found.location.pointer);
+        let is_in = |text: &Option<String>, part: &str| text.as_deref().is_some_and(|t| t.contains(part));
+        is_in(key, CONSOLIDATED_KEY) || is_in(pointer, "/consolidated_metadata")
+    };
+    let path = nodes[index].place.path.clone();
+    let prefix = if nodes[index].place.is_root() { "/".to_owned() } else { format!("{path}/") };
+    let rest = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
+    let mut found = std::iter::once(&nodes[index]).chain(rest).flat_map(HierarchyNode::document_diagnostics);
+    let is_said = found.any(|found| found.is(code::JSON_NOT_FINITE) && !is_of_copy(found));
+    drop(found);
+    if let NodeContent::Group(group) = &mut nodes[index].content
+        && is_said
+    {
+        group.diagnostics.retain(|found| !(found.is(code::JSON_NOT_FINITE) && is_of_copy(found)));
+    }
+}
+
+/// The documents by their paths; `None` where one is there but cannot be read.
+type OfPaths<'a> = BTreeMap<String, Option<&'a Json>>;
+
+fn v3_documents<'a>(below: impl Iterator<Item = &'a HierarchyNode>, prefix: &str) -> OfPaths<'a> {
+    let document = |node: &'a HierarchyNode| match (&node.content, node.content.documents()) {
+        (_, Some(documents)) if documents.zarr_format == 3 => Some(Some(&documents.document)),
+        (NodeContent::Broken, _) => Some(None),
+        _ => None,
+    };
+    below.filter_map(|node| Some((node.place.path[prefix.len()..].to_owned(), document(node)?))).collect()
+}
+
+fn v2_documents<'a>(
+    group: &'a GroupReading,
+    below: impl Iterator<Item = &'a HierarchyNode>,
+    prefix: &str,
+) -> OfPaths<'a> {
+    let mut documents = OfPaths::new();
+    documents.insert(".zgroup".to_owned(), Some(&group.documents.document));
+    documents.extend(group.documents.attributes.iter().map(|attributes| (".zattrs".to_owned(), Some(attributes))));
+    for node in below {
+        let path = &node.place.path[prefix.len()..];
+        if let NodeContent::Broken = node.content {
+            documents.extend([".zarray", ".zgroup", ".zattrs"].map(|key| (format!("{path}/{key}"), None)));
+        }
+        let Some(own) = node.content.documents().filter(|own| own.zarr_format == 2) else { continue };
+        documents.insert(format!("{path}/{}", own.key), Some(&own.document));
+        documents.extend(own.attributes.iter().map(|attributes| (format!("{path}/.zattrs"), Some(attributes))));
+    }
+    documents
+}
+
+fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: &OfPaths) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let copies: HashMap<&str, &Json> = consolidated.copies.iter().map(|(path, copy)| (path.as_str(), copy)).collect();
+    let mut push = |code, message: String, help: &str, pointer: String| {
+        found.push(Diagnostic::new(code, message).with_help(help).at_pointer(pointer));
+    };
+    let renew = "consolidate the metadata again (zarr-python: `zarr.consolidate_metadata`)";
+    let missing =
+        consolidated.copies.iter().filter(|(path, copy)| !documents.contains_key(path) && !says_nothing(path, copy));
+    for (path, _) in missing.take(MAX_FAULTS) {
+        let message = format!("the consolidated metadata have a copy of `{path}`, which is not there");
+        push(code::CONSOLIDATED_MISSING, message, renew, consolidated.pointer_of(path));
+    }
+    let mut num_stale = 0;
+    let mut num_left_out = 0;
+    for (path, document) in documents {
+        match (copies.get(path.as_str()), document) {
+            (Some(copy), Some(document)) if num_stale < MAX_FAULTS && !is_copy_of(copy, document) => {
+                num_stale += 1;
+                let message = format!("the copy of `{path}` in the consolidated metadata is not what it is now");
+                push(code::CONSOLIDATED_STALE, message, renew, consolidated.pointer_of(path));
+            }
+            (None, document) if document.is_none_or(|json| !says_nothing(path, json)) && num_left_out < MAX_FAULTS => {
+                // What cannot be read may be any of the documents of its node.
+                let is_known = document.is_some() || !path.contains("/.z");
+                if is_known {
+                    num_left_out += 1;
+                    let message = format!("the consolidated metadata lack `{path}`: their readers do not see it");
+                    push(code::CONSOLIDATED_INCOMPLETE, message, renew, consolidated.pointer.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    group.place.locate(&mut found, group.consolidated_key());
+    found
+}
+
+/// The root of a hierarchy, of which the copies of the group at `start` tell what nodes there are, if the store cannot.
+fn listed_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
+    if root.abilities().lists { root } else { with_copies(start, root, documents, ConsolidatedScope::Listings) }
+}
+
+/// The root of a hierarchy, of which the copies serve as the documents, if it lies behind a network.
+fn served_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
+    if root.abilities().is_remote { with_copies(start, root, documents, ConsolidatedScope::Documents) } else { root }
+}
+
+fn with_copies(start: &Place, root: Node, documents: &Documents, serve: ConsolidatedScope) -> Node {
+    if documents.kind != NodeKind::Group {
+        return root;
+    }
+    let Ok(folder) = start.below(&root) else { return root };
+    let Some(copies) = copies(&folder, documents) else { return root };
+    let prefix = if start.is_root() { String::new() } else { format!("{}/", start.relative()) };
+    let copies = copies.into_iter().map(|(key, bytes)| (format!("{prefix}{key}"), bytes)).collect();
+    root.with_documents(copies, serve)
+}
+
+/// The documents below a group by their keys, from its consolidated metadata; `None` where it has none that can be read:
+/// what is wrong with them is said where the group is read.
+fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u8>>> {
+    let mut faults = Vec::new();
+    if documents.zarr_format == 3 {
+        let read = GroupDocument::read(&documents.document);
+        let copies = Consolidated::read_v3(read.consolidated_metadata.as_ref()?, &mut faults)?.copies;
+        let document = |(path, copy): (String, crate::metadata::json::Json)| {
+            (format!("{path}/zarr.json"), copy.to_string_compact().into_bytes())
+        };
+        return Some(copies.into_iter().map(document).collect());
+    }
+    let bytes = folder.read_document(CONSOLIDATED_KEY).ok()??;
+    let (document, _) = parse_document(CONSOLIDATED_KEY, &bytes).ok()?;
+    let copies = Consolidated::read_v2(&document, &mut faults)?.copies;
+    let mut documents: BTreeMap<_, _> =
+        copies.into_iter().map(|(key, copy)| (key, copy.to_string_compact().into_bytes())).collect();
+    // It is read once more where the group is.
+    documents.insert(CONSOLIDATED_KEY.to_owned(), bytes);
+    Some(documents)
 }
 
 #[cfg(test)]

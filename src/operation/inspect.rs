@@ -3,24 +3,21 @@
 
 mod chunk;
 mod contents;
-mod drawn;
 mod group;
-mod information;
 mod preview;
 mod stats;
 #[cfg(test)]
 mod tests;
-mod values;
 mod ways;
 
 use super::budget::Budget;
 use super::description::describe;
+use super::document::Place;
 use super::drawing::ArrayDrawing;
 use super::error::OperationError;
 use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
 use super::open::{ArrayReading, open_documents, opened, read_array_of};
 use super::options::{InspectOptions, Suggest};
-use super::place::Place;
 use super::stored::{opaque_array, side};
 use super::{Interrupt, new_driver, storage};
 use crate::array::listing::Listing;

@@ -2,16 +2,11 @@
 //!
 //! What a damaged array does not tell is `None`, which is null; the findings say why. So is what was not asked for.
 
-mod values;
-
-pub use values::{
-    ChunkResult, ChunkStage, DimensionInformation, HistogramResult, InformationResult, KeptBits, PreviewAxis,
-    PreviewIndex, PreviewResult, PreviewRow, StatsResult, SuggestionResult, WayResult, WaysResult,
-};
-
 use serde::Serialize;
 
 use super::drawing::ArrayDrawing;
+use super::figure;
+use super::sample_result::SampleResult;
 use super::validate_result::Failure;
 use crate::diagnostic::Diagnostic;
 use crate::metadata::json::Json;
@@ -231,4 +226,292 @@ pub struct StorageResult {
     pub bytes_stored: u64,
     /// Keys that belong to no chunk, at most 100.
     pub unknown_keys: Vec<String>,
+}
+
+/// Figures over all elements of an array: absent chunks count as the fill value, padding at the edge not at all.
+/// `count` is the sum of `finite`, `nan`, `missing` and both infinities.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct StatsResult {
+    /// Elements.
+    pub count: u64,
+    /// Neither NaN nor infinite nor missing; what follows `fill_value` is over these.
+    pub finite: u64,
+    /// NaN.
+    pub nan: u64,
+    /// Equal to a value that counts as missing (`--missing`).
+    pub missing: u64,
+    /// +Infinity.
+    pub positive_infinity: u64,
+    /// -Infinity.
+    pub negative_infinity: u64,
+    /// Equal to the fill value, absent ones among them; where that is NaN, as many as are NaN.
+    pub fill_value: u64,
+    /// The least; an exact integer for integers, 0 or 1 for `bool`. `None` where no value is finite.
+    pub min: Option<Json>,
+    /// The greatest, likewise.
+    pub max: Option<Json>,
+    /// From a sum of about 106 bits.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub mean: Option<f64>,
+    /// Population standard deviation (n degrees of freedom).
+    #[serde(serialize_with = "figure::optional_number")]
+    pub standard_deviation: Option<f64>,
+}
+
+/// Counts of values in bins of equal width, absent chunks included, as `numpy.histogram` counts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct HistogramResult {
+    /// The lower edge of the first bin.
+    #[serde(serialize_with = "figure::number")]
+    pub min: f64,
+    /// The upper edge of the last bin, which belongs to it.
+    #[serde(serialize_with = "figure::number")]
+    pub max: f64,
+    /// One for each bin.
+    pub counts: Vec<u64>,
+    /// Less than `min`, -Infinity too.
+    pub below: u64,
+    /// Greater than `max`, +Infinity too. NaN is nowhere.
+    pub above: u64,
+}
+
+/// The plan of `transcode --quantize` for the array.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SuggestionResult {
+    /// `scale_offset` and `cast_value`, to stand in front of the chain (of the innermost one, for shards).
+    pub codecs: Vec<Json>,
+    /// The array's whole chain with them in it, for `transcode --codecs`.
+    pub chain: Vec<Json>,
+    /// The least and greatest value that they were made for; `None` where there is no finite value.
+    pub range: Option<[Json; 2]>,
+    /// The distance of two codes' values.
+    #[serde(serialize_with = "figure::number")]
+    pub step: f64,
+    /// The greatest `|decode(encode(x)) - x|` over all values, measured.
+    #[serde(serialize_with = "figure::number")]
+    pub max_abs_error: f64,
+    /// The fill value that the codecs bring back, which the array needs with them.
+    pub fill_value: Json,
+    /// The command line that does it.
+    pub command: String,
+}
+
+/// The bitwise real information of an array: of each bit, the mutual information with the same bit of the neighbour
+/// (M. Klöwer et al. 2021, Nature Computational Science 1, 713-724).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct InformationResult {
+    /// The type whose bits are looked at: the array's, or that of its codes.
+    pub data_type: String,
+    /// `values`, or `codes` where the chain makes integers of the elements.
+    pub of: &'static str,
+    /// The name of each bit from the most significant on: `sign`, `e1` and on (exponent), `m1` and on (significand). The
+    /// exponent is looked at as sign and magnitude.
+    pub bits: Vec<String>,
+    /// Bits in front of the significand.
+    pub leading_bits: u64,
+    /// Along each dimension of the array.
+    pub dimensions: Vec<DimensionInformation>,
+    /// The bits that keep some shares of the information along every dimension.
+    pub kept: Vec<KeptBits>,
+}
+
+/// The information along a dimension.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DimensionInformation {
+    /// Its number.
+    pub axis: u64,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Pairs of neighbours of which neither is NaN nor missing.
+    pub pairs: u64,
+    /// Information of each bit, from 0 to 1, as counted.
+    #[serde(serialize_with = "figure::numbers")]
+    pub information: Vec<f64>,
+    /// The same without the part that chance explains; drawn in text.
+    #[serde(skip)]
+    pub real: Vec<f64>,
+    /// Information that random bits show in so many pairs, with a confidence of 99 %. No more than this counts as
+    /// none, nor does anything within half as much again as the most of the last four bits.
+    #[serde(serialize_with = "figure::number")]
+    pub insignificant: f64,
+    /// The sum of what counts, in bits.
+    #[serde(serialize_with = "figure::number")]
+    pub total: f64,
+    /// The bits that keep some shares of it; none where there is no information.
+    pub kept: Vec<KeptBits>,
+}
+
+/// The bits of the significand, or of an integer's bits behind the sign, that keep a share of the information.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct KeptBits {
+    /// Share of the information, from 0 to 1.
+    #[serde(serialize_with = "figure::number")]
+    pub share: f64,
+    /// Bits; 0 where the sign and the exponent hold so much already.
+    pub bits: u64,
+}
+
+/// A stored chunk, and its way back through the chain.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct ChunkResult {
+    /// Its place in the grid: of stored objects, or with `--inner-chunk` of inner chunks.
+    pub indices: Vec<u64>,
+    /// True if they count inner chunks.
+    pub inner: bool,
+    /// The key of the stored object.
+    pub key: String,
+    /// True if it is stored.
+    pub present: bool,
+    /// Where an inner chunk begins in its shard, in bytes.
+    pub offset: Option<u64>,
+    /// Its size as it is stored.
+    pub bytes_stored: Option<u64>,
+    /// The part of it that lies inside the array, in elements.
+    pub shape: Vec<u64>,
+    /// A row for each codec, in decode order, up to the first that failed.
+    pub stages: Vec<ChunkStage>,
+}
+
+/// A codec run backwards.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ChunkStage {
+    /// Its name.
+    pub codec: String,
+    /// Its place in the chain.
+    pub place: u64,
+    /// Bytes before it ran backwards.
+    pub bytes_encoded: u64,
+    /// Bytes after; `None` where it failed.
+    pub bytes: Option<u64>,
+    /// The result, where it is an array.
+    pub data_type: Option<Json>,
+    /// Its shape, likewise.
+    pub shape: Option<Vec<u64>>,
+    /// Wall time.
+    #[serde(serialize_with = "figure::number")]
+    pub seconds: f64,
+    /// `ok`, or `wrong` where the codec holds a checksum that was verified; else `None`.
+    pub checksum: Option<&'static str>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// A two-dimensional slice, reduced to a picture.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PreviewResult {
+    /// The dimension that runs down and the one that runs to the right; one alone runs to the right.
+    pub axes: Vec<PreviewAxis>,
+    /// Where the slice is taken along the others.
+    pub at: Vec<PreviewIndex>,
+    /// `mean`: of the finite values that a pixel stands for; `nearest`: the value in the middle of them, for slices of
+    /// more elements than are read for a picture.
+    pub reduction: &'static str,
+    /// The least value of a pixel; `None` where all are NaN.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub min: Option<f64>,
+    /// The greatest, likewise.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub max: Option<f64>,
+    /// The pixels, row by row.
+    pub values: Vec<PreviewRow>,
+    /// The attribute `units` of the array; for pictures alone, as is the next.
+    #[serde(skip)]
+    pub units: Option<String>,
+    /// True if the first row belongs at the bottom of a picture: the rows are latitudes from south to north.
+    #[serde(skip)]
+    pub is_upside_down: bool,
+}
+
+/// A row of pixels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreviewRow(pub Vec<f64>);
+
+impl Serialize for PreviewRow {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|value| figure::Number(*value)))
+    }
+}
+
+/// A dimension of a picture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PreviewAxis {
+    /// Its number.
+    pub axis: u64,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Its length, in elements.
+    pub length: u64,
+}
+
+/// Where a slice is taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PreviewIndex {
+    /// The dimension.
+    pub axis: u64,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// The index along it.
+    pub index: u64,
+}
+
+/// The ways in which `transcode` could store an array of floats.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WaysResult {
+    /// The chunks that were tried.
+    pub sample: SampleResult,
+    /// Figures over the elements of these chunks.
+    pub values: StatsResult,
+    /// Bytes that the array's chunks take as they are.
+    pub bytes_stored: u64,
+    /// The compressor that every way adds by `--compress`, where the array is not compressed.
+    pub compress: Option<&'static str>,
+    /// The ways.
+    pub ways: Vec<WayResult>,
+}
+
+/// A way, and what it makes of the sample; where it cannot be gone, all but `name` and `reason` is `None`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct WayResult {
+    /// `uint8`, `uint16`; `max-error` or `keep-bits` with what it takes.
+    pub name: String,
+    /// The options of `transcode`.
+    pub options: Option<String>,
+    /// The type of the codes, or of the floats that keep some bits.
+    pub data_type: Option<String>,
+    /// Bits of the significand that are kept.
+    pub keep_bits: Option<u64>,
+    /// The greatest error over the sample.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub max_abs_error: Option<f64>,
+    /// The root of the mean square error over the sample.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub rms_error: Option<f64>,
+    /// Bytes of the whole array, estimated, with the indexes of shards.
+    pub bytes_stored: Option<u64>,
+    /// True if these are the very bytes; for text alone.
+    #[serde(skip)]
+    pub is_exact: bool,
+    /// Stored bytes of the array as it is, over those of this way.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub ratio: Option<f64>,
+    /// Wall time of the whole array on this machine, in seconds, estimated.
+    #[serde(serialize_with = "figure::optional_number")]
+    pub seconds: Option<f64>,
+    /// The command line that does it.
+    pub command: Option<String>,
+    /// Why the way cannot be gone.
+    pub reason: Option<String>,
 }

@@ -1,10 +1,9 @@
 //! The way up of pictures: rows of latitudes that rise are drawn from the bottom to the top.
 
-use super::document::read_documents;
+use super::document::{Place, read_documents};
 use super::numbers::CfNumbers;
 use super::open::{OpenedArray, opened, read_array_of};
 use super::options::CfOptions;
-use super::place::Place;
 use super::slice::{Slice, SliceReader};
 use super::stored::side;
 use crate::engine::driver::Driver;

@@ -1,9 +1,8 @@
 //! An array on a local store, read as far as it can be, and opened only if nothing about it is wrong.
 
 use super::absent::{arrays_help, no_node};
-use super::document::{DocumentError, Documents, document_help, read_documents};
+use super::document::{DocumentError, Documents, Place, document_help, read_documents};
 use super::error::OperationError;
-use super::place::Place;
 use super::xarray;
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};

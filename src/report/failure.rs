@@ -1,13 +1,16 @@
-//! Errors and findings, as they stand on stderr.
+//! Errors and findings: as they stand on stderr, and in results. Findings that hold for many nodes are said once.
 
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::io::{self, Write};
 
 use super::defused::one_line;
-use super::grouped::grouped;
+use super::quantity;
 use super::table::wrap_prose;
 use super::terminal::{Role, Style};
-use crate::diagnostic::{Diagnostic, Location};
+use super::uri::path_of;
+use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::operation::error::{OperationError, says_more};
 use crate::store::RemoteError;
 
@@ -140,9 +143,272 @@ fn place(location: &Location) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
+/// Writes findings, and whether there are more.
+pub(super) fn write_found(
+    findings: &[Diagnostic],
+    is_truncated: bool,
+    style: Style,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page { style, output, before: None };
+    for group in grouped(findings) {
+        match style.width() {
+            Some(_) => page.paragraphs(&group)?,
+            None => page.line(&group)?,
+        }
+    }
+    if is_truncated {
+        let shown = quantity::count(findings.len() as u64);
+        let line = format!("... only the first {shown} findings are shown; --max-findings 0 shows all");
+        writeln!(page.output, "{}", style.paint(Role::Faint, &line))?;
+    }
+    if !findings.is_empty() && style.width().is_some() { writeln!(page.output) } else { Ok(()) }
+}
+
+/// The output, and the headings of the last finding.
+struct Page<'a> {
+    style: Style,
+    output: &'a mut dyn Write,
+    before: Option<&'a Location>,
+}
+
+impl<'a> Page<'a> {
+    /// A finding, or one of many nodes, on one line.
+    fn line(&mut self, group: &Group) -> io::Result<()> {
+        let finding = group.first();
+        let location = &finding.location;
+        let mut place = path_of(location).unwrap_or_else(|| "(no store)".to_owned());
+        if group.is_of_many() {
+            place = format!("{} nodes", quantity::count(group.num_nodes() as u64));
+        } else if let Some(chunk) = &location.chunk {
+            place = format!("{place}, chunk {chunk:?}");
+        }
+        let severity = self.severity(finding);
+        let mut line = format!("{}: {severity} {} {}", one_line(&place), finding.code, finding.name);
+        line.push_str(&one_line(&format!("{}: {}", pointer(location), finding.message)));
+        if group.is_of_many() {
+            line.push_str(&one_line(&format!("; in {}", group.nodes(self.style.is_verbose()))));
+        }
+        if let Some(help) = &finding.help {
+            line.push_str(&one_line(&format!("; help: {help}")));
+        }
+        writeln!(self.output, "{line}")
+    }
+
+    fn paragraphs(&mut self, group: &Group<'a>) -> io::Result<()> {
+        let finding = group.first();
+        if group.is_of_many() {
+            if self.before.take().is_some() {
+                writeln!(self.output)?;
+            }
+            let heading = format!("{} nodes", quantity::count(group.num_nodes() as u64));
+            writeln!(self.output, "{}", self.style.paint(Role::Heading, &heading))?;
+        } else {
+            self.headings(&finding.location)?;
+        }
+        let severity = self.severity(finding);
+        let pointer = pointer(&finding.location);
+        let place = one_line(&pointer);
+        writeln!(self.output, "    {severity} {} {}{place}", finding.code, finding.name)?;
+        self.paragraph("", &finding.message)?;
+        if let Some(help) = &finding.help {
+            self.paragraph("help: ", help)?;
+        }
+        if group.is_of_many() {
+            self.paragraph("in ", &group.nodes(self.style.is_verbose()))?;
+            self.before = Some(&finding.location);
+        }
+        Ok(())
+    }
+
+    fn severity(&self, finding: &Diagnostic) -> String {
+        self.style.paint(Role::of(finding.severity), finding.severity.name())
+    }
+
+    /// The store, the node and the key, where they are others than before.
+    fn headings(&mut self, location: &'a Location) -> io::Result<()> {
+        let before = self.before.replace(location);
+        let is_new = |same: fn(&Location, &Location) -> bool| before.is_none_or(|b| !same(b, location));
+        let store = is_new(|a, b| a.store == b.store);
+        let node = store || is_new(|a, b| a.node == b.node);
+        let key = node || is_new(|a, b| a.key == b.key && a.chunk == b.chunk);
+        if node {
+            if before.is_some() {
+                writeln!(self.output)?;
+            }
+            let store = one_line(location.store.as_deref().unwrap_or("(no store)"));
+            let node = location.node.as_deref().filter(|node| *node != "/");
+            let node = node.map_or_else(String::new, |node| format!(" {}", one_line(node)));
+            writeln!(self.output, "{}{node}", self.style.paint(Role::Heading, &store))?;
+        }
+        if key {
+            let chunk = location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}"));
+            let parts: Vec<String> =
+                location.key.as_deref().map(|key| one_line(key).into_owned()).into_iter().chain(chunk).collect();
+            if !parts.is_empty() {
+                writeln!(self.output, "  {}", self.style.paint(Role::Label, &parts.join(", ")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Text under an indent, in as many lines as the terminal needs.
+    fn paragraph(&mut self, label: &str, text: &str) -> io::Result<()> {
+        const INDENT: usize = 6;
+        let text = one_line(text);
+        let width = self.style.width().map_or(usize::MAX, |width| width - INDENT - label.len());
+        for (number, line) in wrap_prose(&text, width).iter().enumerate() {
+            let label = if number == 0 { label } else { &" ".repeat(label.len()) };
+            let label = if label.trim().is_empty() { label.to_owned() } else { self.style.paint(Role::Good, label) };
+            writeln!(self.output, "{:INDENT$}{label}{line}", "")?;
+        }
+        Ok(())
+    }
+}
+
+/// ` at /codecs/0`, or nothing for a whole document.
+fn pointer(location: &Location) -> String {
+    let pointer = location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
+    pointer.map_or_else(String::new, |pointer| format!(" at {pointer}"))
+}
+
+/// The nodes of a group that are named unless all are asked for.
+const SHOWN: usize = 3;
+
+/// One finding, or the same finding about several nodes.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    /// In their order; never empty.
+    findings: Vec<&'a Diagnostic>,
+}
+
+/// The members that two findings have in common if they say the same; numbers may differ.
+#[derive(PartialEq, Eq, Hash)]
+struct Kind {
+    code: &'static str,
+    severity: Severity,
+    message: String,
+    help: Option<String>,
+    pointer: Option<String>,
+}
+
+impl Kind {
+    fn of(finding: &Diagnostic) -> Self {
+        Kind {
+            code: finding.code,
+            severity: finding.severity,
+            message: without_numbers(&finding.message),
+            help: finding.help.as_deref().map(without_numbers),
+            pointer: finding.location.pointer.as_deref().map(without_numbers),
+        }
+    }
+}
+
+/// The text, each run of digits as one `0`: two arrays that lack chunks seldom lack equally many.
+fn without_numbers(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // A comma between digits sets thousands apart.
+        let is_comma = letter == ',' && letters.peek().is_some_and(char::is_ascii_digit);
+        let is_of_number = letter.is_ascii_digit() || (is_comma && kept.ends_with('0'));
+        if !is_of_number {
+            kept.push(letter);
+        } else if !kept.ends_with('0') {
+            kept.push('0');
+        }
+    }
+    kept
+}
+
+/// The groups: those of errors first, each kind in the order of the first findings. A finding about a chunk stands alone, and so does what only one node
+/// has, however often.
+pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
+    let mut places: HashMap<Kind, Vec<usize>> = HashMap::new();
+    let of_nodes = |finding: &&Diagnostic| finding.location.chunk.is_none();
+    for (place, finding) in findings.iter().enumerate().filter(|(_, finding)| of_nodes(finding)) {
+        places.entry(Kind::of(finding)).or_default().push(place);
+    }
+    let node = |place: &usize| {
+        let Location { store, node, .. } = &findings[*place].location;
+        (store, node)
+    };
+    let mut heads: HashMap<usize, Vec<usize>> = HashMap::new();
+    for places in places.into_values() {
+        if places.iter().any(|place| node(place) != node(&places[0])) {
+            heads.insert(places[0], places);
+        }
+    }
+    let members: HashSet<usize> = heads.values().flatten().copied().collect();
+    let group = |place: usize| match heads.get(&place) {
+        Some(places) => Some(places.iter().map(|place| &findings[*place]).collect()),
+        None => (!members.contains(&place)).then(|| vec![&findings[place]]),
+    };
+    let groups = (0..findings.len()).filter_map(group);
+    let mut groups: Vec<Group<'_>> = groups.map(|findings| Group { findings }).collect();
+    groups.sort_by_key(|group| Reverse(group.first().severity));
+    groups
+}
+
+impl<'a> Group<'a> {
+    /// The first finding, which stands for all.
+    pub(super) fn first(&self) -> &'a Diagnostic {
+        self.findings[0]
+    }
+
+    /// True if it is about several nodes.
+    pub(super) fn is_of_many(&self) -> bool {
+        self.findings.len() > 1
+    }
+
+    /// The number of nodes.
+    pub(super) fn num_nodes(&self) -> usize {
+        self.of_nodes().len()
+    }
+
+    /// The first finding of each node.
+    fn of_nodes(&self) -> Vec<&Diagnostic> {
+        let (mut seen, mut first) = (HashSet::new(), self.findings.clone());
+        first.retain(|&found| seen.insert((&found.location.store, &found.location.node)));
+        first
+    }
+
+    /// The nodes, each once; all of them, or the first three and how many more there are. Where what is said of them
+    /// differs in its numbers, each with what is said of it. A store that they share is named once.
+    pub(super) fn nodes(&self, all: bool) -> String {
+        let first = self.first();
+        let is_same = self.findings.iter().all(|found| found.message == first.message);
+        let store = first.location.store.as_deref();
+        let store = store.filter(|_| self.findings.iter().all(|found| found.location.store == first.location.store));
+        let of_nodes = self.of_nodes();
+        let shown = if all { of_nodes.len() } else { SHOWN };
+        let node = |found: &&Diagnostic| {
+            let node = match (store, found.location.node.as_deref()) {
+                (Some(_), Some(node)) => node.to_owned(),
+                _ => named(&found.location),
+            };
+            if is_same { node } else { format!("{node} ({})", found.message) }
+        };
+        let mut nodes: Vec<String> = of_nodes.iter().take(shown).map(node).collect();
+        if of_nodes.len() > shown {
+            nodes.push(format!("{} more (-v names all)", of_nodes.len() - shown));
+        }
+        let nodes = nodes.join(", ");
+        store.map_or_else(|| nodes.clone(), |store| format!("{store}: {nodes}"))
+    }
+}
+
+/// A node by its store and path.
+fn named(location: &Location) -> String {
+    let store = location.store.as_deref().unwrap_or_default().trim_end_matches('/');
+    let node = location.node.as_deref().unwrap_or_default();
+    if node == "/" { store.to_owned() } else { format!("{store}{node}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::code;
 
     #[test]
     fn error_is_written_with_its_causes_and_the_next_step() {
@@ -202,5 +468,47 @@ mod tests {
         assert_eq!(text(&[of("/a")], false), "warning[ZC104]: x; at /a; help: mend\n");
         assert_eq!(text(&[of("/a")], true), "warning[ZC104]: x\n  at /a\n  help: mend\n");
         assert_eq!(text(&[of("/a"), of("/b")], false), "warning[ZC104]: x; in s: /a, /b; help: mend\n");
+    }
+
+    fn absent(store: &str, node: &str, count: u64) -> Diagnostic {
+        let message = format!("{count} of 10 chunks are absent");
+        Diagnostic::new(code::CHUNKS_ABSENT, message).in_store(store).at_node(node)
+    }
+
+    #[test]
+    fn finding_of_many_nodes_is_one_group_with_the_first_three() {
+        let other = Diagnostic::new(code::KEY_UNKNOWN, "x").in_store("s").at_node("/b").at_key("b/x");
+        let mut findings = vec![absent("s", "/a", 1), other];
+        findings.extend(["/b", "/c", "/d", "/e"].map(|node| absent("s", node, 1)));
+        let groups = grouped(&findings);
+        // A warning comes before an info.
+        assert_eq!(groups.iter().map(|group| group.findings.len()).collect::<Vec<_>>(), [1, 5]);
+        assert_eq!(groups[1].num_nodes(), 5);
+        assert_eq!(groups[1].nodes(false), "s: /a, /b, /c, 2 more (-v names all)");
+        assert_eq!(groups[1].nodes(true), "s: /a, /b, /c, /d, /e");
+    }
+
+    #[test]
+    fn findings_that_differ_in_numbers_alone_are_one_group_that_names_each() {
+        let findings = [absent("s", "/", 1), absent("t", "/", 12)];
+        let groups = grouped(&findings);
+        assert_eq!(groups.len(), 1);
+        assert_eq!(groups[0].nodes(false), "s (1 of 10 chunks are absent), t (12 of 10 chunks are absent)");
+        assert_eq!(without_numbers("12 of 1,234,567 in [3, 4]"), "0 of 0 in [0, 0]");
+    }
+
+    #[test]
+    fn errors_come_before_warnings() {
+        let error = Diagnostic::new(code::CHUNK_CORRUPT, "x").in_store("s").at_node("/b");
+        let findings = [absent("s", "/a", 1), error];
+        let groups = grouped(&findings);
+        assert_eq!(groups.iter().map(|group| group.first().code).collect::<Vec<_>>(), ["ZX101", "ZK221"]);
+    }
+
+    #[test]
+    fn findings_of_one_node_or_of_chunks_stand_alone() {
+        let chunk = |node| Diagnostic::new(code::CHUNK_CORRUPT, "x").at_node(node).at_chunk([0]);
+        let findings = [absent("s", "/a", 1), absent("s", "/a", 1), chunk("/a"), chunk("/b")];
+        assert_eq!(grouped(&findings).len(), 4);
     }
 }

@@ -7,7 +7,7 @@ use super::defused::one_line;
 use super::quantity::{self, count};
 use super::table::{WIDTH, width, wrap_prose, wrapped, write_members};
 use super::terminal::{Role, Style};
-use super::{findings_text, histogram, inspect_information, inspect_preview};
+use super::{failure, histogram, inspect_information, inspect_preview};
 use crate::metadata::json::Json;
 
 /// The most attributes that a terminal shows.
@@ -58,7 +58,7 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
         Block::Bits(information) => inspect_information::write_bits(information, style, output),
         Block::Preview(preview) => inspect_preview::write(preview, style, output),
         Block::Text(blocks) => write_blocks(blocks, style, output),
-        Block::Findings(found, is_truncated) => findings_text::write(found, *is_truncated, style, output),
+        Block::Findings(found, is_truncated) => failure::write_found(found, *is_truncated, style, output),
         Block::Remarks(remarks) => remarks.iter().try_for_each(|(role, label, text)| {
             let label = role.map_or_else(|| (*label).to_owned(), |role| style.paint(role, label));
             writeln!(output, "{label} {}", one_line(text))

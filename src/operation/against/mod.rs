@@ -3,7 +3,6 @@
 //! Decoded elements are compared; metadata decide only whether there is something to compare.
 
 mod array;
-mod text;
 pub(super) mod value;
 
 use crate::store::Location;
@@ -11,11 +10,11 @@ use std::collections::BTreeMap;
 
 use super::budget::Budget;
 use super::cf::float_type;
+use super::document::Place;
 use super::error::{FaultClass, OperationError};
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::open::{OpenedArray, open_array};
 use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
-use super::place::Place;
 use super::progress::{Progress, Share};
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{Interrupt, new_driver};
@@ -134,10 +133,10 @@ impl Comparison<'_> {
         if shape != other {
             return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
         }
-        if text::is_comparable(&a.data_type, &b.data_type) {
+        if array::have_any_length(&a.data_type, &b.data_type) {
             // How much of them is done is only known when all is.
             progress.start("compare", Some(1));
-            let compared = text::compare([a, b], elements, budget, driver);
+            let compared = array::compare_any_length([a, b], elements, budget, driver);
             progress.finish();
             return compared;
         }

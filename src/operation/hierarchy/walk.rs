@@ -8,9 +8,8 @@ use super::{
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::driver::Driver;
-use crate::operation::document::expect_documents;
+use crate::operation::document::{Place, expect_documents};
 use crate::operation::error::OperationError;
-use crate::operation::place::Place;
 use crate::store::{FolderListing, Node};
 
 /// A folder to be looked at.

@@ -1,20 +1,31 @@
-//! Reading of an array's chunks, and the treatment of faults in them.
+//! Reads the chunks of an array once or twice, and answers what was asked of them.
 
-use super::chunk;
+use super::stats::{Stats, absent};
+use super::{chunk, ways};
 use crate::array::chunk_set::position;
 use crate::array::fault::ChunkFault;
 use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
+use crate::element::NumberType;
 use crate::engine::driver::Driver;
+use crate::engine::fold::Fold;
 use crate::engine::progress::Progress;
+use crate::kernel::bit_pairs::{BitPatterns, Information, bit_names, leading_bits};
+use crate::metadata::array::num_elements;
+use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::inspect_result::ArrayResult;
-use crate::operation::numbers::CfNumbers;
+use crate::operation::histogram::{Binning, Histogram};
+use crate::operation::information::{BitSurvey, Codes, codes};
+use crate::operation::inspect_result::{ArrayResult, DimensionInformation, InformationResult, KeptBits};
+use crate::operation::numbers::{CfNumbers, Numbers};
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{InspectOptions, Suggest};
+use crate::operation::options::{ChangeOptions, InspectOptions, Suggest};
+use crate::operation::quantize::first_pass::{Measure, Survey, Surveyor};
+use crate::operation::quantize::request::Request;
+use crate::operation::{missing, narrowed};
 
 /// An array whose chunks are read.
 pub(super) struct Contents<'a> {
@@ -89,4 +100,188 @@ pub(super) fn finding(error: OperationError, code: Code) -> Result<Diagnostic, O
 pub(super) fn no_statistics(data_type: &DataType) -> Diagnostic {
     let message = format!("values of type {data_type} are not real numbers: there are no statistics");
     Diagnostic::new(code::NO_STATISTICS, message)
+}
+
+impl Contents<'_> {
+    /// Makes the passes; false where a chunk could not be read, which is a finding.
+    pub(super) fn values(
+        &self,
+        numbers: &CfNumbers,
+        options: &InspectOptions,
+        result: &mut ArrayResult,
+    ) -> Result<bool, OperationError> {
+        let is_counted = options.stats || options.histogram.is_some();
+        let metadata = &self.source.metadata;
+        if is_counted && num_elements(&metadata.shape).is_none() {
+            return Err(OperationError::data(format!(
+                "`{}` has more elements than can be counted: its shape is {:?}",
+                self.source.store, metadata.shape
+            )));
+        }
+        let (change, missing) = (ChangeOptions::default(), options.cf.missing.as_ref());
+        let quantize = options.suggested_type().map(|target| ways::quantizing(self.source, target, missing));
+        let request = quantize.as_ref().map(|quantize| Request::new(self.source, &change, quantize));
+        let request = request.transpose()?;
+        if !is_counted && request.is_none() {
+            return Ok(true);
+        }
+        match self.passes(numbers, options, request.as_ref(), result) {
+            Err(Stop::Fault(fault)) if is_counted => self.found(fault, result).map(|()| false),
+            Err(Stop::Fault(fault)) => Err(explain(fault, &self.side.metadata, &self.source.store, None)),
+            Err(Stop::Error(error)) => Err(error),
+            Ok(()) => Ok(true),
+        }
+    }
+
+    fn passes(
+        &self,
+        numbers: &CfNumbers,
+        options: &InspectOptions,
+        request: Option<&Request<'_>>,
+        result: &mut ArrayResult,
+    ) -> Result<(), Stop> {
+        let fold = Fold { array: self.side, driver: self.driver, progress: self.progress };
+        let wanted = options.histogram;
+        let stats = (options.stats || wanted.is_some()).then(|| Stats::new(numbers));
+        let bins = |range| {
+            let histogram = Histogram::new(numbers.number_type(), wanted?.bins, range);
+            Some(Binning { numbers, histogram })
+        };
+        let given = wanted.and_then(|wanted| wanted.range).and_then(bins);
+        let first = (stats, (given, request.and_then(Surveyor::of)));
+        let found = fold.run("values", &first)?;
+        let absent = absent(fold, &found);
+        let (stats, (given, surveyor)) = first;
+        let (summary, (counts, extents)) = found.part;
+        let figures = stats.zip(summary).map(|(stats, summary)| stats.finish(summary, absent, fold));
+        let figures = figures.transpose()?;
+
+        let quantization = request.map(|request| {
+            let lacks_chunks = self.side.objects().len() < self.side.metadata.num_chunks();
+            let survey = surveyor
+                .map_or_else(Survey::default, |surveyor| surveyor.survey(extents, lacks_chunks || found.lacks_chunks));
+            request.first_fit(|target, fit| request.settle(target, &survey, fit))
+        });
+        let quantization = quantization.transpose()?;
+        let range = figures.as_ref().and_then(super::stats::Figures::range);
+        let own = if given.is_none() { bins(range.unwrap_or((0.0, 1.0))) } else { None };
+        let second = (own, quantization.as_ref().map(|quantization| Measure::new(None, quantization)));
+        let (own_counts, error) = match &second {
+            (None, None) => (None, None),
+            (Some(_), _) => fold.run("histogram", &second)?.part,
+            (None, Some(_)) => fold.run("measuring", &second)?.part,
+        };
+        let binned = given.zip(counts).or(second.0.zip(own_counts));
+        result.histogram = binned.map(|(binning, counts)| binning.finish(counts, absent));
+        result.stats = figures.filter(|_| options.stats).map(|figures| figures.result());
+        if let (Some(request), Some(quantization), Some(error)) = (request, &quantization, error) {
+            result.suggestion = Some(ways::suggestion(request, quantization, &error)?);
+            result.warnings.extend(quantization.warnings.iter().cloned());
+        }
+        Ok(())
+    }
+}
+
+/// Why there are no figures.
+enum Stop {
+    Fault(ChunkFault),
+    Error(OperationError),
+}
+
+impl From<ChunkFault> for Stop {
+    fn from(fault: ChunkFault) -> Self {
+        Stop::Fault(fault)
+    }
+}
+
+impl From<OperationError> for Stop {
+    fn from(error: OperationError) -> Self {
+        Stop::Error(error)
+    }
+}
+
+/// Shares of the information whose bits are told.
+const SHARES: [f64; 2] = [0.99, 0.999];
+
+impl Contents<'_> {
+    /// One pass over all chunks; a chunk that cannot be read is a finding.
+    pub(super) fn information(
+        &self,
+        options: &InspectOptions,
+        result: &mut ArrayResult,
+    ) -> Result<Option<InformationResult>, OperationError> {
+        let codes = codes(self.source)?.map(|mut codes| {
+            codes.array.present.clone_from(&self.side.present);
+            codes
+        });
+        let (side, data_type) = match &codes {
+            Some(codes) => (&codes.array, &codes.data_type),
+            None => (self.side, &self.source.data_type),
+        };
+        let Some(numbers) = Numbers::of(data_type) else { return Ok(None) };
+        let number_type = numbers.number_type();
+        let (missing, fill_bits) = if let Some(Codes { nan, fill_bits, .. }) = &codes {
+            (nan.clone(), *fill_bits)
+        } else {
+            let fill = self.source.fill_value.as_ref();
+            (self.missing(number_type, options)?, fill.map_or(0, |fill| numbers.bits(fill.as_bytes())))
+        };
+        let patterns = BitPatterns::new(number_type, &missing);
+        let threads = BitSurvey::threads_of(side, number_type.size(), Budget::of(&options.common))?;
+        let driver = &narrowed(self.driver, threads)?;
+        let survey = BitSurvey { side, numbers: &numbers, patterns: &patterns, fill_bits, is_sample: false };
+        let found = match survey.run(driver, self.progress) {
+            Ok(found) => found,
+            Err(fault) => {
+                self.found(fault, result)?;
+                return Ok(None);
+            }
+        };
+        let of = if codes.is_some() { "codes" } else { "values" };
+        Ok(Some(self.described(number_type, of, &found)))
+    }
+
+    /// The bits of values that count as missing.
+    fn missing(&self, number_type: NumberType, options: &InspectOptions) -> Result<Vec<u64>, OperationError> {
+        if self.source.data_type.number().is_none() {
+            return Ok(Vec::new());
+        }
+        missing::values(self.source, number_type, options.cf.missing.as_ref())
+    }
+
+    fn described(&self, number_type: NumberType, of: &'static str, found: &[Information]) -> InformationResult {
+        let names = self.source.metadata.dimension_names.as_deref().unwrap_or_default();
+        let leading = leading_bits(number_type);
+        let kept = |information: &Information| -> Vec<KeptBits> {
+            let of = |share| {
+                let positions = information.kept(share)?;
+                Some(KeptBits { share, bits: positions.saturating_sub(leading) as u64 })
+            };
+            SHARES.into_iter().filter_map(of).collect()
+        };
+        let dimension = |(axis, information): (usize, &Information)| DimensionInformation {
+            axis: axis as u64,
+            name: names.get(axis).cloned().flatten(),
+            pairs: information.pairs,
+            insignificant: information.insignificant,
+            total: information.real().iter().sum(),
+            real: information.real(),
+            kept: kept(information),
+            information: information.by_position.clone(),
+        };
+        let dimensions: Vec<DimensionInformation> = found.iter().enumerate().map(dimension).collect();
+        let most = |share: f64| {
+            let of_share = dimensions.iter().flat_map(|dimension| &dimension.kept);
+            let bits = of_share.filter(|kept| kept.share == share).map(|kept| kept.bits).max()?;
+            Some(KeptBits { share, bits })
+        };
+        InformationResult {
+            data_type: number_type.name(),
+            of,
+            bits: bit_names(number_type),
+            leading_bits: leading as u64,
+            kept: SHARES.into_iter().filter_map(most).collect(),
+            dimensions,
+        }
+    }
 }

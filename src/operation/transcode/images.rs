@@ -3,8 +3,8 @@
 use super::plan::SourceArray;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
+use crate::operation::document::GroupReading;
 use crate::operation::error::OperationError;
-use crate::operation::group::GroupReading;
 use crate::operation::options::{ChangeOptions, QuantizeForm, QuantizeOptions};
 
 /// An error where an option would make levels of one image disagree.

@@ -2,12 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::container;
 use super::format::from_v2::{tell_of_members, tell_of_ome};
 use super::format::version_2::as_source;
-use super::images;
 use super::plan::SourceArray;
-use super::selection;
+use super::{container, images, selection};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::driver::Driver;
 use crate::metadata::edit::set_member;
@@ -15,13 +13,11 @@ use crate::metadata::group::NodeKind;
 use crate::metadata::json::Json;
 use crate::metadata::v2::netcdf_members;
 use crate::operation::coordinates::{Coordinates, Member};
-use crate::operation::document::Documents;
+use crate::operation::document::{Documents, GroupReading, Place};
 use crate::operation::error::OperationError;
-use crate::operation::group::GroupReading;
 use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
 use crate::operation::open::{ArrayReading, OpenedArray, open_documents, opened, read_array_of, refusal};
 use crate::operation::options::TranscodeOptions;
-use crate::operation::place::Place;
 use crate::operation::storage::not_keys;
 use crate::store::Node;
 

@@ -2,9 +2,9 @@
 
 use super::findings::Findings;
 use crate::array::chunk_set::ChunkSet;
+use crate::operation::document::Place;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::options::ValidateLevel;
-use crate::operation::place::Place;
 use crate::operation::validate_result::{AbsentChunks, Failure, Partition, Unchecked, ValidateResult};
 
 /// The most ranges of absent chunks, of all arrays together.

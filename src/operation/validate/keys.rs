@@ -10,8 +10,8 @@ use crate::diagnostic::quantity::count;
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
 use crate::metadata::array::{ArrayMetadata, num_elements};
+use crate::operation::document::Place;
 use crate::operation::hierarchy::HierarchyNode;
-use crate::operation::place::Place;
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
 

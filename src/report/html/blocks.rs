@@ -11,7 +11,7 @@ use crate::metadata::json::Json;
 use crate::operation::drawing::{ArrayDrawing, finite_range};
 use crate::operation::inspect_result::PreviewResult;
 use crate::report::block::Block;
-use crate::report::grouped::grouped;
+use crate::report::failure::grouped;
 use crate::report::uri::path_of;
 use crate::report::{histogram, inspect_preview, quantity};
 

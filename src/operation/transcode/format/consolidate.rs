@@ -7,9 +7,8 @@ use crate::metadata::consolidated::Consolidated;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::same_node::{CONSOLIDATED_MEMBER as MEMBER, is_copy_of, says_nothing, without_copies};
 use crate::metadata::v2::netcdf_members;
-use crate::operation::document::{CONSOLIDATED_KEY, Documents, parse_document};
+use crate::operation::document::{CONSOLIDATED_KEY, Documents, GroupReading, parse_document};
 use crate::operation::error::OperationError;
-use crate::operation::group::GroupReading;
 use crate::operation::options::TranscodeOptions;
 
 /// The documents of a node by their keys: the one that makes it a node last.

@@ -3,8 +3,8 @@
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
+use crate::operation::document::Place;
 use crate::operation::draft::{Draft, follow_data_type};
-use crate::operation::place::Place;
 use crate::pipeline::{CodecKind, codec_kind};
 
 /// Puts members that no version of Zarr has, as netCDF-C writes them (`_NCZARR_ARRAY`), among the attributes, for v3 has no

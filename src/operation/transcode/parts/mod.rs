@@ -26,10 +26,10 @@ use script::{ScriptedJob, script};
 
 use super::destination::{cannot_write, is_node};
 use crate::diagnostic::{Diagnostic, code};
+use crate::operation::document::Place;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::{PassStatus, StatusResult};
-use crate::operation::place::Place;
 use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
 
 /// DEST, where all parts write.
