@@ -13,7 +13,7 @@ use crate::metadata::json::Json;
 use crate::operation::apply_codec::apply_codec;
 use crate::operation::error::OperationError;
 use crate::operation::options::{ApplyCodecOptions, Stream};
-use crate::report::apply_codec_text;
+use crate::report::text;
 
 const EXAMPLES: &str = include_str!("examples/apply-codec.short.txt");
 
@@ -98,15 +98,15 @@ impl ApplyCodecArguments {
         let result = apply_codec(&options, session.interrupt())?;
         session.warn(&result.warnings);
         if options.stages {
-            session.note(|output| apply_codec_text::write_stages(&result, session.error_style(), output));
+            session.note(|output| text::write_stages(&result, session.error_style(), output));
         }
         if let Some(bytes) = &result.standard_output {
             session::print_as_it_is(|output| output.write_all(bytes))?;
             // stdout is taken by the data: what there is to tell goes to stderr.
-            session.note(|output| apply_codec_text::write(&result, !options.stages, session.error_style(), output));
+            session.note(|output| text::write_applied(&result, !options.stages, session.error_style(), output));
         } else {
             session.report(("apply-codec", as_json), &result, |result, style, output| {
-                apply_codec_text::write(result, !options.stages, style, output)
+                text::write_applied(result, !options.stages, style, output)
             })?;
         }
         Ok(ExitStatus::Done)

@@ -24,7 +24,7 @@ use crate::operation::validate::{ValidateOutcome, validate};
 use crate::operation::validate_result::Partition;
 use crate::report::table::Table;
 use crate::report::terminal::Style;
-use crate::report::{self, github, html, json, junit, sarif};
+use crate::report::{self, formats, html, json};
 use crate::store::{Location, file};
 
 impl ValidateArguments {
@@ -61,9 +61,9 @@ fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut d
     match format {
         Format::Text => report::validate::report(&outcome.result, style.is_verbose()).write(style, output),
         Format::Json => json::write("validate", &outcome.result, output),
-        Format::Github => github::write(&outcome.result, output),
-        Format::Junit => junit::write(outcome, output),
-        Format::Sarif => sarif::write(outcome, output),
+        Format::Github => formats::write_github(&outcome.result, output),
+        Format::Junit => formats::write_junit(outcome, output),
+        Format::Sarif => formats::write_sarif(outcome, output),
     }
 }
 

@@ -5,11 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::io::{self, Write};
 
-use super::defused::one_line;
+use super::formats::path_of;
 use super::quantity;
 use super::table::wrap_prose;
-use super::terminal::{Role, Style};
-use super::uri::path_of;
+use super::terminal::{Role, Style, one_line};
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::operation::error::{OperationError, says_more};
 use crate::store::RemoteError;

@@ -1,13 +1,19 @@
-//! Results of reading the chunks, as blocks: figures, suggestion, ways to store an array smaller, one chunk.
+//! Results of reading the chunks, as blocks: figures, suggestion, ways to store an array smaller, a sample and what is
+//! estimated from it, one chunk, and the bitwise real information with a drawing of the bits.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use super::block::{Block, Members, heading, known};
-use super::quantity::{self, bytes, count, counted, figure, percent, seconds};
+use super::quantity::{self, bytes, count, counted, figure, percent, seconds, shape, shortened};
 use super::table::Table;
-use super::{inspect_information, sample};
+use super::terminal::{Role, Style, one_line};
 use crate::metadata::json::Json;
 use crate::operation::inspect_result::{
-    ChunkResult, InformationResult, StatsResult, SuggestionResult, WayResult, WaysResult,
+    ChunkResult, DimensionInformation, InformationResult, KeptBits, StatsResult, SuggestionResult, WayResult,
+    WaysResult,
 };
+use crate::operation::sample_result::{CompressionResult, EstimateResult, SampleResult, TriedResult};
 
 /// The figures, label by label.
 pub(super) fn stats(stats: &StatsResult) -> Members<'static> {
@@ -53,7 +59,7 @@ pub(super) fn suggestion(suggestion: &SuggestionResult) -> Vec<Block<'_>> {
 
 /// Ways to store an array smaller: the sample, a row for each way, the commands.
 pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
-    let mut members = vec![("sample", sample::sample(&ways.sample)), ("values", values(&ways.values))];
+    let mut members = vec![("sample", sample(&ways.sample)), ("values", values(&ways.values))];
     if let Some(codecs) = ways.compress {
         members.push(("compressed", format!("by {codecs} in every option; now it is not")));
     }
@@ -104,7 +110,7 @@ fn ways_table(ways: &WaysResult) -> Table {
     let as_it_is = ["as it is", "", "0", &bytes(ways.bytes_stored), "1"];
     table.push(as_it_is.map(str::to_owned).to_vec(), None);
     for way in &ways.ways {
-        let stored = way.bytes_stored.map(|stored| sample::approximately(stored, way.is_exact));
+        let stored = way.bytes_stored.map(|stored| approximately(stored, way.is_exact));
         let ratio = way.ratio.map(|ratio| figure((ratio * 100.0).round() / 100.0));
         let cells = [kind(way), way.max_abs_error.map(figure), stored, ratio].map(Option::unwrap_or_default);
         let mark = if is_best(way, ways) { " *" } else { "" };
@@ -130,9 +136,9 @@ pub(super) fn information(information: &InformationResult) -> Vec<Block<'_>> {
     let words = format!("bitwise real information of {} {}", information.data_type, information.of);
     vec![
         heading(2, words),
-        Block::Table("Information along each dimension", inspect_information::table(information)),
+        Block::Table("Information along each dimension", information_table(information)),
         Block::Bits(information),
-        Block::Note(inspect_information::verdict(information)),
+        Block::Note(verdict(information)),
     ]
 }
 
@@ -169,4 +175,190 @@ fn chunk_stages(chunk: &ChunkResult) -> Table {
         table.push(row, stage.error.clone());
     }
     table
+}
+
+/// Letters of a dimension's name that are drawn, so that the 64 bits of a float64 stand on a line of 80.
+const NAME: usize = 10;
+
+/// Letters for a bit, from an eighth of a bit of information on.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Where there is none.
+const NONE: char = '·';
+
+/// A row for each dimension.
+pub(super) fn information_table(information: &InformationResult) -> Table {
+    let shares: Vec<String> = information.kept.iter().map(|kept| format!(">{} % in", share(kept))).collect();
+    let mut columns = vec!["dimension", ">pairs", ">information"];
+    columns.extend(shares.iter().map(String::as_str));
+    let mut table = Table::new(&columns);
+    for dimension in &information.dimensions {
+        let mut row = vec![name(dimension), count(dimension.pairs), format!("{:.2} bits", dimension.total)];
+        row.extend(dimension.kept.iter().map(kept_bits));
+        table.push(row, None);
+    }
+    table
+}
+
+/// The sentence below the drawing.
+pub(super) fn verdict(information: &InformationResult) -> String {
+    let Some((first, others)) = information.kept.split_first() else {
+        return "neighbours share no information: it does not tell how many bits matter".to_owned();
+    };
+    let of = if information.leading_bits > 1 { " of the significand" } else { "" };
+    let keep = if first.bits == 1 { "keeps" } else { "keep" };
+    let mut text = format!("{}{of} {keep} {} % of it in every dimension", kept_bits(first), share(first));
+    for kept in others {
+        let _ = write!(text, ", {} {} %", kept_bits(kept), share(kept));
+    }
+    text
+}
+
+/// Writes the drawing, with a line of space around it.
+pub(super) fn write_bits(information: &InformationResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output)?;
+    let leading = usize::try_from(information.leading_bits).unwrap_or(0);
+    let names = information.dimensions.iter().map(|dimension| short_name(dimension).chars().count());
+    let width = names.max().unwrap_or(0);
+    for dimension in &information.dimensions {
+        let line = format!("  {:<width$}  {}", short_name(dimension), drawn(dimension, leading));
+        writeln!(output, "{}", line.trim_end())?;
+    }
+    let legend = legend(information.bits.len(), leading);
+    writeln!(output, "  {:<width$}  {}\n", "", style.paint(Role::Label, &legend))
+}
+
+/// A letter for each bit; a space behind the sign and behind the exponent.
+pub(super) fn drawn(dimension: &DimensionInformation, leading: usize) -> String {
+    let mut text = String::new();
+    for (position, found) in dimension.real.iter().enumerate() {
+        if position > 0 && (position == leading || (position == 1 && leading > 0)) {
+            text.push(' ');
+        }
+        text.push(if *found > 0.0 { level(*found) } else { NONE });
+    }
+    text
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "information is from 0 to 1, and so are eighths of it from 0 to 8"
+)]
+fn level(found: f64) -> char {
+    let eighth = (found * 8.0).ceil() as usize;
+    LEVELS[eighth.saturating_sub(1).min(LEVELS.len() - 1)]
+}
+
+/// The line below the drawing: sign, exponent, significand.
+fn legend(bits: usize, leading: usize) -> String {
+    let significand = if bits - leading >= 11 { "significand" } else { "bits" };
+    match leading {
+        0 => significand.to_owned(),
+        1 => format!("± {significand}"),
+        _ => format!("± {:<width$} {significand}", "exponent", width = leading - 1),
+    }
+}
+
+fn name(dimension: &DimensionInformation) -> String {
+    dimension.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| dimension.axis.to_string())
+}
+
+fn short_name(dimension: &DimensionInformation) -> String {
+    shortened(one_line(&name(dimension)).into_owned(), NAME)
+}
+
+fn share(kept: &KeptBits) -> String {
+    let percent = format!("{:.6}", kept.share * 100.0);
+    percent.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn kept_bits(kept: &KeptBits) -> String {
+    if kept.bits == 1 { "1 bit".to_owned() } else { format!("{} bits", kept.bits) }
+}
+
+/// The bytes and the time: `~164 KiB, about 3.0 s`.
+pub(super) fn estimated(estimate: &EstimateResult) -> String {
+    format!("{}, about {}", about(estimate), seconds(estimate.seconds))
+}
+
+/// The same of several arrays together, one after the other.
+pub(super) fn estimated_together(estimates: &[&EstimateResult]) -> String {
+    let bytes_stored = estimates.iter().fold(0_u64, |all, one| all.saturating_add(one.bytes_stored));
+    let seconds = estimates.iter().map(|one| one.seconds).sum();
+    let is_exact = estimates.iter().all(|one| one.is_exact);
+    let first = estimates.first().map(|one| one.sample.clone());
+    let together = first.map(|sample| EstimateResult { bytes_stored, is_exact, seconds, sample });
+    together.as_ref().map_or_else(String::new, estimated)
+}
+
+/// The bytes; of the whole, without the sign of what is not exact.
+pub(super) fn about(estimate: &EstimateResult) -> String {
+    approximately(estimate.bytes_stored, estimate.is_exact)
+}
+
+/// The same of bytes that are exact or not.
+fn approximately(bytes_stored: u64, is_exact: bool) -> String {
+    let sign = if is_exact { "" } else { "~" };
+    format!("{sign}{}", bytes(bytes_stored))
+}
+
+/// The number of chunks, and their choice.
+pub(super) fn sample(sample: &SampleResult) -> String {
+    let of = if sample.chunks == sample.of {
+        format!("all {}", counted(sample.of, "chunk"))
+    } else {
+        let share = percent(sample.chunks, sample.of);
+        format!("{} of {} chunks ({share}), spread evenly", count(sample.chunks), count(sample.of))
+    };
+    format!("{of}, of shape {}; {} read", shape(&sample.chunk_shape), bytes(sample.bytes_read))
+}
+
+/// The choice of `--compress auto`.
+pub(super) fn chosen(compression: &CompressionResult) -> String {
+    match (&compression.chosen, &compression.sample) {
+        (Some(chosen), Some(sample)) => {
+            let (chunks, of) = (count(sample.chunks), counted(sample.of, "chunk"));
+            format!("{chosen}, the best on {chunks} of {of}")
+        }
+        (None, Some(_)) => "none of those that were tried".to_owned(),
+        _ => format!("chosen by `{}` when a run begins, or with --estimate", compression.goal),
+    }
+}
+
+/// The chains that were tried, with what each would give: of all chunks, estimated.
+pub(super) fn tried(compression: &CompressionResult) -> String {
+    let one = |tried: &TriedResult| {
+        let predict = tried.predict.join(",");
+        let way =
+            if predict.is_empty() { tried.compress.clone() } else { format!("{} --predict {predict}", tried.compress) };
+        match tried.bytes_stored {
+            Some(stored) => format!("{way} {}", bytes(stored)),
+            None => format!("{way} not for this type"),
+        }
+    };
+    compression.tried.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_drawn_in_groups_and_chance_as_points() {
+        let dimension = DimensionInformation {
+            axis: 0,
+            name: None,
+            pairs: 100,
+            information: vec![0.5, 1.0, 0.01, 0.3, 0.0, 0.0, 0.0, 0.0],
+            real: vec![0.5, 1.0, 0.0, 0.3, 0.0, 0.0, 0.0, 0.0],
+            insignificant: 0.05,
+            total: 1.8,
+            kept: Vec::new(),
+        };
+        assert_eq!(drawn(&dimension, 3), "▄ █· ▃····");
+        assert_eq!(drawn(&dimension, 0), "▄█·▃····");
+        assert_eq!(legend(32, 9), "± exponent significand");
+        assert_eq!(legend(64, 12), "± exponent    significand");
+    }
 }

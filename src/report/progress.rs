@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
 
-use super::defused::one_line;
 use super::quantity;
 use super::table::{WIDTH, cut, width};
-use super::terminal::{self, Output};
+use super::terminal::{self, Output, one_line};
 use crate::operation::progress::Progress;
 
 /// Ten times a second is enough.

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthChar;
 
-use super::defused::one_line;
-use super::terminal::{Role, Style};
+use super::terminal::{Role, Style, one_line};
 
 /// The width that text is fitted to, in columns.
 pub const WIDTH: usize = 80;

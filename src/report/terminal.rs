@@ -1,11 +1,13 @@
-//! Whether there is a terminal, and how text looks on it.
+//! Whether there is a terminal, how text looks on it, and output without what a terminal would act on: names and texts of a
+//! store reach it as they are otherwise.
 
-use std::io::{IsTerminal, stderr, stdout};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write, stderr, stdout};
 
-use super::defused::one_line;
-use crate::diagnostic::Severity;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, RgbColor, Style as Ansi};
+
+use crate::diagnostic::Severity;
 
 /// Text is not fitted to fewer columns than this.
 const LEAST_WIDTH: usize = 40;
@@ -165,5 +167,121 @@ impl Style {
             Role::Error => AnsiColor::Red.on_default().bold(),
         };
         format!("{ansi}{text}{ansi:#}")
+    }
+}
+
+/// Passes text on, with control characters as JSON escapes (`\u001b`), which text shows and JSON reads.
+///
+/// Line ends pass, and the colours that [`Style`](super::terminal::Style) paints, where there are any. Characters that
+/// turn the direction of writing are escaped, too. A character must not be divided between two writes.
+pub struct Defused<'a> {
+    output: &'a mut dyn Write,
+    has_colours: bool,
+}
+
+impl<'a> Defused<'a> {
+    /// Writes to `output`; `has_colours` lets escape sequences for colours pass, and no others.
+    pub fn new(output: &'a mut dyn Write, has_colours: bool) -> Self {
+        Defused { output, has_colours }
+    }
+}
+
+impl Write for Defused<'_> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        // Most text has nothing that could be part of a control character.
+        if text.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
+            self.output.write_all(text)?;
+            return Ok(text.len());
+        }
+        let (mut written, mut position) = (0, 0);
+        while position < text.len() {
+            let rest = &text[position..];
+            if self.has_colours
+                && let Some(length) = colour(rest)
+            {
+                position += length;
+            } else if let Some((length, character)) = control(rest) {
+                self.output.write_all(&text[written..position])?;
+                write!(self.output, "\\u{character:04x}")?;
+                position += length;
+                written = position;
+            } else {
+                position += 1;
+            }
+        }
+        self.output.write_all(&text[written..])?;
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
+/// Text from a store as part of one line: what [`Defused`] escapes, and line ends too, as `\n`.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    let mut line = Vec::with_capacity(text.len());
+    // A vector takes everything.
+    let _ = Defused::new(&mut line, false).write_all(text.as_bytes());
+    Cow::Owned(String::from_utf8_lossy(&line).replace('\n', "\\n"))
+}
+
+/// The length of an escape sequence for a colour that the text begins with.
+fn colour(text: &[u8]) -> Option<usize> {
+    let parameters = text.strip_prefix(b"\x1b[")?;
+    let length = parameters.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    (parameters.get(length) == Some(&b'm')).then_some(length + 3)
+}
+
+/// The length and number of a control character that the text begins with.
+fn control(text: &[u8]) -> Option<(usize, u32)> {
+    match *text {
+        [b'\n', ..] => None,
+        [byte @ (..0x20 | 0x7f), ..] => Some((1, u32::from(byte))),
+        // U+0080 to U+009F, of which U+009B begins sequences as ESC [ does.
+        [0xc2, byte @ 0x80..0xa0, ..] => Some((2, u32::from(byte))),
+        // U+2028 and U+2029, which end a line for some, U+202A to U+202E, and U+2066 to U+2069.
+        [0xe2, 0x80, byte @ 0xa8..=0xae, ..] => Some((3, 0x2000 + u32::from(byte - 0x80))),
+        [0xe2, 0x81, byte @ 0xa6..=0xa9, ..] => Some((3, 0x2040 + u32::from(byte - 0x80))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn defused(text: &str, has_colours: bool) -> String {
+        let mut output = Vec::new();
+        Defused::new(&mut output, has_colours).write_all(text.as_bytes()).unwrap();
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn control_characters_become_escapes_and_all_else_stays() {
+        assert_eq!(defused("a\u{e9}\u{a0}\u{2067}b\n", false), "a\u{e9}\u{a0}\\u2067b\n");
+        assert_eq!(defused("\x1b[2J\r\0\x7f\u{9b}\u{202e}", false), "\\u001b[2J\\u000d\\u0000\\u007f\\u009b\\u202e");
+    }
+
+    #[test]
+    fn one_line_holds_no_line_end() {
+        assert_eq!(one_line("plain"), "plain");
+        assert_eq!(one_line("\u{e9}a\r\nb\u{2028}\x1b[31m"), "\u{e9}a\\u000d\\nb\\u2028\\u001b[31m");
+    }
+
+    #[test]
+    fn colours_pass_where_there_are_any() {
+        assert_eq!(defused("\x1b[1;31mred\x1b[0m", true), "\x1b[1;31mred\x1b[0m");
+        assert_eq!(defused("\x1b[31mred", false), "\\u001b[31mred");
+        assert_eq!(defused("\x1b[2J\x1b]0;title\x07\x1b[31", true), "\\u001b[2J\\u001b]0;title\\u0007\\u001b[31");
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let text = defused("\"\u{7f}\u{9b}\u{202e}\"", false);
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), "\u{7f}\u{9b}\u{202e}");
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::block::{Block, Members, Report, heading, known};
+use super::inspect_values;
 use super::quantity::{self, bytes, count, counted, figure};
 use super::quantization::{describe_quantization, quantized_to};
-use super::sample;
 use super::table::Table;
 use super::terminal::Role;
 use crate::metadata::json::Json;
@@ -117,7 +117,7 @@ fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
         let after = match after {
             Some(after) if after == before => String::new(),
             after => {
-                format!("-> {}", estimate.map(sample::about).or(after).unwrap_or_else(|| "?".to_owned()))
+                format!("-> {}", estimate.map(inspect_values::about).or(after).unwrap_or_else(|| "?".to_owned()))
             }
         };
         let cells = [name(node), node.route.name().to_owned(), change(type_text), before, after];
@@ -262,7 +262,7 @@ fn sums(result: &TranscodeResult) -> Members<'static> {
         ("dropped", dropped_of_all(&arrays)),
         ("compressor", compressors_of_all(&arrays)),
         ("stored", after.map(|_| stored(before, after))),
-        ("estimated", (!estimates.is_empty()).then(|| sample::estimated_together(&estimates))),
+        ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated_together(&estimates))),
     ];
     known(members).collect()
 }
@@ -370,7 +370,7 @@ fn compressors_of_all(arrays: &[&NodeResult]) -> Option<String> {
     compressed
         .clone()
         .find(is_open)
-        .map(sample::chosen)
+        .map(inspect_values::chosen)
         .or_else(|| by_count(compressed.filter_map(|compression| compression.chosen.clone()), "for"))
 }
 
@@ -429,10 +429,10 @@ fn counts(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
         ("logical", bytes_logical.map(bytes)),
         ("read", reads(node, dry_run)),
-        ("compressor", compression.map(sample::chosen)),
-        ("tried", tried.map(sample::tried)),
-        ("estimated", estimate.map(sample::estimated)),
-        ("sample", estimate.map(|estimate| sample::sample(&estimate.sample))),
+        ("compressor", compression.map(inspect_values::chosen)),
+        ("tried", tried.map(inspect_values::tried)),
+        ("estimated", estimate.map(inspect_values::estimated)),
+        ("sample", estimate.map(|estimate| inspect_values::sample(&estimate.sample))),
         ("work", work.map(|(units, _)| counted(units, "unit"))),
         ("memory", work.map(|(_, memory)| bytes(memory))),
     ];

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::block::{Block, Report, heading};
+use super::formats::path_of;
 use super::quantity::{self, count, counted};
 use super::table::Table;
 use super::terminal::Role;
-use super::uri::path_of;
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::grid::unravel;
 use crate::operation::validate_result::{AbsentChunks, AgainstNode, AgainstResult, ValidateResult};

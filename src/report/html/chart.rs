@@ -9,7 +9,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::parts::Ids;
+use super::Ids;
 use crate::operation::inspect_result::HistogramResult;
 use crate::report::quantity::{count, figure};
 

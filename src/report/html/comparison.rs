@@ -1,14 +1,16 @@
-//! A quantised array in pictures: a level before, after and their difference; values and errors by size.
+//! Arrays in pictures: PNG inside the page, and the bar that says what its colours stand for. Of a quantised array: a level
+//! before, after and their difference; values and errors by size.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
 use super::chart::{self, BAR, Mark, SECOND, Words, lines};
-use super::parts::{Ids, capital};
-use super::picture::{Pixels, Scale, colour_bar, picture};
-use super::text;
+use super::{Ids, capital, text};
 use crate::metadata::json::Json;
 use crate::operation::drawing::{Comparison, LevelResult, finite_range};
 use crate::operation::transcode_result::QuantizationResult;
+use crate::report::colour_map::{colour, png, share};
 use crate::report::inspect_preview;
 use crate::report::quantity::{count, counted, figure};
 
@@ -194,7 +196,7 @@ pub(super) fn with_units(name: &str, units: Option<&str>) -> String {
 }
 
 /// The words of a line along the one dimension of a level.
-pub(super) fn of_line(title: &str, description: String, level: &LevelResult) -> Words {
+fn of_line(title: &str, description: String, level: &LevelResult) -> Words {
     let across = level.axes.last().map_or_else(String::new, |axis| text(&inspect_preview::axis(axis)));
     let axes = [across, with_units("values", level.units.as_deref())];
     Words { title: title.to_owned(), description, axes }
@@ -223,4 +225,182 @@ pub(super) fn place(level: &LevelResult) -> String {
         place.push(format!("; {elements} of it, evenly spread ({})", drawn.join(" \u{d7} ")));
     }
     text(&place.concat())
+}
+
+/// Pixels of the longer side, at least: hatching is seen in a picture of few values, too.
+const LEAST_PIXELS: usize = 256;
+
+/// Values, row by row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pixels<'a> {
+    pub values: &'a [f64],
+    pub columns: usize,
+    /// True if the first row is drawn at the bottom.
+    pub is_upside_down: bool,
+}
+
+/// A picture with its words and its caption.
+pub(super) fn picture(pixels: Pixels<'_>, scale: Scale, words: &str, caption: &Markup) -> Markup {
+    html! {
+        figure {
+            @match uri(pixels, scale) {
+                Some(uri) => { img.picture src=(uri) alt=(words) style=(format!("--w:{};--h:{}", pixels.columns, pixels.rows())); }
+                None => { p { (words) } }
+            }
+            figcaption { (caption) }
+        }
+    }
+}
+
+/// The bar of a scale, with its ends in numbers, and what is hatched where anything is.
+pub(super) fn colour_bar(scale: Scale, label: &str, has_nan: bool) -> Markup {
+    let width = usize::from(COLOURS);
+    let places = (0..COLOURS).map(|place| f64::from(place) / f64::from(COLOURS - 1));
+    let ramp: Vec<f64> = places.collect();
+    let shares = Scale { min: 0.0, max: 1.0, ..scale };
+    let row = |values, columns| Pixels { values, columns, is_upside_down: false };
+    let hatched = uri(row(&[f64::NAN; 12], 4), scale);
+    html! {
+        div.scale {
+            div { (label) }
+            @if let Some(uri) = uri(row(&ramp, width), shares) { img src=(uri) alt=""; }
+            div.ends {
+                span { (figure(scale.min)) }
+                @if scale.is_of_differences { span { "0" } }
+                span { (figure(scale.max)) }
+            }
+            @if has_nan { @if let Some(uri) = hatched {
+                div.faint { img.swatch src=(uri) alt=""; " hatched grey: NaN or missing" }
+            } }
+        }
+    }
+}
+
+impl<'a> Pixels<'a> {
+    /// Values at the elements of a level.
+    pub(super) fn of(level: &LevelResult, values: &'a [f64]) -> Self {
+        Pixels { values, columns: level.size().1, is_upside_down: level.is_upside_down }
+    }
+
+    fn rows(&self) -> usize {
+        self.values.len() / self.columns.max(1)
+    }
+}
+
+/// The picture as a `data:` address.
+fn uri(pixels: Pixels<'_>, scale: Scale) -> Option<String> {
+    let bytes = encoded(pixels, scale).ok()?;
+    Some(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
+}
+
+fn encoded(pixels: Pixels<'_>, scale: Scale) -> Result<Vec<u8>, png::EncodingError> {
+    let Pixels { values, columns, is_upside_down } = pixels;
+    let rows = pixels.rows();
+    // A bar of one row is stretched by the page.
+    let factor =
+        if rows <= 1 && columns == usize::from(COLOURS) { 1 } else { LEAST_PIXELS.div_ceil(columns.max(rows).max(1)) };
+    let (width, height) = (columns * factor, rows * factor);
+    let mut indices = Vec::with_capacity(width * height);
+    for y in 0..height {
+        let row = if is_upside_down { rows - 1 - y / factor } else { y / factor };
+        let row = &values[row * columns..][..columns];
+        for x in 0..width {
+            // Stripes of four pixels from corner to corner.
+            let hatched = COLOURS + u8::from((x + y) / 4 % 2 == 0);
+            indices.push(scale.index(row[x / factor]).unwrap_or(hatched));
+        }
+    }
+    png((width, height), Some(scale.palette()), &indices)
+}
+
+/// Colours of a scale; two more of the palette are greys for what is no number.
+const COLOURS: u8 = 254;
+
+/// The ends and the middle of differences: blue, white, red, as `RdBu` of `ColorBrewer` has them.
+const DIFFERENCES: [[f64; 3]; 3] = [[33.0, 102.0, 172.0], [247.0, 247.0, 247.0], [178.0, 24.0, 43.0]];
+
+/// Values from `min` to `max` as colours.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    pub min: f64,
+    pub max: f64,
+    /// True if it is of differences, white at 0 in the middle.
+    pub is_of_differences: bool,
+}
+
+impl Scale {
+    /// The scale of values in a range.
+    pub(super) fn of(range: Option<(f64, f64)>) -> Self {
+        let (min, max) = range.unwrap_or_default();
+        Scale { min, max, is_of_differences: false }
+    }
+
+    /// The scale of differences, as far above 0 as below.
+    pub(super) fn of_differences(range: Option<(f64, f64)>) -> Self {
+        let most = range.map_or(0.0, |(low, high)| low.abs().max(high.abs()));
+        Scale { min: -most, max: most, is_of_differences: true }
+    }
+
+    /// The place of a value in the palette; `None` where it is no number.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share from 0 to 1 of the colours")]
+    pub(super) fn index(self, value: f64) -> Option<u8> {
+        share(value, self.min, self.max).map(|share| (share * f64::from(COLOURS - 1)).round() as u8)
+    }
+
+    /// Red, green and blue of each colour, then the two greys.
+    pub(super) fn palette(self) -> Vec<u8> {
+        let of = |place: u8| {
+            let share = f64::from(place) / f64::from(COLOURS - 1);
+            if self.is_of_differences { difference(share) } else { colour(share) }
+        };
+        (0..COLOURS).flat_map(of).chain([125; 3]).chain([176; 3]).collect()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "colours lie from 0 to 255")]
+fn difference(share: f64) -> [u8; 3] {
+    let half = usize::from(share > 0.5);
+    let part = share * 2.0 - if half == 1 { 1.0 } else { 0.0 };
+    let (from, to) = (DIFFERENCES[half], DIFFERENCES[half + 1]);
+    [0, 1, 2].map(|component| (from[component] + (to[component] - from[component]) * part).round() as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn picture_holds_the_colours_and_hatches_nan() {
+        let values = [0.0, 8.0, f64::NAN, 4.0];
+        let pixels = Pixels { values: &values, columns: 2, is_upside_down: false };
+        let at = decoded(pixels);
+        assert_eq!((at(0, 0), at(255, 0)), (vec![68, 1, 84], vec![253, 231, 37]));
+        assert_ne!(at(0, 255), at(4, 255));
+        assert!(at(0, 255).iter().all(|part| *part == at(0, 255)[0]), "grey");
+        let at = decoded(Pixels { is_upside_down: true, ..pixels });
+        assert_eq!((at(0, 255), at(255, 255)), (vec![68, 1, 84], vec![253, 231, 37]));
+    }
+
+    /// The colour of each pixel of a picture of values from 0 to 8, 256 pixels wide and high.
+    fn decoded(pixels: Pixels<'_>) -> impl Fn(usize, usize) -> Vec<u8> {
+        let bytes = encoded(pixels, Scale::of(Some((0.0, 8.0)))).unwrap();
+        let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
+        decoder.set_transformations(png::Transformations::EXPAND);
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.width, info.height), (256, 256));
+        move |x, y| pixels[(y * 256 + x) * 3..][..3].to_vec()
+    }
+
+    #[test]
+    fn scale_of_differences_is_white_at_zero() {
+        let scale = Scale::of_differences(Some((-1.0, 3.0)));
+        assert_eq!((scale.min, scale.max), (-3.0, 3.0));
+        let palette = scale.palette();
+        let middle = usize::from(scale.index(0.0).unwrap()) * 3;
+        assert!(palette[middle..middle + 3].iter().all(|part| *part > 240), "{:?}", &palette[middle..middle + 3]);
+        assert_eq!(palette.len(), 256 * 3);
+        assert_eq!((scale.index(f64::NAN), scale.index(-3.0), scale.index(9.0)), (None, Some(0), Some(253)));
+    }
 }

@@ -2,20 +2,23 @@
 //!
 //! Names and texts of a store are hostile: the macro escapes what HTML acts on, and [`text`] what writing acts on.
 
-mod blocks;
 mod chart;
 mod comparison;
-mod parts;
-mod picture;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::block::Report;
-use super::defused::one_line;
+use super::block::{Block, Report};
+use super::failure::grouped;
+use super::formats::path_of;
 use super::quantity::counted;
-use super::terminal::Role;
-use blocks::write_blocks;
-use parts::{Ids, heading};
+use super::table::Table;
+use super::terminal::{Role, one_line};
+use super::{histogram, inspect_preview, quantity};
+use crate::diagnostic::Diagnostic;
+use crate::metadata::json::Json;
+use crate::operation::drawing::{ArrayDrawing, finite_range};
+use crate::operation::inspect_result::PreviewResult;
+use comparison::{Pixels, Scale, colour_bar, picture, with_units};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -42,7 +45,7 @@ fn summary(report: &Report<'_>) -> Markup {
     let class = report.role.map(|role| format!("verdict {}", class(role)));
     html! {
         p class=[class] { bdi { (text(&report.state)) } }
-        (parts::figures(&report.figures))
+        (figures(&report.figures))
     }
 }
 
@@ -95,4 +98,277 @@ fn marked(words: &str) -> Markup {
 /// Text from a store: control characters, and those that turn the direction of writing, as escapes.
 fn text(text: &str) -> String {
     one_line(text).into_owned()
+}
+
+/// Rows of a table that are written: a tree of 2,000 nodes, with its sums.
+const MOST_ROWS: usize = 2002;
+
+/// Numbers that tell the elements of one page apart.
+#[derive(Debug, Default)]
+pub(super) struct Ids(u32);
+
+impl Ids {
+    /// One that the page does not have yet.
+    pub(super) fn next(&mut self) -> String {
+        self.0 += 1;
+        format!("n{}", self.0)
+    }
+}
+
+/// A heading of a level from 2 to 4.
+pub(super) fn heading(level: u8, words: &str) -> Markup {
+    let words = text(words);
+    match level {
+        2 => html! { h2 { bdi { (words) } } },
+        3 => html! { h3 { bdi { (words) } } },
+        _ => html! { h4 { bdi { (words) } } },
+    }
+}
+
+/// Labels with their values.
+pub(super) fn members<S: AsRef<str>>(members: &[(S, String)]) -> Markup {
+    html! {
+        @if !members.is_empty() {
+            dl.members {
+                @for (label, value) in members {
+                    dt { bdi { (text(label.as_ref())) } }
+                    dd { (marked(value)) }
+                }
+            }
+        }
+    }
+}
+
+/// The few figures that say most.
+pub(super) fn figures(figures: &[(&str, String, String)]) -> Markup {
+    html! {
+        @if !figures.is_empty() {
+            dl.figures {
+                @for (label, value, beside) in figures {
+                    div {
+                        dt { (label) }
+                        dd { (text(value)) @if !beside.is_empty() { " " small { (text(beside)) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A table as text has it, which scrolls by itself where it is wider than the page. The first cell names its row. Sizes are
+/// bars in a last column, longest for the greatest of all. Of more rows than are written, how many there are is said.
+pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
+    let shown = &table.body()[..table.body().len().min(MOST_ROWS)];
+    let more = table.body().len() - shown.len();
+    let sizes = || shown.iter().flat_map(|row| &row.sizes);
+    let greatest = sizes().flatten().copied().max().unwrap_or(0).max(1);
+    let has_bars = sizes().next().is_some();
+    let of_column: Vec<_> = table.columns().map(|(_, is_number)| is_number.then_some("number")).collect();
+    let id = ids.next();
+    html! {
+        p.caption id=(id) { (text(caption)) }
+        div.scroll role="group" aria-labelledby=(id) tabindex="0" {
+            table aria-labelledby=(id) class=[has_bars.then_some("bars")] {
+                thead { tr {
+                    @for ((name, _), class) in table.columns().zip(&of_column) {
+                        @if name.is_empty() { td {} } @else { th scope="col" class=[class] { (name) } }
+                    }
+                    @if has_bars { td {} }
+                } }
+                tbody { @for row in shown {
+                    tr {
+                        @for (place, (cell, class)) in row.cells.iter().zip(&of_column).enumerate() {
+                            @if place == 0 { th scope="row" { (indented(cell, cell.trim_start())) } }
+                            @else { td class=[class] { (marked(cell)) } }
+                        }
+                        @if has_bars { td.bar { @for (place, size) in row.sizes.iter().enumerate() { @if let Some(size) = size {
+                            span class=(if place == 0 { "stripe" } else { "stripe after" }) style=(width(*size, greatest)) {}
+                        } } } }
+                    }
+                    @if let Some(note) = &row.note {
+                        tr { td.note colspan=(of_column.len()) { (indented(row.cells.first().map_or("", String::as_str), note)) } }
+                    }
+                } }
+            }
+        }
+        @if more > 0 { p { "... and " (counted(more as u64, "row")) " more, which --json has." } }
+    }
+}
+
+/// A share of the cell, in tenths of a per cent.
+fn width(size: u64, greatest: u64) -> String {
+    let tenths = u128::from(size) * 1000 / u128::from(greatest);
+    format!("width:{}.{}%", tenths / 10, tenths % 10)
+}
+
+/// Words behind as much space as the name of their row has.
+fn indented(cell: &str, words: &str) -> Markup {
+    let depth = (cell.len() - cell.trim_start().len()) / 2;
+    html! {
+        @if depth == 0 { bdi { (text(words)) } }
+        @else { span.level style=(format!("--depth:{}", depth.min(12))) { bdi { (text(words)) } } }
+    }
+}
+
+/// Text that is copied: a command, JSON.
+pub(super) fn code(words: &str) -> Markup {
+    html! { pre { code { (text(words)) } } }
+}
+
+/// The words with a capital letter in front.
+pub(super) fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Attributes that are written, and letters of one.
+const MOST_ATTRIBUTES: (usize, usize) = (200, 1000);
+
+/// Remarks that are written.
+const MOST_REMARKS: usize = 500;
+
+/// The blocks, with headings that are so many levels deeper.
+pub(super) fn write_blocks(blocks: &[Block<'_>], deeper: u8, ids: &mut Ids) -> Markup {
+    html! { @for block in blocks { (write_block(block, deeper, ids)) } }
+}
+
+fn write_block(block: &Block<'_>, deeper: u8, ids: &mut Ids) -> Markup {
+    match block {
+        Block::Heading(level, name, words) => {
+            let words = name.as_ref().map_or_else(|| capital(words), |name| format!("{name}: {words}"));
+            heading(level + deeper, &words)
+        }
+        Block::Members(shown) => members(shown),
+        Block::Attributes(attributes) => write_attributes(attributes, deeper),
+        Block::Table(caption, rows) => table(caption, rows, ids),
+        Block::Code(label, lines) => html! {
+            p { (capital(label)) ":" }
+            @for line in lines { (code(line)) }
+        },
+        Block::Json(label, json) => html! { p { (capital(label)) ", as JSON:" } (code(&json.to_string())) },
+        Block::Note(note) => html! { p { (marked(&capital(note))) @if !note.ends_with('.') { "." } } },
+        Block::Verified(name, (role, outcome), rest) => html! {
+            p { @if name.is_empty() { "Verified: " } @else { bdi { (text(name)) } " verified: " } strong class=(class(*role)) { (outcome) } (rest) "." }
+        },
+        Block::Findings(found, is_truncated) => html! {
+            (findings(found))
+            @if *is_truncated {
+                p { "Only the first " (quantity::counted(found.len() as u64, "finding")) " are shown and counted by code and by node; --max-findings 0 gives all." }
+            }
+        },
+        Block::Remarks(remarks) => html! {
+            @for (role, label, words) in remarks.iter().take(MOST_REMARKS) {
+                p { strong class=[role.map(class)] { (label) } " " (marked(words)) }
+            }
+            @if remarks.len() > MOST_REMARKS { p { "... and " (remarks.len() - MOST_REMARKS) " more." } }
+        },
+        Block::Histogram(histogram) => html! {
+            details {
+                summary { "The histogram in numbers" }
+                (table("Values in each bin", &histogram::bins(histogram), ids))
+            }
+        },
+        Block::Preview(preview) => slice(preview),
+        Block::Drawing(drawing) => draw(drawing, ids),
+        Block::Comparison(compared, quantization) => match &compared.comparison {
+            Ok(comparison) => comparison::pictures(comparison, quantization, ids),
+            Err(message) => html! { p { "The pictures could not be drawn: " bdi { (text(message)) } } },
+        },
+        Block::Page(blocks) => write_blocks(blocks, deeper, ids),
+        Block::Blank | Block::Bits(_) | Block::Text(_) => html! {},
+    }
+}
+
+fn write_attributes(attributes: &Json, deeper: u8) -> Markup {
+    let Some(attributes) = attributes.as_object().filter(|attributes| !attributes.is_empty()) else {
+        return html! {};
+    };
+    let (most, letters) = MOST_ATTRIBUTES;
+    let value = |value: &Json| quantity::shortened(quantity::json_text(value), letters);
+    let shown: Vec<_> = attributes.iter().take(most).map(|(name, json)| (name, value(json))).collect();
+    let more = attributes.len().saturating_sub(most);
+    html! {
+        (heading(2 + deeper, "Attributes"))
+        (members(&shown))
+        @if more > 0 { p { "... and " (quantity::count(more as u64)) " more." } }
+    }
+}
+
+/// A level of an array, and a histogram of its values or of all.
+fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
+    let units = drawing.level.as_ref().and_then(|level| level.units.as_deref());
+    let is_one = drawing.level.as_ref().is_some_and(|level| level.values.len() == 1);
+    html! {
+        div.charts {
+            @if let Some(level) = &drawing.level { (comparison::drawn(level, ids)) }
+            @if let Some(histogram) = drawing.histogram.as_ref().filter(|_| !is_one) {
+                figure {
+                    (chart::histogram(histogram, (&[], &[]), ("Histogram of the values", with_units("values", units)), ids))
+                    figcaption {
+                        strong { "Histogram" } " of "
+                        @if drawing.is_of_all { "all values" } @else { "the values of the level beside it" }
+                        " in " (quantity::counted(histogram.counts.len() as u64, "bin")) " from "
+                        (quantity::figure(histogram.min)) " to " (quantity::figure(histogram.max))
+                        @if histogram.below > 0 { "; below: " (quantity::count(histogram.below)) }
+                        @if histogram.above > 0 { "; above: " (quantity::count(histogram.above)) }
+                        "."
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The slice of `--preview`.
+fn slice(preview: &PreviewResult) -> Markup {
+    let values: Vec<f64> = preview.values.iter().flat_map(|row| row.0.iter().copied()).collect();
+    let columns = preview.values.first().map_or(1, |row| row.0.len());
+    let pixels = Pixels { values: &values, columns, is_upside_down: preview.is_upside_down };
+    let scale = Scale::of(finite_range(&values));
+    let reduced = if preview.reduction == "mean" { "means of finite values" } else { "nearest values" };
+    let words = format!("{}; {reduced}", inspect_preview::heading(preview));
+    html! {
+        (picture(pixels, scale, &text(&words), &html! { bdi { (text(&words)) } "." }))
+        (colour_bar(scale, &with_units("values", preview.units.as_deref()), values.iter().any(|value| value.is_nan())))
+    }
+}
+
+/// Findings that are written; of more, how many there are is said.
+const MOST: usize = 1000;
+
+/// Each with severity, code, place, message and help.
+pub(super) fn findings(findings: &[Diagnostic]) -> Markup {
+    let groups = grouped(findings);
+    let more = groups.len().saturating_sub(MOST);
+    html! {
+        ul.findings {
+            @for group in groups.iter().take(MOST) {
+                @let finding = group.first();
+                li class=(finding.severity.name()) {
+                    p {
+                        strong class=(finding.severity.name()) { (finding.severity.name()) } " "
+                        code { (finding.code) } " " (finding.name)
+                        " " span.faint { bdi { (text(&place(group.is_of_many().then(|| group.num_nodes()), finding))) } }
+                    }
+                    p { (marked(&finding.message)) }
+                    @if let Some(help) = &finding.help { p.faint { "help: " (marked(help)) } }
+                    @if group.is_of_many() { p.faint { "in " bdi { (text(&group.nodes(group.num_nodes() <= 50))) } } }
+                }
+            }
+        }
+        @if more > 0 { p { "... and " (quantity::count(more as u64)) " more, which `--json` has." } }
+    }
+}
+
+/// The location of a finding: the store, node and key, the chunk, the member of the document.
+fn place(nodes: Option<usize>, finding: &Diagnostic) -> String {
+    let location = &finding.location;
+    let place = match nodes {
+        Some(nodes) => format!("{} nodes", quantity::count(nodes as u64)),
+        None => path_of(location).unwrap_or_default(),
+    };
+    let chunk = location.chunk.as_ref().filter(|_| nodes.is_none());
+    let chunk = chunk.map_or_else(String::new, |chunk| format!(", chunk {chunk:?}"));
+    let pointer = location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
+    format!("{place}{chunk}{}", pointer.map_or_else(String::new, |pointer| format!(" at {pointer}")))
 }

@@ -1,0 +1,458 @@
+//! `validate` in the formats of other programs, and where the file of a finding is: as a path, and as a URI reference
+//! (RFC 3986).
+//!
+//! SARIF 2.1.0, which code scanning reads: <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
+//!
+//! `JUnit` XML: a test suite for each store, a test case for each of its nodes. An error is a `failure` of its node, what else
+//! was found stands in its `system-out`; a store that could not be looked at is a test case with an `error`. Schema:
+//! `jenkins-junit.xsd`, which the common readers follow.
+//!
+//! Workflow commands of GitHub Actions, which shows them as annotations. Grammar:
+//! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>; what must be escaped is what the
+//! runner unescapes: `%`, CR and LF everywhere, `:` and `,` in properties too.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
+use crate::operation::error::OperationError;
+use crate::operation::validate::ValidateOutcome;
+use crate::operation::validate_result::ValidateResult;
+
+/// Where the schema is published.
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
+
+/// Writes a SARIF log.
+pub fn write_sarif(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()> {
+    let findings = outcome.result.findings_and_differences();
+    let used = used_rules(&findings);
+    let rules: Vec<Value> = used.keys().filter_map(|used| code::of(used)).map(descriptor).collect();
+    let results: Vec<Value> = findings.iter().map(|finding| result(finding, used.get(finding.code).copied())).collect();
+    let notifications: Vec<Value> = outcome
+        .failures
+        .iter()
+        .map(|failure| json!({ "level": "error", "message": { "text": failure.to_string() } }))
+        .collect();
+    let log = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "zarrcast",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            }},
+            "invocations": [{
+                "executionSuccessful": notifications.is_empty(),
+                "toolExecutionNotifications": notifications,
+            }],
+            "results": results,
+        }],
+    });
+    serde_json::to_writer_pretty(&mut *output, &log)?;
+    writeln!(output)
+}
+
+/// The codes that were found, sorted, each with its place in the list of rules.
+fn used_rules(findings: &[Diagnostic]) -> BTreeMap<&'static str, usize> {
+    let mut used: BTreeMap<_, _> = findings.iter().map(|finding| (finding.code, 0)).collect();
+    used.values_mut().enumerate().for_each(|(place, index)| *index = place);
+    used
+}
+
+fn descriptor(code: Code) -> Value {
+    let page = code.page();
+    let mut rule = json!({
+        "id": code.code,
+        "name": code.name,
+        "shortDescription": { "text": code.title() },
+        "help": { "text": page, "markdown": page },
+        "defaultConfiguration": { "level": level(code.severity) },
+    });
+    if let Some(reference) = code.reference() {
+        rule["helpUri"] = reference.into();
+    }
+    rule
+}
+
+fn result(finding: &Diagnostic, place: Option<usize>) -> Value {
+    let text = match &finding.help {
+        Some(help) => format!("{}\nhelp: {help}", finding.message),
+        None => finding.message.clone(),
+    };
+    let mut result = json!({
+        "ruleId": finding.code,
+        "level": level(finding.severity),
+        "message": { "text": text },
+    });
+    if let Some(place) = place {
+        result["ruleIndex"] = place.into();
+    }
+    if let Some(location) = location(&finding.location) {
+        result["locations"] = json!([location]);
+    }
+    result
+}
+
+const fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
+}
+
+/// The file, and what it is inside the store: the node, the pointer into the document, the chunk.
+fn location(location: &Location) -> Option<Value> {
+    let mut described = Map::new();
+    if let Some(uri) = uri_of(location) {
+        described.insert("physicalLocation".to_owned(), json!({ "artifactLocation": { "uri": uri } }));
+    }
+    let chunk = location.chunk.as_ref().map(|chunk| format!("{chunk:?}"));
+    let places = [("node", &location.node), ("pointer", &location.pointer), ("chunk", &chunk)];
+    let logical: Vec<Value> = places
+        .into_iter()
+        .filter_map(|(kind, name)| name.as_ref().map(|name| json!({ "fullyQualifiedName": name, "kind": kind })))
+        .collect();
+    if !logical.is_empty() {
+        described.insert("logicalLocations".to_owned(), Value::Array(logical));
+    }
+    (!described.is_empty()).then_some(Value::Object(described))
+}
+
+/// A store's suite.
+struct Suite {
+    store: String,
+    cases: Vec<Case>,
+}
+
+/// A node's findings.
+struct Case {
+    node: String,
+    findings: Vec<Diagnostic>,
+}
+
+/// Writes it.
+pub fn write_junit(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()> {
+    let suites = suites(outcome);
+    let errors = outcome.failures.len();
+    let tests = suites.iter().map(|suite| suite.cases.len()).sum::<usize>() + errors;
+    let failures: usize = suites.iter().map(Suite::num_failures).sum();
+    writeln!(output, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(output, r#"<testsuites name="zarrcast" tests="{tests}" failures="{failures}" errors="{errors}">"#)?;
+    for suite in &suites {
+        write_suite(suite, output)?;
+    }
+    if errors > 0 {
+        writeln!(
+            output,
+            r#"  <testsuite name="stores not looked at" tests="{errors}" failures="0" errors="{errors}">"#
+        )?;
+        for failure in &outcome.failures {
+            write_failure(failure, output)?;
+        }
+        writeln!(output, "  </testsuite>")?;
+    }
+    writeln!(output, "</testsuites>")
+}
+
+/// The findings by store and node; nodes without any are there, too.
+fn suites(outcome: &ValidateOutcome) -> Vec<Suite> {
+    let result = &outcome.result;
+    let mut suites: Vec<Suite> = Vec::new();
+    for checked in &result.checked {
+        let case = |node: &String| Case { node: node.clone(), findings: Vec::new() };
+        suites.push(Suite { store: checked.store.clone(), cases: checked.nodes.iter().map(case).collect() });
+    }
+    for finding in result.findings_and_differences() {
+        let store = finding.location.store.as_deref().unwrap_or("(no store)");
+        let node = finding.location.node.as_deref().unwrap_or("/");
+        let place = suites.iter().position(|suite| suite.store == store).unwrap_or_else(|| {
+            suites.push(Suite { store: store.to_owned(), cases: Vec::new() });
+            suites.len() - 1
+        });
+        let cases = &mut suites[place].cases;
+        // Findings come in the order of the nodes: the one before is nearly always of the same node.
+        let place = cases.iter().rposition(|case| case.node == node).unwrap_or_else(|| {
+            cases.push(Case { node: node.to_owned(), findings: Vec::new() });
+            cases.len() - 1
+        });
+        cases[place].findings.push(finding);
+    }
+    suites
+}
+
+impl Suite {
+    /// Nodes with an error.
+    fn num_failures(&self) -> usize {
+        self.cases.iter().filter(|case| case.findings.iter().any(Diagnostic::is_error)).count()
+    }
+}
+
+fn write_suite(suite: &Suite, output: &mut dyn Write) -> io::Result<()> {
+    let (tests, failures, store) = (suite.cases.len(), suite.num_failures(), escape(&suite.store));
+    writeln!(output, r#"  <testsuite name="{store}" tests="{tests}" failures="{failures}" errors="0">"#)?;
+    for case in &suite.cases {
+        let open = format!(r#"<testcase classname="{store}" name="{}""#, escape(&case.node));
+        if case.findings.is_empty() {
+            writeln!(output, "    {open}/>")?;
+            continue;
+        }
+        writeln!(output, "    {open}>")?;
+        for finding in case.findings.iter().filter(|finding| finding.is_error()) {
+            let kind = escape(&format!("{} {}", finding.code, finding.name));
+            let message = escape(&finding.message);
+            let text = escape(&describe(finding));
+            writeln!(output, r#"      <failure type="{kind}" message="{message}">{text}</failure>"#)?;
+        }
+        let others: Vec<String> = case
+            .findings
+            .iter()
+            .filter(|finding| !finding.is_error())
+            .map(|finding| format!("{finding}\n{}", describe(finding)))
+            .collect();
+        if !others.is_empty() {
+            writeln!(output, "      <system-out>{}</system-out>", escape(&others.join("\n")))?;
+        }
+        writeln!(output, "    </testcase>")?;
+    }
+    writeln!(output, "  </testsuite>")
+}
+
+fn write_failure(failure: &OperationError, output: &mut dyn Write) -> io::Result<()> {
+    let message = escape(&failure.to_string());
+    let help = escape(failure.help().unwrap_or_default());
+    writeln!(output, r#"    <testcase classname="zarrcast" name="{message}">"#)?;
+    writeln!(output, r#"      <error type="failed" message="{message}">{help}</error>"#)?;
+    writeln!(output, "    </testcase>")
+}
+
+/// Where it is and what to do, a line each.
+fn describe(finding: &Diagnostic) -> String {
+    let location = &finding.location;
+    let parts = [
+        path_of(location).map(|path| format!("in {path}")),
+        location.pointer.as_ref().filter(|pointer| !pointer.is_empty()).map(|at| format!("at {at}")),
+        location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}")),
+        finding.help.as_ref().map(|help| format!("help: {help}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// Text for an element or an attribute. What XML 1.0 has no place for, even escaped, becomes U+FFFD.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\t' => escaped.push_str("&#9;"),
+            '\n' => escaped.push_str("&#10;"),
+            '\r' => escaped.push_str("&#13;"),
+            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// Writes a command for each finding, each on a line.
+pub fn write_github(result: &ValidateResult, output: &mut dyn Write) -> io::Result<()> {
+    for finding in &result.findings_and_differences() {
+        writeln!(output, "{}", command(finding))?;
+    }
+    if result.truncated {
+        let shown = result.findings.len();
+        writeln!(output, "::notice title=findings left out::only the first {shown} findings are shown")?;
+    }
+    Ok(())
+}
+
+fn command(finding: &Diagnostic) -> String {
+    let word = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "notice",
+    };
+    let location = &finding.location;
+    let file = path_of(location).map_or_else(String::new, |path| format!("file={},", property(&path)));
+    let mut message = finding.message.clone();
+    let pointer = location.pointer.as_ref().filter(|pointer| !pointer.is_empty());
+    let chunk = location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}"));
+    for place in pointer.cloned().into_iter().chain(chunk) {
+        message.push_str("\nat ");
+        message.push_str(&place);
+    }
+    if let Some(help) = &finding.help {
+        message.push_str("\nhelp: ");
+        message.push_str(help);
+    }
+    let title = property(&format!("{} {}", finding.code, finding.name));
+    format!("::{word} {file}title={title}::{}", data(&message))
+}
+
+/// The text behind the last `::`.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// The file or folder: the store, and the key or else the node below it.
+pub(super) fn path_of(location: &Location) -> Option<String> {
+    let store = location.store.as_deref()?.trim_end_matches('/');
+    let below = location.key.as_deref().or(location.node.as_deref()).unwrap_or_default();
+    let below = below.trim_start_matches('/');
+    Some(if below.is_empty() { store.to_owned() } else { format!("{store}/{below}") })
+}
+
+/// The same as a reference: a path on this machine is percent-encoded, one from the root is a `file` URI.
+fn uri_of(location: &Location) -> Option<String> {
+    let path = path_of(location)?;
+    let scheme = path.split_once("://").map(|(scheme, _)| scheme);
+    let is_url = scheme.is_some_and(|s| !s.is_empty() && s.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    let prefix = if path.starts_with('/') { "file://" } else { "" };
+    Some(format!("{prefix}{}", encode(&path, is_url)))
+}
+
+/// Percent-encodes what may not stand in a path; of a URL what may stand nowhere in it.
+fn encode(text: &str, is_url: bool) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        let plain = byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+        if plain || (is_url && b":?#[]@!$&'()*+,;=%".contains(&byte)) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::code;
+    use crate::operation::validate_result::{CheckedStore, ValidateResult};
+
+    #[test]
+    fn nodes_are_cases_and_errors_their_failures() {
+        let found = |code| Diagnostic::new(code, "a < b & \u{1}\n").in_store("s").at_node("/a");
+        let outcome = ValidateOutcome {
+            result: ValidateResult {
+                valid: false,
+                verdict: "not valid".to_owned(),
+                partition: None,
+                errors: 1,
+                warnings: 1,
+                infos: 0,
+                unchecked: Vec::new(),
+                absent: Vec::new(),
+                failures: Vec::new(),
+                truncated: false,
+                findings: vec![found(code::MEMBER_MISSING), found(code::KEY_UNKNOWN)],
+                against: None,
+                checked: vec![CheckedStore {
+                    store: "s".to_owned(),
+                    level: "keys",
+                    nodes: vec!["/".to_owned(), "/a".to_owned()],
+                    objects: 0,
+                }],
+            },
+            failures: vec![OperationError::environment("`t` does not exist").with_help("check the path")],
+        };
+        let mut text = Vec::new();
+        write_junit(&outcome, &mut text).unwrap();
+        let expected = r#"<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="zarrcast" tests="3" failures="1" errors="1">
+  <testsuite name="s" tests="2" failures="1" errors="0">
+    <testcase classname="s" name="/"/>
+    <testcase classname="s" name="/a">
+      <failure type="ZM101 member-missing" message="a &lt; b &amp; �&#10;">in s/a</failure>
+      <system-out>warning[ZK201] a &lt; b &amp; �&#10;&#10;in s/a</system-out>
+    </testcase>
+  </testsuite>
+  <testsuite name="stores not looked at" tests="1" failures="0" errors="1">
+    <testcase classname="zarrcast" name="`t` does not exist">
+      <error type="failed" message="`t` does not exist">check the path</error>
+    </testcase>
+  </testsuite>
+</testsuites>
+"#;
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+    }
+
+    /// Takes a command apart as the runner does: its word, its properties, its message.
+    fn parse(line: &str) -> (String, Vec<(String, String)>, String) {
+        let unescape = |text: &str| {
+            let text = text.replace("%0D", "\r").replace("%0A", "\n");
+            text.replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
+        };
+        let (command, message) = line.strip_prefix("::").unwrap().split_once("::").unwrap();
+        let (word, properties) = command.split_once(' ').unwrap();
+        let properties = properties.split(',').map(|property| {
+            let (name, value) = property.split_once('=').unwrap();
+            (name.to_owned(), unescape(value))
+        });
+        (word.to_owned(), properties.collect(), unescape(message))
+    }
+
+    #[test]
+    fn command_comes_back_from_the_runner_as_it_was() {
+        let finding = Diagnostic::new(code::MEMBER_MISSING, "50 % of it::is\r\nmissing")
+            .with_help("add it, now")
+            .in_store("C:\\a,b::c")
+            .at_key("zarr.json")
+            .at_pointer("/x%2C");
+        let (word, properties, message) = parse(&command(&finding));
+        assert_eq!(word, "error");
+        assert_eq!(
+            properties,
+            [("file", "C:\\a,b::c/zarr.json"), ("title", "ZM101 member-missing")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
+        assert_eq!(message, "50 % of it::is\r\nmissing\nat /x%2C\nhelp: add it, now");
+    }
+
+    #[test]
+    fn command_is_one_line_with_the_word_of_its_severity() {
+        let warning = Diagnostic::new(code::KEY_UNKNOWN, "a\nb");
+        assert_eq!(command(&warning), "::warning title=ZK201 key-unknown::a%0Ab");
+        let info = Diagnostic::new(code::CODEC_UNSUPPORTED, "x").at_chunk([0, 2]).in_store("s");
+        assert_eq!(command(&info), "::notice file=s,title=ZC105 codec-unsupported::x%0Aat chunk [0, 2]");
+    }
+
+    fn location(store: &str, node: &str, key: Option<&str>) -> Location {
+        Location {
+            store: Some(store.to_owned()),
+            node: Some(node.to_owned()),
+            key: key.map(str::to_owned),
+            ..Location::default()
+        }
+    }
+
+    #[test]
+    fn path_is_the_key_below_the_store_or_else_the_node() {
+        assert_eq!(path_of(&location("a.zarr/", "/b", Some("b/zarr.json"))).unwrap(), "a.zarr/b/zarr.json");
+        assert_eq!(path_of(&location("a.zarr", "/b", None)).unwrap(), "a.zarr/b");
+        assert_eq!(path_of(&location("a.zarr", "/", None)).unwrap(), "a.zarr");
+        assert_eq!(path_of(&Location::default()), None);
+    }
+
+    #[test]
+    fn uri_encodes_what_a_path_may_not_hold() {
+        assert_eq!(uri_of(&location("a b:c", "/", Some("d%e/é"))).unwrap(), "a%20b%3Ac/d%25e/%C3%A9");
+        assert_eq!(uri_of(&location("/tmp/a", "/", None)).unwrap(), "file:///tmp/a");
+        assert_eq!(uri_of(&location("s3://bucket/a", "/x y", None)).unwrap(), "s3://bucket/a/x%20y");
+        assert_eq!(uri_of(&location("://a", "/", None)).unwrap(), "%3A//a");
+    }
+}
