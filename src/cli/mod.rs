@@ -6,12 +6,10 @@ mod apply_codec;
 mod arguments;
 mod generate;
 mod inspect;
-mod parse_error;
 mod part_number;
 mod report_file;
 mod session;
 mod shape;
-mod signals;
 mod transcode;
 mod validate;
 mod value;
@@ -61,11 +59,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let parsed = session::guard(|| Ok(parse(arguments)));
     let command = match parsed {
         Ok(Ok(arguments)) => arguments.command,
-        Ok(Err(error)) => return parse_error::report(error),
+        Ok(Err(error)) => return session::report_parse_error(error),
         Err(error) => return Session::new(None).report_error(&error),
     };
     let session = Arc::new(Session::new(command.common()));
-    signals::attend(&session, |session| {
+    session::attend(&session, |session| {
         let outcome = session::guard(|| command.run(session));
         session.progress().finish();
         outcome.unwrap_or_else(|error| session.report_error(&error))

@@ -1,22 +1,28 @@
-//! One run of the program and its streams: the result on stdout, everything else on stderr.
+//! The streams of a command, what is written on them, what the parser of arguments says, and signals.
 
+use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
+use clap::error::{ContextKind, ContextValue};
 use serde::Serialize;
 
 use super::arguments::CommonArguments;
 use super::{ExitStatus, status_of_error};
 use crate::diagnostic::Diagnostic;
 use crate::operation::Interrupt;
-use crate::operation::error::OperationError;
+use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::progress::{Progress, Silent};
-use crate::report::defused::Defused;
 use crate::report::failure::{self, FindingsLook};
 use crate::report::json;
 use crate::report::progress::{Bar, Log};
-use crate::report::terminal::{self, Colour, Output, Style};
+use crate::report::terminal::{self, Colour, Defused, Output, Style, one_line};
+use crate::store::machine;
 
 /// The streams, and how to write on them.
 pub(super) struct Session {
@@ -156,3 +162,143 @@ pub(super) fn print_as_it_is(write: impl FnOnce(&mut dyn Write) -> io::Result<()
         outcome => outcome.context("the result cannot be written to stdout"),
     }
 }
+
+/// Prints clap's own message; `--help` and `--version` are no errors.
+pub(super) fn report_parse_error(mut error: clap::Error) -> ExitStatus {
+    let escaped: Vec<_> =
+        error.context().filter_map(|(kind, value)| escaped(value).map(|value| (kind, value))).collect();
+    let cause = error.source().map(ToString::to_string).filter(|cause| one_line(cause) != *cause);
+    if escaped.is_empty() && cause.is_none() {
+        let session = Session::of_terminal();
+        if error.use_stderr() && session.error_style().width().is_some() {
+            let text = error.render().to_string();
+            session.note(|output| failure::write_usage_error(&text, session.error_style(), output));
+        } else {
+            // A closed stream cannot be told about.
+            let _ = error.print();
+        }
+    } else {
+        for (kind, value) in escaped {
+            error.insert(kind, value);
+        }
+        // Without styles, escapes are those of arguments, which are shown and not taken out.
+        error.remove(ContextKind::Usage);
+        let plain = clap::Command::new("").styles(clap::builder::Styles::plain());
+        let text = error.with_cmd(&plain).render().ansi().to_string();
+        let text = cause.map_or(text.clone(), |cause| text.replace(&cause, &one_line(&cause)));
+        Session::new(None).note(|output| write!(output, "{text}"));
+        return ExitStatus::UsageFault;
+    }
+    if error.use_stderr() { ExitStatus::UsageFault } else { ExitStatus::Done }
+}
+
+/// An argument that a message names, as part of one line; `None` where it is that already.
+fn escaped(value: &ContextValue) -> Option<ContextValue> {
+    let is_other = |text: &String| one_line(text) != *text;
+    let line = |text: &String| one_line(text).into_owned();
+    match value {
+        ContextValue::String(text) if is_other(text) => Some(ContextValue::String(line(text))),
+        ContextValue::Strings(texts) if texts.iter().any(is_other) => {
+            Some(ContextValue::Strings(texts.iter().map(line).collect()))
+        }
+        _ => None,
+    }
+}
+
+/// Time for unfinished work to stop and clean up.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// Stack size of a main thread; spawned threads have less by default.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Events that the main thread waits for.
+enum Event {
+    /// The command ended by itself.
+    Ended(ExitStatus),
+    /// A signal came.
+    Signal(Signal),
+}
+
+/// A signal that ends the process: its name, and the exit status.
+#[derive(Clone, Copy)]
+struct Signal(&'static str, ExitStatus);
+
+/// Runs a command in a thread of its own, so that this one can end the process when a signal comes.
+pub(super) fn attend(
+    session: &Arc<Session>,
+    command: impl FnOnce(&Session) -> ExitStatus + Send + 'static,
+) -> ExitStatus {
+    let (sender, events) = mpsc::channel();
+    watch(sender.clone());
+    let own = Arc::clone(session);
+    let thread = Builder::new().name("command".to_owned()).stack_size(STACK_BYTES).spawn(move || {
+        let status = catch_unwind(AssertUnwindSafe(|| command(&own))).unwrap_or(ExitStatus::Failed);
+        // Nobody listens any more where a signal came first.
+        let _ = sender.send(Event::Ended(status));
+    });
+    if let Err(error) = thread {
+        let error = OperationError::environment("the memory for the command's thread cannot be had")
+            .with_help("raise the limit of the process (`ulimit -v`)")
+            .because(error);
+        return session.report_error(&error.into());
+    }
+    match events.recv() {
+        Ok(Event::Ended(status)) => status,
+        Ok(Event::Signal(signal)) => signal.end(session, &events),
+        Err(_) => ExitStatus::Failed,
+    }
+}
+
+impl Signal {
+    /// Asks the command to stop, waits a little where it has something to clear away, and tells what is left.
+    fn end(self, session: &Session, events: &Receiver<Event>) -> ExitStatus {
+        let Signal(name, own) = self;
+        let unfinished = session.interrupt().raise();
+        let deadline = Instant::now() + PATIENCE;
+        while unfinished.is_some()
+            && let Ok(event) = events.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
+            // It has said itself what it leaves; or it was done just then. A signal that comes again, as where a terminal
+            // and whoever started the program send one each, takes no time from it.
+            if let Event::Ended(status) = event {
+                return if status == ExitStatus::Interrupted { own } else { status };
+            }
+        }
+        session.interrupt().clear();
+        session.progress().finish();
+        let nothing = || "nothing unfinished is left; run the command again".to_owned();
+        let help = unfinished.unwrap_or_else(nothing);
+        let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {name}"));
+        session.report_error(&error.with_help(help).into());
+        own
+    }
+}
+
+/// Sends the signals that come. Where no handler can be set they end the process, as they do by default.
+#[cfg(unix)]
+fn watch(sender: Sender<Event>) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    // A file that outgrows the limit of the process is an error of the write then, not the process's end.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    let mut wanted = vec![SIGINT, SIGTERM];
+    // Where `nohup` has it ignored, it stays so.
+    wanted.extend(machine::heeds_hang_up().then_some(SIGHUP));
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
+    // If this thread cannot be started, neither can the command's.
+    let _ = Builder::new().name("signals".to_owned()).spawn(move || {
+        for signal in signals.forever() {
+            let signal = match signal {
+                SIGHUP => Signal("SIGHUP", ExitStatus::HungUp),
+                SIGTERM => Signal("SIGTERM", ExitStatus::Terminated),
+                _ => Signal("SIGINT", ExitStatus::Interrupted),
+            };
+            if sender.send(Event::Signal(signal)).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+/// Other systems have no such signals.
+#[cfg(not(unix))]
+fn watch(_: Sender<Event>) {}

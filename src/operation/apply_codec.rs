@@ -2,7 +2,6 @@
 
 mod data;
 mod measure;
-mod subject;
 
 use super::apply_codec_result::{ApplyCodecResult, RoundTrip, StreamBytes};
 use super::budget::Budget;
@@ -12,11 +11,9 @@ use crate::array::interrupt::Interrupt;
 use crate::codec::fault::{ChainFaultKind, CodecError};
 use crate::codec::{BoundChain, ChainFault};
 use crate::kernel::FaultKind;
-use crate::pipeline::Representation;
 use crate::store::file;
-use data::Input;
+use data::{Input, Subject};
 use measure::{Direction, Passage};
-use subject::Subject;
 
 /// Runs the chain. Where OUTPUT is stdout, its bytes are in the result: who called writes them.
 pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result<ApplyCodecResult, OperationError> {
@@ -84,10 +81,7 @@ fn write(
     interrupt: &Interrupt,
 ) -> Result<(Option<StreamBytes>, Option<Vec<u8>>), OperationError> {
     let Some(stream) = &options.output else { return Ok((None, None)) };
-    let representation = match direction {
-        Direction::Encode => chain.encoded(),
-        Direction::Decode => Representation::Array(chain.decoded().clone()),
-    };
+    let [_, representation] = direction.ends(chain);
     let contents = data::to_file(stream, &representation, bytes)?;
     let written = |path: String| StreamBytes { path, bytes: contents.len() as u64 };
     match stream {

@@ -21,7 +21,6 @@ mod histogram;
 mod information;
 pub mod inspect;
 pub mod inspect_result;
-mod latitude;
 mod missing;
 pub mod npy;
 mod numbers;

@@ -22,6 +22,12 @@ impl Direction {
             Direction::Decode => "decode",
         }
     }
+
+    /// The form of the data before the chain, and behind it.
+    pub(super) fn ends(self, chain: &BoundChain) -> [Representation; 2] {
+        let (decoded, encoded) = (Representation::Array(chain.decoded().clone()), chain.encoded());
+        if self == Direction::Encode { [decoded, encoded] } else { [encoded, decoded] }
+    }
 }
 
 /// The output of the chain, and times and sizes of its codecs.
@@ -76,10 +82,7 @@ fn describe(
     sizes: &[u64],
     seconds: Vec<Vec<f64>>,
 ) -> Vec<AppliedStage> {
-    let input = match direction {
-        Direction::Encode => Representation::Array(chain.decoded().clone()),
-        Direction::Decode => chain.encoded(),
-    };
+    let [input, _] = direction.ends(chain);
     let mut stages = vec![stage(None, &input, sizes[0])];
     for (step, (place, seconds)) in places.iter().zip(seconds).enumerate() {
         let codec = &chain.codecs()[*place];

@@ -16,10 +16,9 @@ use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
 use crate::operation::histogram::{Binning, Histogram};
 use crate::operation::inspect_result::{ArrayResult, PreviewResult, PreviewRow, StatsResult};
-use crate::operation::latitude::is_upside_down;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::options::{PictureSize, PreviewOptions};
-use crate::operation::slice::{Side, Slice, SliceReader, units};
+use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
 
 /// Slices of more elements than this are not read whole.
 const MOST_ELEMENTS: u64 = 1 << 26;

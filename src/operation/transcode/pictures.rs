@@ -11,12 +11,11 @@ use crate::operation::drawing::{ComparedArray, Comparison, LevelResult, finite_r
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
 use crate::operation::histogram::Histogram;
-use crate::operation::latitude::is_upside_down;
 use crate::operation::new_driver;
 use crate::operation::numbers::CfNumbers;
 use crate::operation::open::{OpenedArray, open_array};
 use crate::operation::options::{CfOptions, Missing, TranscodeOptions};
-use crate::operation::slice::{Slice, SliceReader};
+use crate::operation::slice::{Slice, SliceReader, is_upside_down};
 use crate::operation::stored::stored_array;
 use crate::operation::transcode_result::{NodeResult, QuantizationResult, TranscodeResult};
 use crate::store::Location;
