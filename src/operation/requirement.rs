@@ -5,130 +5,81 @@ use std::str::FromStr;
 
 use super::transcode_result::{NO_KS_TEST, QuantizationResult};
 
-/// A figure of a quantisation that can be required.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Measure {
-    /// The mean of the errors.
-    Bias,
-    /// The peak signal-to-noise ratio.
-    Psnr,
-    /// Pearson's correlation coefficient.
-    Pearson,
-    /// The share of points with a relative error above 1e-4.
-    RelativeErrorShare,
-    /// The p-value of the Kolmogorov-Smirnov test.
-    KsP,
-    /// The least DSSIM of all levels.
-    Dssim,
-    /// The share of zeros that stay 0.
-    ZerosKept,
-    /// The share of other numbers that keep their sign.
-    SignsKept,
-    /// The greatest error.
-    MaxAbsError,
-    /// The root-mean-square error.
-    RmsError,
-}
-
 /// All measures, by their names in `--json`.
-const MEASURES: [(Measure, &str); 10] = [
-    (Measure::Bias, "bias"),
-    (Measure::Psnr, "psnr"),
-    (Measure::Pearson, "pearson"),
-    (Measure::RelativeErrorShare, "relative_error_share"),
-    (Measure::KsP, "ks_p"),
-    (Measure::Dssim, "dssim"),
-    (Measure::ZerosKept, "zeros_kept"),
-    (Measure::SignsKept, "signs_kept"),
-    (Measure::MaxAbsError, "max_abs_error"),
-    (Measure::RmsError, "rms_error"),
+const MEASURES: [&str; 10] = [
+    "bias",
+    "psnr",
+    "pearson",
+    "relative_error_share",
+    "ks_p",
+    "dssim",
+    "zeros_kept",
+    "signs_kept",
+    "max_abs_error",
+    "rms_error",
 ];
 
-impl Measure {
-    /// As `--json` has it.
-    pub fn name(self) -> &'static str {
-        MEASURES.iter().find(|(measure, _)| *measure == self).map_or("", |(_, name)| name)
+/// The measure of a quantisation, by its name; where it is not defined, why.
+fn measured(name: &str, result: &QuantizationResult) -> Result<f64, &'static str> {
+    const NOT_MEASURED: &str = "it was not measured";
+    match name {
+        "max_abs_error" => return result.max_abs_error.ok_or(NOT_MEASURED),
+        "rms_error" => return result.rms_error.ok_or(NOT_MEASURED),
+        _ => {}
     }
-
-    /// The figure of a quantisation; where it is not defined, why.
-    pub fn of(self, result: &QuantizationResult) -> Result<f64, &'static str> {
-        let own = match self {
-            Measure::MaxAbsError => return result.max_abs_error.ok_or("it was not measured"),
-            Measure::RmsError => return result.rms_error.ok_or("it was not measured"),
-            own => own,
-        };
-        let quality = result.quality.as_ref().ok_or("it was not measured")?;
-        let (value, reason) = match own {
-            Measure::Psnr
-                if quality.psnr == Some(f64::INFINITY) && result.max_abs_error.is_some_and(|error| error > 0.0) =>
-            {
-                (None, "the squares of the errors are too small for float64")
-            }
-            Measure::Psnr => (quality.psnr, "the values of the source are constant"),
-            Measure::Pearson => (quality.pearson, "the values of the source, or what becomes of them, are constant"),
-            Measure::RelativeErrorShare => (quality.relative_error_share, ""),
-            Measure::KsP => (quality.ks_p, NO_KS_TEST),
-            Measure::Dssim => (quality.dssim, quality.no_dssim.unwrap_or_default()),
-            Measure::ZerosKept => (quality.zeros_kept, ""),
-            Measure::SignsKept => (quality.signs_kept, ""),
-            Measure::Bias | Measure::MaxAbsError | Measure::RmsError => (quality.bias, ""),
-        };
-        let reason = if quality.points == 0 { "there are no finite values" } else { reason };
-        value.filter(|value| !value.is_nan()).ok_or(if reason.is_empty() { "it exceeds float64" } else { reason })
-    }
+    let quality = result.quality.as_ref().ok_or(NOT_MEASURED)?;
+    let is_inexact = result.max_abs_error.is_some_and(|error| error > 0.0);
+    let (value, reason) = match name {
+        "psnr" if quality.psnr == Some(f64::INFINITY) && is_inexact => {
+            (None, "the squares of the errors are too small for float64")
+        }
+        "psnr" => (quality.psnr, "the values of the source are constant"),
+        "pearson" => (quality.pearson, "the values of the source, or what becomes of them, are constant"),
+        "relative_error_share" => (quality.relative_error_share, ""),
+        "ks_p" => (quality.ks_p, NO_KS_TEST),
+        "dssim" => (quality.dssim, quality.no_dssim.unwrap_or_default()),
+        "zeros_kept" => (quality.zeros_kept, ""),
+        "signs_kept" => (quality.signs_kept, ""),
+        _ => (quality.bias, ""),
+    };
+    let reason = if quality.points == 0 { "there are no finite values" } else { reason };
+    value.filter(|value| !value.is_nan()).ok_or(if reason.is_empty() { "it exceeds float64" } else { reason })
 }
 
-/// Relation of a measure to its bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Relation {
-    AtLeast,
-    AtMost,
-    Above,
-    Below,
-    Equal,
-}
-
-/// Relations as they are written; one that begins like another comes before it.
-const RELATIONS: [(Relation, &str); 5] = [
-    (Relation::AtLeast, ">="),
-    (Relation::AtMost, "<="),
-    (Relation::Equal, "=="),
-    (Relation::Above, ">"),
-    (Relation::Below, "<"),
-];
+/// Relations of a measure to its bound; one that begins like another comes before it.
+const RELATIONS: [&str; 5] = [">=", "<=", "==", ">", "<"];
 
 /// One requirement: `pearson>=0.99999`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Requirement {
-    measure: Measure,
-    relation: Relation,
+    measure: &'static str,
+    relation: &'static str,
     number: f64,
 }
 
 impl Requirement {
     /// The sentence for a quantisation that does not keep the requirement.
     pub fn fault(&self, result: &QuantizationResult) -> Option<String> {
-        let value = match self.measure.of(result) {
+        let Requirement { measure, relation, number } = *self;
+        let value = match measured(measure, result) {
             Ok(value) => value,
-            Err(reason) => return Some(format!("{self}: {} is not defined, {reason}", self.measure.name())),
+            Err(reason) => return Some(format!("{self}: {measure} is not defined, {reason}")),
         };
-        let is_kept = match self.relation {
-            Relation::AtLeast => value >= self.number,
-            Relation::AtMost => value <= self.number,
-            Relation::Above => value > self.number,
-            Relation::Below => value < self.number,
+        let is_kept = match relation {
+            ">=" => value >= number,
+            "<=" => value <= number,
+            ">" => value > number,
+            "<" => value < number,
             // What was asked for and what was found are both the nearest float64.
-            Relation::Equal => value.total_cmp(&self.number).is_eq() || (value == 0.0 && self.number == 0.0),
+            _ => value.total_cmp(&number).is_eq() || (value == 0.0 && number == 0.0),
         };
-        (!is_kept).then(|| format!("{self}: {} is {value}", self.measure.name()))
+        (!is_kept).then(|| format!("{self}: {measure} is {value}"))
     }
 }
 
 impl Display for Requirement {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let sign = RELATIONS.iter().find(|(relation, _)| *relation == self.relation).map_or("", |(_, sign)| sign);
-        write!(formatter, "{}{sign}{}", self.measure.name(), self.number)
+        write!(formatter, "{}{}{}", self.measure, self.relation, self.number)
     }
 }
 
@@ -139,15 +90,12 @@ impl FromStr for Requirement {
         let form = "give a measure, a relation and a number: pearson>=0.99999";
         let at = text.find(['<', '>', '=']).ok_or_else(|| format!("`{text}` has no relation; {form}"))?;
         let (name, rest) = text.split_at(at);
-        let (relation, sign) = RELATIONS
-            .into_iter()
-            .find(|(_, sign)| rest.starts_with(sign))
-            .ok_or_else(|| format!("`{text}`: the relations are >=, <=, >, < and =="))?;
-        let (measure, _) = MEASURES.into_iter().find(|(_, known)| *known == name.trim()).ok_or_else(|| {
-            let names: Vec<&str> = MEASURES.iter().map(|(_, name)| *name).collect();
-            format!("`{}` is not a measure; there are {}", name.trim(), names.join(", "))
-        })?;
-        let number = rest[sign.len()..].trim();
+        let relation = RELATIONS.into_iter().find(|sign| rest.starts_with(sign));
+        let relation = relation.ok_or_else(|| format!("`{text}`: the relations are >=, <=, >, < and =="))?;
+        let measure = MEASURES.into_iter().find(|known| *known == name.trim());
+        let measure =
+            measure.ok_or_else(|| format!("`{}` is not a measure; there are {}", name.trim(), MEASURES.join(", ")))?;
+        let number = rest[relation.len()..].trim();
         let value = number.parse::<f64>().ok().filter(|value| !value.is_nan());
         let value = value.ok_or_else(|| format!("`{number}` is not a number; {form}"))?;
         Ok(Requirement { measure, relation, number: value })
