@@ -33,11 +33,18 @@ impl ValidateArguments {
         let format = self.format()?;
         let contract = self.write_expect.clone();
         let report = self.report.clone();
-        let options = match self.task()? {
-            Task::Explain(code) => return explain_rule(code, format, session),
-            Task::ListRules => return list_rules(format, session),
-            Task::Validate(options) => *options,
-        };
+        if (self.explain.is_some() || self.list_rules) && report.report.is_some() {
+            return Err(OperationError::usage("--report needs a STORE: --explain and --list-rules check none")
+                .with_help("leave --report out, or name a STORE")
+                .into());
+        }
+        if let Some(code) = self.explain {
+            return explain_rule(code, format, session);
+        }
+        if self.list_rules {
+            return list_rules(format, session);
+        }
+        let options = self.options()?;
         let stores = options.stores.iter().chain(options.against.as_ref().map(|against| &against.other));
         let report = report.file(stores)?;
         let outcome = validate(&options, session.progress(), session.interrupt());
@@ -131,7 +138,7 @@ pub(super) struct ValidateArguments {
 
     /// Take a code, or all warnings, as errors
     #[arg(long, value_name = "CODE", value_parser = denied, help_heading = "Check")]
-    deny: Vec<Denied>,
+    deny: Vec<Option<Code>>,
 
     /// Leave out the findings of a code
     #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Check")]
@@ -251,24 +258,6 @@ impl Share {
     }
 }
 
-/// `--deny`: all warnings, or one code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Denied {
-    Warnings,
-    Code(Code),
-}
-
-/// The task of the command.
-#[derive(Debug)]
-pub(super) enum Task {
-    /// Check stores.
-    Validate(Box<ValidateOptions>),
-    /// Show the page of a rule.
-    Explain(Code),
-    /// Show the table of rules.
-    ListRules,
-}
-
 impl ValidateArguments {
     /// In what form to report: `--json` is `--format json`.
     pub(super) fn format(&self) -> Result<Format, OperationError> {
@@ -282,18 +271,8 @@ impl ValidateArguments {
         }
     }
 
-    /// The task, with its options.
-    pub(super) fn task(self) -> Result<Task, OperationError> {
-        if (self.explain.is_some() || self.list_rules) && self.report.report.is_some() {
-            return Err(OperationError::usage("--report needs a STORE: --explain and --list-rules check none")
-                .with_help("leave --report out, or name a STORE"));
-        }
-        if let Some(code) = self.explain {
-            return Ok(Task::Explain(code));
-        }
-        if self.list_rules {
-            return Ok(Task::ListRules);
-        }
+    /// The options of the check of stores.
+    fn options(self) -> Result<ValidateOptions, OperationError> {
         require(
             self.against.is_some(),
             &[("rtol", self.rtol.is_some()), ("atol", self.atol.is_some()), ("cf", self.cf)],
@@ -316,19 +295,19 @@ impl ValidateArguments {
         let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
         let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
         let against = other.map(|other| AgainstOptions { other, rtol, atol, cf: self.cf });
-        Ok(Task::Validate(Box::new(ValidateOptions {
+        Ok(ValidateOptions {
             common: self.common.options(),
             stores,
             node: self.node,
             level,
-            deny_warnings: self.deny.contains(&Denied::Warnings),
-            deny: self.deny.into_iter().filter_map(Denied::code).collect(),
+            deny_warnings: self.deny.contains(&None),
+            deny: self.deny.into_iter().flatten().collect(),
             allow: self.allow,
             max_findings: self.max_findings,
             partition,
             against,
             expect: self.expect.map(expectations).transpose()?,
-        })))
+        })
     }
 }
 
@@ -337,21 +316,9 @@ fn expectations(path: PathBuf) -> Result<Object, OperationError> {
     Document::File(path).object("expect")
 }
 
-impl Denied {
-    fn code(self) -> Option<Code> {
-        match self {
-            Denied::Warnings => None,
-            Denied::Code(code) => Some(code),
-        }
-    }
-}
-
-/// `warnings`, a code or its name.
-fn denied(text: &str) -> Result<Denied, String> {
-    if text == Severity::Warning.name() || text == "warnings" {
-        return Ok(Denied::Warnings);
-    }
-    code(text).map(Denied::Code)
+/// `warnings`, which is `None`, a code or its name.
+fn denied(text: &str) -> Result<Option<Code>, String> {
+    if text == Severity::Warning.name() || text == "warnings" { Ok(None) } else { code(text).map(Some) }
 }
 
 /// A code or its name.
@@ -362,13 +329,15 @@ fn code(text: &str) -> Result<Code, String> {
     })
 }
 
-/// A rule, as `--list-rules --json` gives it.
+/// A rule, as `--list-rules --json` gives it; with its page, as `--explain --json` does.
 #[derive(Serialize)]
 struct Row {
     code: &'static str,
     name: &'static str,
     severity: &'static str,
     title: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<&'static str>,
 }
 
 /// The table.
@@ -377,17 +346,9 @@ struct Rows {
     rules: Vec<Row>,
 }
 
-/// A rule with its page, as `--explain --json` gives it.
-#[derive(Serialize)]
-struct Explained {
-    #[serde(flatten)]
-    row: Row,
-    page: &'static str,
-}
-
 impl Row {
     fn new(code: Code) -> Self {
-        Row { code: code.code, name: code.name, severity: code.severity.name(), title: code.title() }
+        Row { code: code.code, name: code.name, severity: code.severity.name(), title: code.title(), page: None }
     }
 }
 
@@ -395,8 +356,8 @@ impl Row {
 pub(super) fn explain_rule(code: Code, format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let page = code.page();
     let as_json = is_json(format, "--explain")?;
-    let rule = Explained { row: Row::new(code), page };
-    session.report(("rule", as_json), &rule, |rule, _, output| output.write_all(rule.page.as_bytes()))?;
+    let rule = Row { page: Some(page), ..Row::new(code) };
+    session.report(("rule", as_json), &rule, |_, _, output| output.write_all(page.as_bytes()))?;
     Ok(ExitStatus::Done)
 }
 
