@@ -23,12 +23,17 @@ use crate::metadata::array::num_elements;
 use array::ArrayComparison;
 use value::Tolerance;
 
-/// OTHER, opened before anything is read of STORE.
+/// Two stores, and how they are compared; OTHER is opened before anything is read of STORE.
 #[derive(Debug)]
-pub struct Opened<'a> {
-    comparison: Comparison<'a>,
+pub struct Comparison<'a> {
+    store: &'a Location,
+    /// `--node`, of both.
+    node: Option<&'a str>,
+    against: &'a AgainstOptions,
+    common: &'a CommonOptions,
+    driver: Driver,
     /// OTHER's arrays.
-    arrays: Arrays,
+    others: Arrays,
 }
 
 /// Arrays by their paths below the node, with the bytes of their elements; none of what cannot be read.
@@ -37,41 +42,41 @@ type Arrays = BTreeMap<String, u64>;
 /// Opens OTHER, where the options ask for a comparison; an error where there is nothing to compare with.
 pub fn open_other<'a>(
     options: &'a ValidateOptions,
-    interrupt: &'a Interrupt,
-) -> Result<Option<Opened<'a>>, OperationError> {
+    interrupt: &Interrupt,
+) -> Result<Option<Comparison<'a>>, OperationError> {
     let (Some(against), Some(store)) = (&options.against, options.stores.first()) else { return Ok(None) };
-    let node = options.node.as_deref();
-    let comparison = Comparison { store, node, against, common: &options.common, interrupt };
-    let driver = new_driver(options.common.num_threads(), interrupt)?;
-    let arrays = comparison.arrays(&against.other, &driver)?;
-    Ok(Some(Opened { comparison, arrays }))
+    let (node, common) = (options.node.as_deref(), &options.common);
+    let driver = new_driver(common.num_threads(), interrupt)?;
+    let others = arrays(&against.other, node, &driver)?;
+    Ok(Some(Comparison { store, node, against, common, driver, others }))
 }
 
-impl Opened<'_> {
-    /// Compares the first STORE with OTHER. An error only where one of them cannot be read.
-    pub fn compare(self, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
-        self.comparison.run(&self.arrays, progress)
+/// The arrays below the node, and what may be arrays but cannot be read.
+fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays, OperationError> {
+    let hierarchy = read_hierarchy(store, node, driver)?;
+    if let Some(failure) = hierarchy.failures.into_iter().next() {
+        return Err(failure.error);
     }
-}
-
-/// Two stores, and how they are compared.
-#[derive(Debug, Clone, Copy)]
-struct Comparison<'a> {
-    store: &'a Location,
-    /// `--node`, of both.
-    node: Option<&'a str>,
-    against: &'a AgainstOptions,
-    common: &'a CommonOptions,
-    interrupt: &'a Interrupt,
+    let start = Place::new(store, node)?;
+    let below = start.path.trim_end_matches('/');
+    let bytes = |node: &HierarchyNode| match &node.content {
+        NodeContent::Array(reading) => Some(reading.decoded_bytes()),
+        NodeContent::Broken => Some(0),
+        NodeContent::Group(_) | NodeContent::Implicit => None,
+    };
+    let path = |node: &HierarchyNode| {
+        let path = node.place.path.strip_prefix(below).unwrap_or_default();
+        if path.is_empty() { "/".to_owned() } else { path.to_owned() }
+    };
+    Ok(hierarchy.nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect())
 }
 
 impl Comparison<'_> {
-    /// Compares each array with the one of the same path below the node.
+    /// Compares each array of the first STORE with the one of OTHER of the same path below the node.
     ///
     /// An error only where a store cannot be read; what cannot be decoded or has no other is not equal.
-    fn run(&self, other: &Arrays, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
-        let driver = new_driver(self.common.num_threads(), self.interrupt)?;
-        let own = self.arrays(self.store, &driver)?;
+    pub fn compare(&self, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
+        let (own, other) = (arrays(self.store, self.node, &self.driver)?, &self.others);
         let others_alone = other.keys().filter(|path| !own.contains_key(*path));
         let mut paths: Vec<&String> = own.keys().chain(others_alone).collect();
         paths.sort_by(|a, b| compare_paths(a, b));
@@ -80,7 +85,7 @@ impl Comparison<'_> {
         let mut nodes = Vec::new();
         for path in paths {
             let node = match (own.get(path), other.contains_key(path)) {
-                (Some(bytes), true) => self.pair(path, &driver, &Share::new(progress, *bytes, 1))?,
+                (Some(bytes), true) => self.pair(path, &Share::new(progress, *bytes, 1))?,
                 (Some(_), false) => missing(&self.against.other),
                 (None, _) => missing(self.store),
             };
@@ -94,38 +99,17 @@ impl Comparison<'_> {
         })
     }
 
-    /// The arrays below the node, and what may be arrays but cannot be read.
-    fn arrays(&self, store: &Location, driver: &Driver) -> Result<Arrays, OperationError> {
-        let hierarchy = read_hierarchy(store, self.node, driver)?;
-        if let Some(failure) = hierarchy.failures.into_iter().next() {
-            return Err(failure.error);
-        }
-        let start = Place::new(store, self.node)?;
-        let below = start.path.trim_end_matches('/');
-        let bytes = |node: &HierarchyNode| match &node.content {
-            NodeContent::Array(reading) => Some(reading.decoded_bytes()),
-            NodeContent::Broken => Some(0),
-            NodeContent::Group(_) | NodeContent::Implicit => None,
-        };
-        let path = |node: &HierarchyNode| {
-            let path = node.place.path.strip_prefix(below).unwrap_or_default();
-            if path.is_empty() { "/".to_owned() } else { path.to_owned() }
-        };
-        Ok(hierarchy.nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect())
-    }
-
-    fn pair(&self, path: &str, driver: &Driver, progress: &dyn Progress) -> Result<AgainstNode, OperationError> {
+    fn pair(&self, path: &str, progress: &dyn Progress) -> Result<AgainstNode, OperationError> {
         let (a, b) = match [self.store, &self.against.other].map(|store| self.open(store, path)) {
             [Ok(a), Ok(b)] => (a, b),
             [Err(error), _] | [_, Err(error)] => return no_data(error),
         };
-        self.arrays_compared([&a, &b], driver, progress).or_else(no_data)
+        self.arrays_compared([&a, &b], progress).or_else(no_data)
     }
 
     fn arrays_compared(
         &self,
         [a, b]: [&OpenedArray; 2],
-        driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<AgainstNode, OperationError> {
         let (budget, shape, other) = (Budget::of(self.common), &a.metadata.shape, &b.metadata.shape);
@@ -136,14 +120,14 @@ impl Comparison<'_> {
         if array::have_any_length(&a.data_type, &b.data_type) {
             // How much of them is done is only known when all is.
             progress.start("compare", Some(1));
-            let compared = array::compare_any_length([a, b], elements, budget, driver);
+            let compared = array::compare_any_length([a, b], elements, budget, &self.driver);
             progress.finish();
             return compared;
         }
         let cf = (self.against.cf, [a, b].into_iter().find_map(float_type));
         let tolerance = Tolerance { rtol: self.against.rtol, atol: self.against.atol };
-        let comparison = ArrayComparison::new([a, b], cf, tolerance, driver)?;
-        comparison.compare([a, b], elements, (budget, driver), progress)
+        let comparison = ArrayComparison::new([a, b], cf, tolerance, &self.driver)?;
+        comparison.compare([a, b], elements, (budget, &self.driver), progress)
     }
 
     fn open(&self, store: &Location, path: &str) -> Result<OpenedArray, OperationError> {
