@@ -10,7 +10,6 @@ mod keys;
 mod object;
 mod shard;
 
-use super::budget::Budget;
 use super::error::OperationError;
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, read_hierarchy};
 use super::open::ArrayReading;
@@ -22,7 +21,7 @@ use crate::diagnostic::code;
 use crate::engine::driver::Driver;
 use crate::store::Location;
 use array::ArrayCheck;
-use findings::{Findings, Policy};
+use findings::Findings;
 use gathered::Gathered;
 
 /// The result, and the STOREs that could not be looked at.
@@ -37,16 +36,14 @@ pub struct ValidateOutcome {
 /// Checks every STORE; what is wrong with one hides nothing of another. OTHER of `--against` is opened first: where it
 /// cannot be, nothing is checked.
 pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &Interrupt) -> ValidateOutcome {
-    let policy = Policy::of(options);
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
-    let mut gathered = Gathered::new(Findings::new(&policy, room));
+    let mut gathered = Gathered::new(Findings::new(options, room));
     let (mut checked, mut compared) = (Vec::new(), None);
     let driver = new_driver(options.common.num_threads(), interrupt);
     match driver.and_then(|driver| Ok((driver, against::open_other(options, interrupt)?))) {
         Ok((driver, other)) => {
-            let run = Run { options, policy: &policy, driver: &driver, progress };
             for store in &options.stores {
-                checked.extend(run.store(store, &mut gathered));
+                checked.extend(check_store(store, options, &driver, progress, &mut gathered));
             }
             // A STORE that could not be opened has been named once.
             if let Some(other) = other.filter(|_| !checked.is_empty() && !gathered.failures.is_interrupted()) {
@@ -87,70 +84,57 @@ fn outcome(
     ValidateOutcome { result, failures: failures.errors }
 }
 
-/// One run of the command.
-struct Run<'a> {
-    options: &'a ValidateOptions,
-    policy: &'a Policy,
-    driver: &'a Driver,
-    progress: &'a dyn Progress,
-}
-
-impl Run<'_> {
-    /// Checks a store; `None` where there is nothing to look at.
-    fn store(&self, store: &Location, gathered: &mut Gathered) -> Option<CheckedStore> {
-        let name = store.display().to_string();
-        let hierarchy = match read_hierarchy(store, self.options.node.as_deref(), self.driver) {
-            Ok(hierarchy) => hierarchy,
-            Err(error) => {
-                let node = self.options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
-                gathered.failures.push(Some(&name), node.as_deref(), error);
-                return None;
-            }
-        };
-        let level = self.options.level.name();
-        let mut checked = CheckedStore { store: name.clone(), level, ..CheckedStore::default() };
-        let Hierarchy { nodes, failures: unread } = hierarchy;
-        let root = store.node();
-        // One bar for the store, of which each array is a share as large as its elements.
-        if self.options.level > ValidateLevel::Keys {
-            let bytes = nodes.iter().filter_map(HierarchyNode::array).map(ArrayReading::decoded_bytes);
-            self.progress.start(&checked.store, Some(bytes.fold(0, u64::saturating_add)));
+/// Checks a store; `None` where there is nothing to look at.
+fn check_store(
+    store: &Location,
+    options: &ValidateOptions,
+    driver: &Driver,
+    progress: &dyn Progress,
+    gathered: &mut Gathered,
+) -> Option<CheckedStore> {
+    let name = store.display().to_string();
+    let Hierarchy { nodes, failures: unread } = match read_hierarchy(store, options.node.as_deref(), driver) {
+        Ok(hierarchy) => hierarchy,
+        Err(error) => {
+            let node = options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
+            gathered.failures.push(Some(&name), node.as_deref(), error);
+            return None;
         }
-        for node in &nodes {
-            checked.nodes.push(node.place.path.clone());
-            // What a null fill value stands for matters where a chunk is absent; the level `keys` tells.
-            let of_documents = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
-            of_documents.for_each(|found| gathered.findings.push(found.clone()));
-            match &node.content {
-                NodeContent::Array(reading) => {
-                    let check = ArrayCheck {
-                        level: self.options.level,
-                        driver: self.driver,
-                        budget: Budget::of(&self.options.common),
-                        root: &root,
-                        policy: self.policy,
-                        partition: self.options.partition,
-                        progress: &Share::new(self.progress, reading.decoded_bytes(), 1),
-                    };
-                    match check.run(reading, gathered) {
-                        Ok(objects) => checked.objects += objects,
-                        Err(error) => gathered.failures.push_node(&node.place, error),
-                    }
-                }
-                _ if self.options.level > ValidateLevel::Metadata => keys::group(node, &root, gathered),
-                _ => {}
-            }
-        }
-        self.progress.finish();
-        if let Some(expected) = &self.options.expect {
-            match expect::check(store, self.options.node.as_deref(), expected) {
-                Ok(found) => found.into_iter().for_each(|found| gathered.findings.push(found)),
-                Err(error) => gathered.failures.push(Some(&name), None, error),
-            }
-        }
-        for UnreadFolder { path, error } in unread {
-            gathered.failures.push(Some(&name), Some(&path), error);
-        }
-        Some(checked)
+    };
+    let level = options.level.name();
+    let mut checked = CheckedStore { store: name.clone(), level, ..CheckedStore::default() };
+    let root = &store.node();
+    // One bar for the store, of which each array is a share as large as its elements.
+    if options.level > ValidateLevel::Keys {
+        let bytes = nodes.iter().filter_map(HierarchyNode::array).map(ArrayReading::decoded_bytes);
+        progress.start(&checked.store, Some(bytes.fold(0, u64::saturating_add)));
     }
+    for node in &nodes {
+        checked.nodes.push(node.place.path.clone());
+        // What a null fill value stands for matters where a chunk is absent; the level `keys` tells.
+        let of_documents = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
+        of_documents.for_each(|found| gathered.findings.push(found.clone()));
+        match &node.content {
+            NodeContent::Array(reading) => {
+                let progress = &Share::new(progress, reading.decoded_bytes(), 1);
+                match (ArrayCheck { options, driver, root, progress }).run(reading, gathered) {
+                    Ok(objects) => checked.objects += objects,
+                    Err(error) => gathered.failures.push_node(&node.place, error),
+                }
+            }
+            _ if options.level > ValidateLevel::Metadata => keys::group(node, root, gathered),
+            _ => {}
+        }
+    }
+    progress.finish();
+    if let Some(expected) = &options.expect {
+        match expect::check(store, options.node.as_deref(), expected) {
+            Ok(found) => found.into_iter().for_each(|found| gathered.findings.push(found)),
+            Err(error) => gathered.failures.push(Some(&name), None, error),
+        }
+    }
+    for UnreadFolder { path, error } in unread {
+        gathered.failures.push(Some(&name), Some(&path), error);
+    }
+    Some(checked)
 }

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::findings::{Findings, Policy};
-use super::gathered::{ChunkFailures, Gathered};
+use super::findings::Findings;
+use super::gathered::Gathered;
 use super::keys::{self, ArrayKeys};
 use super::object::{Buffers, ObjectCheck};
 use super::shard::bind_subchunk;
@@ -20,8 +20,7 @@ use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::new_driver;
 use crate::operation::open::ArrayReading;
-use crate::operation::options::ValidateLevel;
-use crate::operation::validate_result::Partition;
+use crate::operation::options::{ValidateLevel, ValidateOptions};
 use crate::pipeline::Pipeline;
 use crate::store::{Node, StoreError};
 
@@ -30,14 +29,10 @@ const BATCH: u64 = 64;
 
 /// Inputs shared by the checks of all arrays.
 pub(super) struct ArrayCheck<'a> {
-    pub(super) level: ValidateLevel,
+    pub(super) options: &'a ValidateOptions,
     pub(super) driver: &'a Driver,
-    pub(super) budget: Budget,
     /// The store.
     pub(super) root: &'a Node,
-    pub(super) policy: &'a Policy,
-    /// The share of the objects that are looked at; `None`: all.
-    pub(super) partition: Option<Partition>,
     pub(super) progress: &'a dyn Progress,
 }
 
@@ -57,7 +52,7 @@ impl ArrayCheck<'_> {
         gathered.arrays += 1;
         let pipeline = reading.pipeline.as_ref();
         let chain = pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind_to_check);
-        if self.level == ValidateLevel::Metadata {
+        if self.options.level == ValidateLevel::Metadata {
             if let Err(error) = &chain {
                 gathered.leave_out(&format!("arrays that are not decoded: {error}"), 1);
             }
@@ -71,7 +66,7 @@ impl ArrayCheck<'_> {
         };
         let subject = Subject { reading, metadata, pipeline, chain };
         let listing = self.scan(&subject, gathered)?;
-        let own = match self.partition {
+        let own = match self.options.partition {
             Some(partition) => partition.objects(&listing.present, number),
             None => listing.present.clone(),
         };
@@ -109,8 +104,8 @@ impl ArrayCheck<'_> {
         gathered: &mut Gathered,
     ) -> Result<(), OperationError> {
         let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
-        let decodes = self.level == ValidateLevel::Data;
-        let looks_inside = decodes || (is_sharded && self.level == ValidateLevel::Index);
+        let decodes = self.options.level == ValidateLevel::Data;
+        let looks_inside = decodes || (is_sharded && self.options.level == ValidateLevel::Index);
         if !looks_inside {
             return Ok(());
         }
@@ -134,7 +129,7 @@ impl ArrayCheck<'_> {
         let readable = own.without(unreadable);
         let (place, node, metadata) = (&reading.place, &reading.node, subject.metadata);
         let check = ObjectCheck { place, node, metadata, chain, subchunk, decodes };
-        let allowed = check.threads(self.budget, &reading.store)?;
+        let allowed = check.threads(Budget::of(&self.options.common), &reading.store)?;
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
         self.progress.start(&reading.store, Some(u64::try_from(share).unwrap_or(u64::MAX)));
@@ -154,9 +149,9 @@ impl ArrayCheck<'_> {
         let Gathered { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
         let room = AtomicUsize::new(findings.room_left());
-        let mut unread = ChunkFailures::of(check.place);
+        let mut unread = 0;
         let work = |buffers: &mut Buffers, index| {
-            let mut part = Findings::new(self.policy, room.load(Ordering::Relaxed));
+            let mut part = Findings::new(self.options, room.load(Ordering::Relaxed));
             let outcome = check.run(buffers, position(index, check.metadata), &mut part);
             let bytes = outcome?;
             self.progress.advance(bytes);
@@ -171,13 +166,16 @@ impl ArrayCheck<'_> {
                     let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
                     match fault_finding(fault, check, (chunk, &key)) {
                         Ok(found) => findings.push(found),
-                        Err(error) => unread.push(key, error, failures),
+                        Err(error) => {
+                            unread += 1;
+                            failures.push_chunk(check.place, unread, key, error);
+                        }
                     }
                 }
             }
             room.store(findings.room_left(), Ordering::Relaxed);
         });
-        unread.finish(failures);
+        failures.push_more_chunks(check.place, unread);
     }
 }
 

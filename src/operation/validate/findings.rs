@@ -3,26 +3,13 @@
 use crate::diagnostic::{Code, Diagnostic, Profile, Severity, code};
 use crate::operation::options::ValidateOptions;
 
-/// The codes that are dropped, and those that are errors.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Policy {
-    deny: Vec<&'static str>,
-    deny_warnings: bool,
-    allow: Vec<&'static str>,
-}
-
-impl Policy {
-    pub(super) fn of(options: &ValidateOptions) -> Self {
-        let names = |codes: &[Code]| codes.iter().map(|code| code.code).collect();
-        Policy { deny: names(&options.deny), deny_warnings: options.deny_warnings, allow: names(&options.allow) }
-    }
-
+impl ValidateOptions {
     /// The severity that a code has by the table and the options; `None` where it is allowed.
     fn severity(&self, found: &Diagnostic) -> Option<Severity> {
-        if self.allow.contains(&found.code) {
+        if self.allow.iter().any(|code| found.is(*code)) {
             return None;
         }
-        if self.deny.contains(&found.code) {
+        if self.deny.iter().any(|code| found.is(*code)) {
             return Some(Severity::Error);
         }
         let severity = Profile::Validate.severity(found);
@@ -33,7 +20,7 @@ impl Policy {
 /// Findings in their order: at most `room` of them are kept, the others counted.
 #[derive(Debug, Clone)]
 pub(super) struct Findings<'a> {
-    policy: &'a Policy,
+    options: &'a ValidateOptions,
     room: usize,
     pub(super) kept: Vec<Diagnostic>,
     pub(super) errors: u64,
@@ -42,8 +29,8 @@ pub(super) struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(policy: &'a Policy, room: usize) -> Self {
-        Findings { policy, room, kept: Vec::new(), errors: 0, warnings: 0, infos: 0 }
+    pub(super) fn new(options: &'a ValidateOptions, room: usize) -> Self {
+        Findings { options, room, kept: Vec::new(), errors: 0, warnings: 0, infos: 0 }
     }
 
     /// The number of findings that are still kept.
@@ -53,7 +40,7 @@ impl<'a> Findings<'a> {
 
     /// Appends a finding. One that does not know the next step has that of its rule's page.
     pub(super) fn push(&mut self, mut found: Diagnostic) {
-        let Some(severity) = self.policy.severity(&found) else { return };
+        let Some(severity) = self.options.severity(&found) else { return };
         match severity {
             Severity::Error => self.errors += 1,
             Severity::Warning => self.warnings += 1,
@@ -88,10 +75,9 @@ mod tests {
     use super::*;
 
     fn gathered(options: &ValidateOptions, room: usize) -> (Vec<String>, [u64; 3]) {
-        let policy = Policy::of(options);
-        let mut findings = Findings::new(&policy, room);
+        let mut findings = Findings::new(options, room);
         for code in [code::KEY_UNKNOWN, code::CHUNK_CORRUPT, code::DATA_TYPE_UNSUPPORTED, code::KEY_UNKNOWN] {
-            let mut part = Findings::new(&policy, findings.room_left());
+            let mut part = Findings::new(options, findings.room_left());
             part.push(Diagnostic { severity: Severity::Info, ..Diagnostic::new(code, "found") });
             findings.append(part);
         }

@@ -30,12 +30,6 @@ pub(super) struct Failures {
     pub(super) errors: Vec<OperationError>,
 }
 
-/// The chunks of one array that could not be read.
-pub(super) struct ChunkFailures<'a> {
-    place: &'a Place,
-    count: u64,
-}
-
 impl<'a> Gathered<'a> {
     pub(super) fn new(findings: Findings<'a>) -> Self {
         let (unchecked, absent, failures) = (Vec::new(), Vec::new(), Failures::default());
@@ -85,6 +79,22 @@ impl Failures {
         self.push(Some(&place.store), Some(&place.path), error);
     }
 
+    /// Adds the `number`-th chunk of an array that could not be read, unless there are many before it.
+    pub(super) fn push_chunk(&mut self, place: &Place, number: u64, key: String, error: OperationError) {
+        if number <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
+            self.push_at(Some(&place.store), Some(&place.path), Some(key), error);
+        }
+    }
+
+    /// Says how many of so many chunks of an array were not named.
+    pub(super) fn push_more_chunks(&mut self, place: &Place, count: u64) {
+        let more = count.saturating_sub(MAX_CHUNK_FAILURES);
+        if more > 0 {
+            let message = format!("{more} further chunks of `{}` cannot be read", place.name());
+            self.push_node(place, OperationError::environment(message));
+        }
+    }
+
     fn push_at(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
         // A signal stops every part of the work; once is enough.
         if error.class() == FaultClass::Interrupted && self.is_interrupted() {
@@ -98,29 +108,6 @@ impl Failures {
     /// True if a signal stopped the work.
     pub(super) fn is_interrupted(&self) -> bool {
         self.errors.iter().any(|error| error.class() == FaultClass::Interrupted)
-    }
-}
-
-impl<'a> ChunkFailures<'a> {
-    pub(super) fn of(place: &'a Place) -> Self {
-        ChunkFailures { place, count: 0 }
-    }
-
-    /// Adds a chunk, unless there are many before it.
-    pub(super) fn push(&mut self, key: String, error: OperationError, failures: &mut Failures) {
-        self.count += 1;
-        if self.count <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
-            failures.push_at(Some(&self.place.store), Some(&self.place.path), Some(key), error);
-        }
-    }
-
-    /// Says how many were not named.
-    pub(super) fn finish(self, failures: &mut Failures) {
-        let more = self.count.saturating_sub(MAX_CHUNK_FAILURES);
-        if more > 0 {
-            let message = format!("{more} further chunks of `{}` cannot be read", self.place.name());
-            failures.push_node(self.place, OperationError::environment(message));
-        }
     }
 }
 
@@ -173,11 +160,11 @@ mod tests {
     #[test]
     fn chunks_that_cannot_be_read_are_named_up_to_a_number_and_then_counted() {
         let place = Place { store: "s".into(), path: "/a".into() };
-        let (mut failures, mut chunks) = (Failures::default(), ChunkFailures::of(&place));
+        let mut failures = Failures::default();
         for index in 0..150 {
-            chunks.push(format!("a/c/{index}"), OperationError::environment("gone"), &mut failures);
+            failures.push_chunk(&place, index + 1, format!("a/c/{index}"), OperationError::environment("gone"));
         }
-        chunks.finish(&mut failures);
+        failures.push_more_chunks(&place, 150);
         assert_eq!((failures.named.len(), failures.errors.len()), (101, 101));
         assert_eq!(failures.named[100].message, "50 further chunks of `s/a` cannot be read");
         assert_eq!(failures.named[99].key.as_deref(), Some("a/c/99"));
