@@ -29,7 +29,19 @@ pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayRes
 pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -> NodeMembers {
     let ArrayReading { place, pipeline, data_type, .. } = reading;
     let document = &reading.documents.document;
-    let chunks = Chunks::of(members.chunk_grid.as_ref(), document, pipeline.as_ref());
+    let stored = match &members.chunk_grid {
+        Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape.clone()),
+        _ => None,
+    };
+    let is_sharded = pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
+    // Shards of several shapes hold inner chunks of one.
+    let inner = pipeline.as_ref().filter(|_| is_sharded || stored.is_some()).map(Pipeline::innermost_chunk_shape);
+    let as_regular = || {
+        let configuration = Object::new().with("chunk_shape", stored.clone()?);
+        Some(Object::new().with("name", "regular").with("configuration", configuration).into())
+    };
+    let grid = members.chunk_grid.as_ref();
+    let grid = grid.and_then(|_| document.get("chunk_grid").cloned().or_else(as_regular));
     NodeMembers {
         node_type: "array",
         path: place.path.clone(),
@@ -38,44 +50,13 @@ pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -
         data_type: data_type.as_ref().map(DataType::to_metadata).or(members.data_type),
         data_type_v2: reading.data_type_v2().cloned(),
         fill_value: members.fill_value,
-        chunk_shape: chunks.shape,
-        shard_shape: chunks.shard_shape,
-        chunk_grid: chunks.grid,
+        chunk_shape: inner.or_else(|| stored.clone()),
+        shard_shape: stored.filter(|_| is_sharded),
+        chunk_grid: grid,
         chunk_key_encoding: members.chunk_key_encoding.as_ref().map(ChunkKeyEncoding::to_json),
         dimension_names: members.dimension_names,
         codecs: members.codecs.as_ref().map(|codecs| codecs.iter().map(CodecMetadata::to_json).collect()),
         attributes: Some(members.attributes.unwrap_or_default().into()),
-    }
-}
-
-/// The chunks of an array, as documents say it.
-struct Chunks {
-    /// The shape of the smallest piece that can be decoded alone.
-    shape: Option<Vec<u64>>,
-    shard_shape: Option<Vec<u64>>,
-    /// v3 form.
-    grid: Option<Json>,
-}
-
-impl Chunks {
-    /// From the grid of a document, and the way of its largest chunk.
-    fn of(grid: Option<&ChunkGrid>, document: &Json, pipeline: Option<&Pipeline>) -> Self {
-        let stored = match grid {
-            Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape),
-            _ => None,
-        };
-        let is_sharded = pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
-        // Shards of several shapes hold inner chunks of one.
-        let inner = pipeline.filter(|_| is_sharded || stored.is_some()).map(Pipeline::innermost_chunk_shape);
-        let as_regular = || {
-            let configuration = Object::new().with("chunk_shape", stored?.clone());
-            Some(Object::new().with("name", "regular").with("configuration", configuration).into())
-        };
-        Chunks {
-            shape: inner.or_else(|| stored.cloned()),
-            shard_shape: stored.filter(|_| is_sharded).cloned(),
-            grid: grid.and_then(|_| document.get("chunk_grid").cloned().or_else(as_regular)),
-        }
     }
 }
 

@@ -1,6 +1,50 @@
 //! The numbers of the pictures in a report: no part of any `--json`.
 
-use super::inspect_result::{HistogramResult, PreviewAxis, PreviewIndex};
+use serde::Serialize;
+
+use super::figure;
+
+/// Counts of values in bins of equal width, absent chunks included, as `numpy.histogram` counts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct HistogramResult {
+    /// The lower edge of the first bin.
+    #[serde(serialize_with = "figure::number")]
+    pub min: f64,
+    /// The upper edge of the last bin, which belongs to it.
+    #[serde(serialize_with = "figure::number")]
+    pub max: f64,
+    /// One for each bin.
+    pub counts: Vec<u64>,
+    /// Less than `min`, -Infinity too.
+    pub below: u64,
+    /// Greater than `max`, +Infinity too. NaN is nowhere.
+    pub above: u64,
+}
+
+/// A dimension of a picture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PreviewAxis {
+    /// Its number.
+    pub axis: u64,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Its length, in elements.
+    pub length: u64,
+}
+
+/// Where a slice is taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PreviewIndex {
+    /// The dimension.
+    pub axis: u64,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// The index along it.
+    pub index: u64,
+}
 
 /// A part of an array of two dimensions or fewer, at some of its elements.
 #[derive(Debug, Clone, PartialEq)]

@@ -108,9 +108,9 @@ fn contents(
             Err(_) => opaque_array(reading.node.clone(), metadata.clone(), pipeline, &reading.store).ok(),
         };
         let shards = side.as_ref().ok().or(unread.as_ref());
-        let census = storage::census(&reading.store, array, listing, shards, &driver)?;
-        result.storage = Some(census.storage);
-        result.warnings.extend(census.findings);
+        let (counts, damaged) = storage::census(&reading.store, array, listing, shards, &driver)?;
+        result.storage = Some(counts);
+        result.warnings.extend(damaged);
     }
     if !options.asks_for_values() || reading.diagnostics.iter().any(Diagnostic::is_error) {
         return Ok(());

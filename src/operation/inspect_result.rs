@@ -2,6 +2,8 @@
 //!
 //! What a damaged array does not tell is `None`, which is null; the findings say why. So is what was not asked for.
 
+pub use super::drawing::{HistogramResult, PreviewAxis, PreviewIndex};
+
 use serde::Serialize;
 
 use super::drawing::ArrayDrawing;
@@ -259,24 +261,6 @@ pub struct StatsResult {
     pub standard_deviation: Option<f64>,
 }
 
-/// Counts of values in bins of equal width, absent chunks included, as `numpy.histogram` counts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct HistogramResult {
-    /// The lower edge of the first bin.
-    #[serde(serialize_with = "figure::number")]
-    pub min: f64,
-    /// The upper edge of the last bin, which belongs to it.
-    #[serde(serialize_with = "figure::number")]
-    pub max: f64,
-    /// One for each bin.
-    pub counts: Vec<u64>,
-    /// Less than `min`, -Infinity too.
-    pub below: u64,
-    /// Greater than `max`, +Infinity too. NaN is nowhere.
-    pub above: u64,
-}
-
 /// The plan of `transcode --quantize` for the array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -439,30 +423,6 @@ impl Serialize for PreviewRow {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|value| figure::Number(*value)))
     }
-}
-
-/// A dimension of a picture.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct PreviewAxis {
-    /// Its number.
-    pub axis: u64,
-    /// Its name, where it has one.
-    pub name: Option<String>,
-    /// Its length, in elements.
-    pub length: u64,
-}
-
-/// Where a slice is taken.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct PreviewIndex {
-    /// The dimension.
-    pub axis: u64,
-    /// Its name, where it has one.
-    pub name: Option<String>,
-    /// The index along it.
-    pub index: u64,
 }
 
 /// The ways in which `transcode` could store an array of floats.

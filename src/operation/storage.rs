@@ -17,15 +17,6 @@ use crate::store::{Node, Part};
 /// Findings that are kept; the count of all is in the last of them.
 const MOST_FINDINGS: usize = 100;
 
-/// Counts of stored objects and bytes.
-#[derive(Debug, Clone)]
-pub struct Census {
-    /// The counts.
-    pub storage: StorageResult,
-    /// Shards whose index cannot be read.
-    pub findings: Vec<Diagnostic>,
-}
-
 /// The chunks and bytes of one stored object.
 #[derive(Debug)]
 struct Object {
@@ -46,14 +37,14 @@ struct Shards<'a> {
 }
 
 /// Counts what is stored, inner chunks by the shard indexes; a shard whose index is damaged counts as an object without
-/// any, and is a finding.
+/// any, and is a finding. Of these there are some, with the count of all.
 pub fn census(
     store: &str,
     (node, metadata, pipeline): (&Node, &ArrayMetadata, &Pipeline),
     listing: &Listing,
     side: Option<&StoredArray>,
     driver: &Driver,
-) -> Result<Census, OperationError> {
+) -> Result<(StorageResult, Vec<Diagnostic>), OperationError> {
     let side = side.filter(|side| side.layout.is_some());
     // Of shards of many shapes each tells its own.
     let least_bytes = pipeline.shard_index_bytes().filter(|_| metadata.grid.uniform().is_some());
@@ -101,7 +92,7 @@ pub fn census(
         bytes_stored: bytes,
         unknown_keys: listing.unknown_keys(),
     };
-    Ok(Census { storage, findings })
+    Ok((storage, findings))
 }
 
 /// The warning for names that are not keys, which listings leave out.

@@ -1,29 +1,38 @@
 //! Reads the chunks of an array once or twice, and answers what was asked of them.
 
+use std::borrow::Cow;
+
+use super::chunk;
 use super::stats::{Stats, absent};
-use super::{chunk, ways};
 use crate::array::chunk_set::position;
 use crate::array::fault::ChunkFault;
 use crate::array::listing::Listing;
 use crate::array::stored::StoredArray;
-use crate::data_type::DataType;
+use crate::data_type::{DataType, value_to_json};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::driver::Driver;
 use crate::engine::fold::Fold;
 use crate::engine::progress::Progress;
 use crate::kernel::bit_pairs::{BitPatterns, Information, bit_names, leading_bits};
+use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::num_elements;
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Json;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
 use crate::operation::histogram::{Binning, Histogram};
 use crate::operation::information::{BitSurvey, Codes, codes};
-use crate::operation::inspect_result::{ArrayResult, DimensionInformation, InformationResult, KeptBits};
+use crate::operation::inspect_result::{
+    ArrayResult, DimensionInformation, InformationResult, KeptBits, SuggestionResult,
+};
 use crate::operation::numbers::{CfNumbers, Numbers};
 use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, InspectOptions, Suggest};
+use crate::operation::options::{ChangeOptions, InspectOptions, Missing, QuantizeOptions, Suggest};
 use crate::operation::quantize::first_pass::{Measure, Survey, Surveyor};
+use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::readers;
 use crate::operation::quantize::request::Request;
 use crate::operation::{missing, narrowed};
 
@@ -119,7 +128,7 @@ impl Contents<'_> {
             )));
         }
         let (change, missing) = (ChangeOptions::default(), options.cf.missing.as_ref());
-        let quantize = options.suggested_type().map(|target| ways::quantizing(self.source, target, missing));
+        let quantize = options.suggested_type().map(|target| quantizing(self.source, target, missing));
         let request = quantize.as_ref().map(|quantize| Request::new(self.source, &change, quantize));
         let request = request.transpose()?;
         if !is_counted && request.is_none() {
@@ -175,7 +184,7 @@ impl Contents<'_> {
         result.histogram = binned.map(|(binning, counts)| binning.finish(counts, absent));
         result.stats = figures.filter(|_| options.stats).map(|figures| figures.result());
         if let (Some(request), Some(quantization), Some(error)) = (request, &quantization, error) {
-            result.suggestion = Some(ways::suggestion(request, quantization, &error)?);
+            result.suggestion = Some(suggestion(request, quantization, &error)?);
             result.warnings.extend(quantization.warnings.iter().cloned());
         }
         Ok(())
@@ -284,4 +293,59 @@ impl Contents<'_> {
             dimensions,
         }
     }
+}
+
+/// The options with which `--quantize` is tried.
+fn quantizing(source: &OpenedArray, target: NumberType, missing: Option<&Missing>) -> QuantizeOptions {
+    let missing = missing.filter(|missing| has_missing(source, missing)).cloned();
+    QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() }
+}
+
+/// A quantisation with its error over all values that are stored and not missing.
+fn suggestion(
+    request: &Request<'_>,
+    quantization: &Quantization,
+    stored: &QuantizeFigures,
+) -> Result<SuggestionResult, OperationError> {
+    let source = request.source;
+    let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > stored.count);
+    let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
+    let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
+    let missing = missing_option(request.quantize.missing.as_ref());
+    Ok(SuggestionResult {
+        codecs: to_json(&quantization.metadata()),
+        chain: to_json(&readers::chain(quantization, source)?),
+        range: quantization.range_literals(),
+        step: quantization.step(),
+        max_abs_error: stored.max_abs_error.max(absent_error),
+        fill_value: value_to_json(quantization.source, quantization.fill_value),
+        command: command(source, &format!("--quantize {}{missing}", quantization.target)),
+    })
+}
+
+/// True if an option for missing values makes a difference to an array.
+pub(super) fn has_missing(source: &OpenedArray, missing: &Missing) -> bool {
+    match (missing, source.data_type.number()) {
+        (Missing::Auto, Some(number_type)) => !missing::declared(source, number_type).is_empty(),
+        _ => true,
+    }
+}
+
+/// The option for missing values, behind a space; nothing where there is none.
+pub(super) fn missing_option(missing: Option<&Missing>) -> String {
+    match missing {
+        None => String::new(),
+        Some(Missing::Auto) => " --missing auto".to_owned(),
+        Some(Missing::Values(values)) => {
+            let values: Vec<String> = values.iter().map(Json::to_string_compact).collect();
+            format!(" --missing={}", values.join(",").replace('"', ""))
+        }
+    }
+}
+
+/// The command line that changes an array by these options.
+pub(super) fn command(source: &OpenedArray, options: &str) -> String {
+    let store = &source.store;
+    let store = shlex::try_quote(store).map_or_else(|_| store.clone(), Cow::into_owned);
+    format!("zarrcast transcode {options} {store} DEST")
 }
