@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::arguments::CommonArguments;
-use super::report_file::{ReportArguments, ReportFile};
+use super::arguments::{CommonArguments, ReportArguments, ReportFile};
 use super::session::Session;
 use super::value::{self, When};
 use super::{ExitStatus, status_of_error};

@@ -7,7 +7,6 @@ mod arguments;
 mod generate;
 mod inspect;
 mod part_number;
-mod report_file;
 mod session;
 mod shape;
 mod transcode;

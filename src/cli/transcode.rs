@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser};
 
 use super::ExitStatus;
-use super::arguments::CommonArguments;
-use super::report_file::{ReportArguments, ReportFile};
+use super::arguments::{CommonArguments, ReportArguments, ReportFile};
 use super::session::Session;
 use super::value::{self, Document};
 use crate::operation::error::OperationError;

@@ -9,9 +9,8 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::arguments::CommonArguments;
+use super::arguments::{CommonArguments, ReportArguments};
 use super::part_number::PartNumber;
-use super::report_file::ReportArguments;
 use super::session::Session;
 use super::value::{self, Document};
 use super::{ExitStatus, require, status_of_error};

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
+use crate::cli::arguments::ReportFile;
 use crate::cli::part_number::PartNumber;
-use crate::cli::report_file::ReportFile;
 use crate::cli::session::{Session, print_as_it_is};
 use crate::cli::{ExitStatus, require, value};
 use crate::operation::error::OperationError;
