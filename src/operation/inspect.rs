@@ -5,7 +5,6 @@ mod chunk;
 mod contents;
 mod group;
 mod preview;
-mod stats;
 #[cfg(test)]
 mod tests;
 mod ways;

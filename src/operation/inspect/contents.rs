@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::chunk;
-use super::stats::{Stats, absent};
 use crate::array::chunk_set::position;
 use crate::array::fault::ChunkFault;
 use crate::array::listing::Listing;
@@ -22,7 +21,7 @@ use crate::metadata::json::Json;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::histogram::{Binning, Histogram};
+use crate::operation::histogram::{Binning, Figures, Histogram, Stats, absent};
 use crate::operation::information::{BitSurvey, Codes, codes};
 use crate::operation::inspect_result::{
     ArrayResult, DimensionInformation, InformationResult, KeptBits, SuggestionResult,
@@ -172,7 +171,7 @@ impl Contents<'_> {
             request.first_fit(|target, fit| request.settle(target, &survey, fit))
         });
         let quantization = quantization.transpose()?;
-        let range = figures.as_ref().and_then(super::stats::Figures::range);
+        let range = figures.as_ref().and_then(Figures::range);
         let own = if given.is_none() { bins(range.unwrap_or((0.0, 1.0))) } else { None };
         let second = (own, quantization.as_ref().map(|quantization| Measure::new(None, quantization)));
         let (own_counts, error) = match &second {

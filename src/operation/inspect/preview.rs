@@ -2,7 +2,6 @@
 //! number of chunks.
 
 use super::contents::{Contents, finding};
-use super::stats::{Stats, absent};
 use crate::array::fault::ChunkFault;
 use crate::array::stored::StoredArray;
 use crate::codec::region::as_index;
@@ -14,7 +13,7 @@ use crate::metadata::json::Json;
 use crate::operation::drawing::{ArrayDrawing, LevelResult, finite_range};
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
-use crate::operation::histogram::{Binning, Histogram};
+use crate::operation::histogram::{Binning, Histogram, Stats, absent};
 use crate::operation::inspect_result::{ArrayResult, PreviewResult, PreviewRow, StatsResult};
 use crate::operation::numbers::CfNumbers;
 use crate::operation::options::{PictureSize, PreviewOptions};

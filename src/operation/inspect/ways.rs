@@ -1,7 +1,6 @@
 //! `--suggest` without TYPE: ways to store an array of floats smaller, each tried on the same sample of its chunks.
 
 use super::contents::{Contents, command, has_missing, missing_option};
-use super::stats::Stats;
 use crate::array::listing::Listing;
 use crate::codec::kinds::BytesSize;
 use crate::diagnostic::quantity::approximate;
@@ -11,6 +10,7 @@ use crate::engine::progress::Silent;
 use crate::operation::budget::Budget;
 use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::fault::explain;
+use crate::operation::histogram::Stats;
 use crate::operation::inspect_result::{StatsResult, WayResult, WaysResult};
 use crate::operation::numbers::CfNumbers;
 use crate::operation::options::{
