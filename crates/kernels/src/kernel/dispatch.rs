@@ -1,6 +1,6 @@
 //! One loop, compiled for each instruction set, chosen once.
 //!
-//! A [`TileLoop`] is plain generic Rust, inlined into a function for each set of CPU features, where the compiler
+//! A [`BlockLoop`] is plain generic Rust, inlined into a function for each set of CPU features, where the compiler
 //! vectorises it for them. A kernel holds a pointer to one of those functions.
 
 use std::fmt;
@@ -10,6 +10,20 @@ use std::sync::Arc;
 use super::InstructionSet;
 use crate::element::Element;
 
+/// A loop over slices of elements.
+pub(crate) trait BlockLoop {
+    /// The slices, those that are written to among them.
+    type Work<'a>;
+    /// The figures of the elements.
+    type Outcome;
+
+    /// Runs.
+    ///
+    /// `ROUNDS` says that rounding a float to an integer and a fused multiply-add are instructions. Implementations are
+    /// `#[inline(always)]`.
+    fn run<const ROUNDS: bool>(work: Self::Work<'_>) -> Self::Outcome;
+}
+
 /// A loop over one tile of elements.
 pub(crate) trait TileLoop {
     /// Constants of the loop, bound once.
@@ -17,11 +31,25 @@ pub(crate) trait TileLoop {
     /// The figures of a tile.
     type Outcome;
 
-    /// Runs over the elements of `source`, and writes as many of `target`.
-    ///
-    /// `ROUNDS` says that rounding a float to an integer and a fused multiply-add are instructions. Implementations are
-    /// `#[inline(always)]`.
+    /// Runs over the elements of `source`, and writes as many of `target`; as [`BlockLoop::run`].
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Self::Parameters) -> Self::Outcome;
+}
+
+/// The slices and the constants of a tile.
+type Tile<'a, P> = (&'a [u8], &'a mut [u8], &'a P);
+
+/// A [`TileLoop`] as a [`BlockLoop`]. The loop itself gets the slices apart: so the compiler knows that what is written is not
+/// what is read.
+struct Tiles<L>(PhantomData<L>);
+
+impl<L: TileLoop<Parameters: 'static>> BlockLoop for Tiles<L> {
+    type Work<'a> = Tile<'a, L::Parameters>;
+    type Outcome = L::Outcome;
+
+    #[inline(always)]
+    fn run<const ROUNDS: bool>((source, target, parameters): Tile<'_, L::Parameters>) -> L::Outcome {
+        L::run::<ROUNDS>(source, target, parameters)
+    }
 }
 
 /// A conversion of one element, with its constants.
@@ -31,7 +59,7 @@ pub(crate) trait Conversion: Copy + Send + Sync + 'static {
     type Source: Element;
     type Target: Element;
 
-    /// Converts an element, and tells whether it needs the exact path. `ROUNDS` is as in [`TileLoop::run`];
+    /// Converts an element, and tells whether it needs the exact path. `ROUNDS` is as in [`BlockLoop::run`];
     /// implementations are `#[inline(always)]`.
     fn convert<const ROUNDS: bool>(self, x: Self::Source) -> (Self::Target, bool);
 }
@@ -116,68 +144,23 @@ pub(crate) fn prefetch<T, const N: usize>(row: &[T; N]) {
 }
 
 /// A [`TileLoop`] compiled for one instruction set, which this machine has.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct TileKernel<P, O> {
-    function: unsafe fn(&[u8], &mut [u8], &P) -> O,
+    function: for<'a> unsafe fn(Tile<'a, P>) -> O,
 }
 
-impl<P, O> Clone for TileKernel<P, O> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P, O> Copy for TileKernel<P, O> {}
-
-impl<P, O> TileKernel<P, O> {
+impl<P: 'static, O> TileKernel<P, O> {
     /// The loop for what this machine has.
     pub(crate) fn select<L: TileLoop<Parameters = P, Outcome = O>>() -> Self {
-        match InstructionSet::detect() {
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 => TileKernel { function: avx512::<L> },
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2 => TileKernel { function: avx2::<L> },
-            _ => TileKernel { function: baseline::<L> },
-        }
+        TileKernel { function: BlockKernel::<Tiles<L>>::default().function }
     }
 
     /// Runs the loop.
     #[inline]
-    pub(crate) fn run(self, source: &[u8], target: &mut [u8], parameters: &P) -> O {
+    pub(crate) fn run(&self, source: &[u8], target: &mut [u8], parameters: &P) -> O {
         // SAFETY: `select` stores only functions whose CPU features `InstructionSet::detect` has found.
-        unsafe { (self.function)(source, target, parameters) }
+        unsafe { (self.function)((source, target, parameters)) }
     }
-}
-
-fn baseline<L: TileLoop>(source: &[u8], target: &mut [u8], parameters: &L::Parameters) -> L::Outcome {
-    // Rounding is an instruction of every aarch64, and of x86-64 from SSE4.1 on.
-    #[cfg(target_arch = "aarch64")]
-    return L::run::<true>(source, target, parameters);
-    #[cfg(not(target_arch = "aarch64"))]
-    L::run::<false>(source, target, parameters)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn avx2<L: TileLoop>(source: &[u8], target: &mut [u8], parameters: &L::Parameters) -> L::Outcome {
-    L::run::<true>(source, target, parameters)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,fma")]
-fn avx512<L: TileLoop>(source: &[u8], target: &mut [u8], parameters: &L::Parameters) -> L::Outcome {
-    L::run::<true>(source, target, parameters)
-}
-
-/// A loop over several slices at once, compiled for each instruction set.
-pub(crate) trait BlockLoop {
-    /// The slices, those that are written to among them.
-    type Work<'a>;
-    /// The figures of the elements.
-    type Outcome;
-
-    /// Runs. `ROUNDS` is as in [`TileLoop::run`]; implementations are `#[inline(always)]`.
-    fn run<const ROUNDS: bool>(work: Self::Work<'_>) -> Self::Outcome;
 }
 
 /// A [`BlockLoop`] compiled for one instruction set, which this machine has.
@@ -196,10 +179,10 @@ impl<L: BlockLoop> Default for BlockKernel<L> {
     fn default() -> Self {
         match InstructionSet::detect() {
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 => BlockKernel { function: block_avx512::<L> },
+            InstructionSet::Avx512 => BlockKernel { function: avx512::<L> },
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2 => BlockKernel { function: block_avx2::<L> },
-            _ => BlockKernel { function: block_baseline::<L> },
+            InstructionSet::Avx2 => BlockKernel { function: avx2::<L> },
+            _ => BlockKernel { function: baseline::<L> },
         }
     }
 }
@@ -208,12 +191,12 @@ impl<L: BlockLoop> BlockKernel<L> {
     /// Runs the loop.
     #[inline]
     pub(crate) fn run(&self, work: L::Work<'_>) -> L::Outcome {
-        // SAFETY: `select` stores only functions whose CPU features `InstructionSet::detect` has found.
+        // SAFETY: `default` stores only functions whose CPU features `InstructionSet::detect` has found.
         unsafe { (self.function)(work) }
     }
 }
 
-fn block_baseline<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
+fn baseline<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
     // Rounding and fused multiply-add are instructions of every aarch64, but not of every x86-64.
     #[cfg(target_arch = "aarch64")]
     return L::run::<true>(work);
@@ -223,12 +206,12 @@ fn block_baseline<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn block_avx2<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
+fn avx2<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
     L::run::<true>(work)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,fma")]
-fn block_avx512<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
+fn avx512<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
     L::run::<true>(work)
 }

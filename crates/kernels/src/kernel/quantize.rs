@@ -101,7 +101,7 @@ impl Quantize {
         target: &mut [u8],
         (figures, expects_nan): (&mut QuantizeFigures, &mut bool),
     ) -> bool {
-        let (Some(kernel), Some((_, parameters))) = (self.straight, self.fused) else { return false };
+        let (Some(kernel), Some((_, parameters))) = (&self.straight, &self.fused) else { return false };
         if !self.options().missing.is_empty() {
             return false;
         }
@@ -114,14 +114,14 @@ impl Quantize {
 
     /// Runs the fused loop; `false`, with the figures as they were, where the tile holds what it does not know.
     fn convert_fused(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> bool {
-        let Some((kernel, parameters)) = self.fused else { return false };
+        let Some((kernel, parameters)) = &self.fused else { return false };
         let parameters = parameters.after(figures);
         let tile = if self.options().missing.is_empty() {
             kernel.run(source, target, &parameters)
         } else {
             let mut buffer = TileBuffer::new();
             let source = self.without_missing(source, &mut buffer);
-            let straight = self.straight.and_then(|kernel| kernel.run(source, target, &parameters));
+            let straight = self.straight.as_ref().and_then(|kernel| kernel.run(source, target, &parameters));
             straight.unwrap_or_else(|| kernel.run(source, target, &parameters))
         };
         !self.has_reserved_code(target, tile.nan) && self.accept(&tile, source.len(), figures)
