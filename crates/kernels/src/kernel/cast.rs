@@ -16,7 +16,7 @@ use super::dispatch::TileConversion;
 use super::exact::{Outside, Value, integer_bits, integer_of};
 use super::quantize::QuantizeFigures;
 use super::result_table::ResultTable;
-use super::tile::{TileBuffer, for_each_tile, read_bits, write_bits};
+use super::tile::{TileBuffer, convert_each, for_each_tile};
 use super::{ElementFault, FaultKind, OutOfRange, Rounding};
 use crate::element::{ElementType, NumberType};
 use crate::with_float;
@@ -115,19 +115,8 @@ impl Cast {
             if self.fast.as_ref().is_some_and(|fast| fast.convert(source, target)) {
                 return Ok(());
             }
-            self.convert_exactly(source, target, first)
+            convert_each((source, source_size), (target, target_size), first, |bits| self.convert_one(bits))
         })
-    }
-
-    /// Walks a tile by the exact path; `first` is the index of its first element.
-    fn convert_exactly(&self, source: &[u8], target: &mut [u8], first: usize) -> Result<(), ElementFault> {
-        let (source_size, target_size) = (self.options.source.size(), self.options.target.size());
-        for index in 0..source.len() / source_size {
-            let bits = read_bits(source, source_size, index);
-            let bits = self.convert_one(bits).map_err(|kind| ElementFault { kind, index: first + index })?;
-            write_bits(target, target_size, index, bits);
-        }
-        Ok(())
     }
 
     /// Converts one value by the exact path; bits are zero-extended to 64.

@@ -15,7 +15,7 @@ use self::exact::{ExactQuantize, is_missing};
 use self::fused::{FusedKernel, FusedParameters, TileFigures};
 use self::straight::StraightKernel;
 use super::cast::low_bits;
-use super::tile::{TILE, TileBuffer, for_each_tile, num_elements, read_bits, write_bits};
+use super::tile::{TILE, TileBuffer, convert_each, for_each_tile, num_elements, read_bits, write_bits};
 use super::{ElementFault, OutOfRange, Rounding};
 use crate::element::{Element, FloatFormat, NumberType};
 use crate::with_element;
@@ -88,7 +88,9 @@ impl Quantize {
                 if self.convert_fused(source, target, figures) {
                     return Ok(());
                 }
-                self.convert_exactly(source, target, (span * SPAN + first, &mut *figures))
+                convert_each((source, source_size), (target, target_size), span * SPAN + first, |bits| {
+                    self.exact.encode(bits, figures)
+                })
             })?;
         }
         Ok(())
@@ -172,23 +174,6 @@ impl Quantize {
             }
         }
         copied
-    }
-
-    /// Walks a tile by the exact path; `first` is the index of its first element.
-    fn convert_exactly(
-        &self,
-        source: &[u8],
-        target: &mut [u8],
-        (first, figures): (usize, &mut QuantizeFigures),
-    ) -> Result<(), ElementFault> {
-        let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
-        for index in 0..source.len() / source_size {
-            let bits = read_bits(source, source_size, index);
-            let code = self.exact.encode(bits, figures);
-            let code = code.map_err(|kind| ElementFault { kind, index: first + index })?;
-            write_bits(target, target_size, index, code);
-        }
-        Ok(())
     }
 }
 

@@ -5,15 +5,16 @@
 
 mod loops;
 
-use half::f16;
+use num_traits::AsPrimitive;
 
 use super::cast::{is_of_type, low_bits};
 use super::dispatch::TileConversion;
 use super::exact::{Value, integer_of};
 use super::result_table::ResultTable;
-use super::tile::{for_each_tile, read_bits, write_bits};
+use super::tile::{convert_each, for_each_tile};
 use super::{ElementFault, FaultKind, Rounding};
-use crate::element::{ElementType, FloatFormat, NumberType};
+use crate::element::{Element, ElementType, FloatFormat, NumberType};
+use crate::with_float;
 
 /// A bound `scale_offset`: absent parameters skip their operation.
 #[derive(Debug, Clone)]
@@ -95,25 +96,8 @@ impl ScaleOffset {
             if fast.as_ref().is_some_and(|fast| !fast.run(source, target)) {
                 return Ok(());
             }
-            self.convert_exactly(direction, source, target, first)
+            convert_each((source, size), (target, size), first, |bits| self.convert_one(direction, bits))
         })
-    }
-
-    fn convert_exactly(
-        &self,
-        direction: Direction,
-        source: &[u8],
-        target: &mut [u8],
-        first: usize,
-    ) -> Result<(), ElementFault> {
-        let size = self.number_type.size();
-        for index in 0..source.len() / size {
-            let bits = read_bits(source, size, index);
-            let converted = self.convert_one(direction, bits);
-            let bits = converted.map_err(|kind| ElementFault { kind, index: first + index })?;
-            write_bits(target, size, index, bits);
-        }
-        Ok(())
     }
 
     fn convert_one(&self, direction: Direction, bits: u64) -> Result<u64, FaultKind> {
@@ -141,27 +125,13 @@ impl ScaleOffset {
         if let Some(float) = self.number_type.small_float() {
             return self.small_operation(float.format(), (bits, parameter), operation);
         }
-        #[expect(clippy::cast_possible_truncation, reason = "the low bits are the element")]
-        let (result, became_infinite) = match self.number_type.element() {
-            ElementType::Float16 => {
-                // A result of two 11-bit significands, rounded to 24 bits and then to 11, is rounded once.
-                let x = f16::from_bits(bits as u16);
-                let result = operation.apply_f32(x.to_f32(), f16::from_bits(parameter as u16).to_f32());
-                let result = f16::from_f32(result);
-                (u64::from(result.to_bits()), x.is_finite() && result.is_infinite())
-            }
-            ElementType::Float32 => {
-                let x = f32::from_bits(bits as u32);
-                let result = operation.apply_f32(x, f32::from_bits(parameter as u32));
-                (u64::from(result.to_bits()), x.is_finite() && result.is_infinite())
-            }
-            _ => {
-                let x = f64::from_bits(bits);
-                let result = operation.apply_f64(x, f64::from_bits(parameter));
-                (result.to_bits(), x.is_finite() && result.is_infinite())
-            }
-        };
-        if became_infinite { Err(FaultKind::Overflow) } else { Ok(result) }
+        with_float!(self.number_type.element(), T => {
+            // The float64 of a result that has at most 24 bits of significand can be rounded to those: that is rounded once.
+            let [x, parameter]: [f64; 2] = [bits, parameter].map(|bits| T::from_bits64(bits).as_());
+            let result: T = operation.apply(x, parameter).as_();
+            let became_infinite = x.is_finite() && AsPrimitive::<f64>::as_(result).is_infinite();
+            if became_infinite { Err(FaultKind::Overflow) } else { Ok(result.to_bits64()) }
+        }, else Ok(bits))
     }
 
     /// The same for a small float, whose NaN keeps its bits, but for being quiet.
@@ -180,7 +150,7 @@ impl ScaleOffset {
         }
         let value = |bits| Value::of(bits, self.number_type).to_f64();
         let x = value(bits);
-        let result = operation.apply_f64(x, value(parameter));
+        let result = operation.apply(x, value(parameter));
         if result.is_nan() {
             // Of infinities alone, which only types with NaN have.
             return format.canonical_nan().ok_or(FaultKind::Overflow);
@@ -228,16 +198,7 @@ enum Operation {
 }
 
 impl Operation {
-    fn apply_f32(self, x: f32, parameter: f32) -> f32 {
-        match self {
-            Operation::Subtract => x - parameter,
-            Operation::Multiply => x * parameter,
-            Operation::Divide => x / parameter,
-            Operation::Add => x + parameter,
-        }
-    }
-
-    fn apply_f64(self, x: f64, parameter: f64) -> f64 {
+    fn apply(self, x: f64, parameter: f64) -> f64 {
         match self {
             Operation::Subtract => x - parameter,
             Operation::Multiply => x * parameter,
@@ -249,8 +210,9 @@ impl Operation {
 
 #[cfg(test)]
 mod tests {
+    use half::f16;
+
     use super::*;
-    use crate::element::Element;
 
     fn bound<T: Element>(offset: Option<T>, scale: Option<T>) -> ScaleOffset {
         ScaleOffset::new(NumberType::of(T::TYPE), offset.map(T::to_bits64), scale.map(T::to_bits64))

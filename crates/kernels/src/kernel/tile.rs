@@ -1,5 +1,6 @@
 //! Slices of bytes as elements: tiles that stay in the cache, any alignment, and single elements as bits.
 
+use super::{ElementFault, FaultKind};
 use crate::element::{Element, with_bits};
 
 /// Elements of a tile: the sources, the results and one scratch tile of it fit the first-level cache.
@@ -77,6 +78,21 @@ pub(crate) fn for_each_tile<E>(
         (source, target) = (source_rest, target_rest);
         first += length;
         length = TILE;
+    }
+    Ok(())
+}
+
+/// Converts each element of a tile by its bits; `first` is the index of the first one.
+pub(crate) fn convert_each(
+    (source, source_size): (&[u8], usize),
+    (target, target_size): (&mut [u8], usize),
+    first: usize,
+    mut convert: impl FnMut(u64) -> Result<u64, FaultKind>,
+) -> Result<(), ElementFault> {
+    for index in 0..source.len() / source_size {
+        let converted = convert(read_bits(source, source_size, index));
+        let bits = converted.map_err(|kind| ElementFault { kind, index: first + index })?;
+        write_bits(target, target_size, index, bits);
     }
     Ok(())
 }
