@@ -6,6 +6,7 @@ use half::{bf16, f16};
 
 use super::Rounding;
 use super::integer::OfFloat;
+use super::narrow::ConvertFloat;
 use crate::element::Element;
 
 /// A rounding as a type, so that each gets its own loop.
@@ -178,31 +179,33 @@ pub(crate) trait FloatElement: Element {
     fn widen(self) -> Self::Wide;
     /// Rounds the result of one operation, ties to even, to this type's precision and range.
     fn settle(result: Self::Wide) -> Self::Wide;
+    /// The element of a value that [`Self::settle`] gave.
+    fn of_settled(value: Self::Wide) -> Self;
+    /// Whether its exact path has rules for NaN that processors do not follow.
+    const HAS_EXACT_NAN: bool = false;
 }
 
-impl FloatElement for f32 {
-    type Wide = f32;
-    #[inline(always)]
-    fn widen(self) -> f32 {
-        self
-    }
-    #[inline(always)]
-    fn settle(result: f32) -> f32 {
-        result
-    }
+macro_rules! own_arithmetic {
+    ($($type:ty),*) => {$(
+        impl FloatElement for $type {
+            type Wide = $type;
+            #[inline(always)]
+            fn widen(self) -> $type {
+                self
+            }
+            #[inline(always)]
+            fn settle(result: $type) -> $type {
+                result
+            }
+            #[inline(always)]
+            fn of_settled(value: $type) -> $type {
+                value
+            }
+        }
+    )*};
 }
 
-impl FloatElement for f64 {
-    type Wide = f64;
-    #[inline(always)]
-    fn widen(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn settle(result: f64) -> f64 {
-        result
-    }
-}
+own_arithmetic!(f32, f64);
 
 impl FloatElement for f16 {
     type Wide = f32;
@@ -232,6 +235,11 @@ impl FloatElement for f16 {
         let bounded = if magnitude >= BEYOND { f32::INFINITY } else { rounded };
         bounded.copysign(result)
     }
+
+    #[inline(always)]
+    fn of_settled(value: f32) -> f16 {
+        value.convert_float::<NearestEven>().0
+    }
 }
 
 impl FloatElement for bf16 {
@@ -249,6 +257,13 @@ impl FloatElement for bf16 {
         let bits = result.to_bits();
         let rounded = f32::from_bits(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000);
         if result == result { rounded } else { result }
+    }
+
+    const HAS_EXACT_NAN: bool = true;
+
+    #[inline(always)]
+    fn of_settled(value: f32) -> bf16 {
+        bf16::from_bits((value.to_bits() >> 16) as u16)
     }
 }
 

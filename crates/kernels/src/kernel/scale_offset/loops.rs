@@ -1,6 +1,6 @@
 //! The conversions of `scale_offset`: each gives the result of an element, and tells whether a fault may be in it.
 
-use half::{bf16, f16};
+use half::bf16;
 use num_traits::{WrappingAdd, WrappingMul, WrappingShr, WrappingSub};
 
 use super::Direction;
@@ -8,8 +8,7 @@ use crate::element::{Element, NumberType};
 use crate::kernel::cast::low_bits;
 use crate::kernel::dispatch::{Conversion, TileConversion};
 use crate::kernel::exact::integer_of;
-use crate::kernel::narrow::ConvertFloat;
-use crate::kernel::round::{FloatElement, NearestEven, WideFloat};
+use crate::kernel::round::{FloatElement, WideFloat};
 use crate::{with_float, with_integer};
 
 /// The conversion of a direction; `None` where only the exact path knows it.
@@ -36,7 +35,7 @@ pub(super) fn select(
     )
 }
 
-fn floats<S: Settled>((offset, scale): (Option<u64>, Option<u64>), direction: Direction) -> TileConversion {
+fn floats<S: FloatElement>((offset, scale): (Option<u64>, Option<u64>), direction: Direction) -> TileConversion {
     let wide = |bits: u64| S::from_bits64(bits).widen();
     let scale = scale.map_or(S::Wide::ONE, wide);
     match direction {
@@ -103,51 +102,16 @@ fn inverse(odd: u64) -> u64 {
         .fold(odd.wrapping_mul(3) ^ 2, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
-/// A float type as the loops write it.
-trait Settled: FloatElement {
-    /// The element of a value that [`FloatElement::settle`] gave.
-    fn of_settled(value: Self::Wide) -> Self;
-
-    /// Whether a fault may be in a result: only where a finite value went in and none came out, a step can have overflowed.
-    #[inline(always)]
-    fn is_suspect(before: Self::Wide, after: Self::Wide) -> bool {
-        (before.magnitude() < Self::Wide::INFINITY) & !(after.magnitude() < Self::Wide::INFINITY)
-    }
-}
-
-impl Settled for f16 {
-    #[inline(always)]
-    fn of_settled(value: f32) -> f16 {
-        value.convert_float::<NearestEven>().0
-    }
-}
-
-impl Settled for bf16 {
-    #[inline(always)]
-    fn of_settled(value: f32) -> bf16 {
-        bf16::from_bits((value.to_bits() >> 16) as u16)
-    }
-
-    /// Besides, what NaN infinities make, and what a NaN as a parameter, is a rule of the exact path.
-    #[inline(always)]
-    fn is_suspect(before: f32, after: f32) -> bool {
-        (before == before)
-            & !(after.magnitude() < f32::INFINITY)
-            & ((before.magnitude() < f32::INFINITY) | (after != after))
-    }
-}
-
-impl Settled for f32 {
-    #[inline(always)]
-    fn of_settled(value: f32) -> f32 {
-        value
-    }
-}
-
-impl Settled for f64 {
-    #[inline(always)]
-    fn of_settled(value: f64) -> f64 {
-        value
+/// Whether a fault may be in a result: only where a finite value went in and none came out, a step can have overflowed.
+#[inline(always)]
+fn is_suspect<S: FloatElement>(before: S::Wide, after: S::Wide) -> bool {
+    let is_finite = before.magnitude() < S::Wide::INFINITY;
+    let became_infinite = !(after.magnitude() < S::Wide::INFINITY);
+    if S::HAS_EXACT_NAN {
+        // What NaN infinities make, and what a NaN as a parameter, is a rule of the exact path.
+        (before == before) & became_infinite & (is_finite | (after != after))
+    } else {
+        is_finite & became_infinite
     }
 }
 
@@ -158,7 +122,7 @@ struct ScaledFloat<S: FloatElement, const DECODE: bool> {
     scale: S::Wide,
 }
 
-impl<S: Settled, const DECODE: bool> Conversion for ScaledFloat<S, DECODE> {
+impl<S: FloatElement, const DECODE: bool> Conversion for ScaledFloat<S, DECODE> {
     type Source = S;
     type Target = S;
 
@@ -170,7 +134,7 @@ impl<S: Settled, const DECODE: bool> Conversion for ScaledFloat<S, DECODE> {
         } else {
             S::settle(S::settle(x - self.offset) * self.scale)
         };
-        (S::of_settled(result), S::is_suspect(x, result))
+        (S::of_settled(result), is_suspect::<S>(x, result))
     }
 }
 
