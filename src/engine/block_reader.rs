@@ -1,8 +1,7 @@
 //! Blocks of the destination read from the source.
 
 use super::{Buffers, DecodedBlock, Filling, Progress, Workers, guarded};
-use crate::array::reader::ReadBuffers;
-use crate::array::{Fault, Result, StoredArray, SubchunkSource, at, crop};
+use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, at, crop};
 use crate::codec::region::{Pieces, as_index};
 use crate::codec::{BoundChain, ChainFault};
 use crate::engine::ahead::{reads_of_box, reads_of_object, stays_open};

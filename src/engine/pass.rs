@@ -6,8 +6,7 @@ use super::ahead::reads_all;
 use super::driver::BATCH_OF_A_THREAD;
 use super::journal::PassProgress;
 use super::{DecodedBlock, Driver, ObjectReport, Progress, Reads, Transfer};
-use crate::array::reader::ReadBuffers;
-use crate::array::{ChunkFault, ChunkSet, Result, SubchunkSource};
+use crate::array::{ChunkFault, ChunkSet, ReadBuffers, Result, SubchunkSource};
 use crate::codec::conversion::ConversionBuffers;
 use crate::store::held;
 

@@ -2,9 +2,7 @@
 //! that are the same on both sides: each is moved as it is encoded, or converted by itself, into objects that may be others
 //! than those of the source.
 
-use crate::array::reader::ReadBuffers;
-use crate::array::unbound;
-use crate::array::{ChunkSet, Fault, Missing, Result, at, each_piece_of, filled, position};
+use crate::array::{ChunkSet, Fault, Missing, ReadBuffers, Result, at, each_piece_of, filled, position, unbound};
 use crate::codec::ChainFault;
 use crate::codec::chain::OfShape;
 use crate::codec::conversion::{Conversion, Converted, Undone};

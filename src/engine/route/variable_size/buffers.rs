@@ -2,8 +2,7 @@
 
 use lru::LruCache;
 
-use crate::array::reader::ReadBuffers;
-use crate::array::{Fault, Result, SubchunkSource};
+use crate::array::{Fault, ReadBuffers, Result, SubchunkSource};
 use crate::codec::chain::Workspace;
 use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
 use crate::codec::kinds::Contexts;
