@@ -5,19 +5,17 @@
 
 use std::collections::BTreeSet;
 use std::future::ready;
-use std::ops::ControlFlow;
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt, stream};
-use object_store::list::PaginatedListOptions;
 use object_store::multipart::PartId;
 use object_store::{ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
 
 use super::client::path;
-use super::{Answer, Call, Client, Failure, Kind, Page, RemoteStore};
+use super::{Answer, Call, Client, Failure, Kind, RemoteStore};
 use crate::store::{Key, Result, held};
 
 /// The process waits no longer than this at its end for what it lets go of.
@@ -161,14 +159,10 @@ impl RemoteStore {
         self.check_writable("remove", key)?;
         let (client, prefix) = (self.client()?, key.prefix());
         let kept = kept.map(Key::prefix);
-        let mut keys = Vec::new();
         client.writes.finish()?;
-        let visit = |page: Page| {
-            let found = page.objects.into_iter().map(|(key, _)| key);
-            keys.extend(found.filter(|key| !kept.as_ref().is_some_and(|kept| key.starts_with(kept))));
-            ControlFlow::Continue(())
-        };
-        client.wait(client.pages(&prefix, PaginatedListOptions::default(), visit))?;
+        let found = client.wait(client.objects(&prefix))?.into_iter().map(|(key, _)| key);
+        let is_kept = |key: &String| kept.as_ref().is_some_and(|kept| key.starts_with(kept));
+        let mut keys: Vec<String> = found.filter(|key| !is_kept(key)).collect();
         keys.sort_by_cached_key(|key| turn(key));
         for keys in keys.chunk_by(|key, next| turn(key) == turn(next)) {
             // The first request tells whether the store takes many at all.

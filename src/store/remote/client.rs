@@ -286,6 +286,17 @@ impl Client {
         Ok(first)
     }
 
+    /// All objects whose keys begin with `prefix`, and their sizes in bytes.
+    pub(super) async fn objects(&self, prefix: &str) -> Result<Vec<(String, u64)>> {
+        let mut objects = Vec::new();
+        let visit = |page: Page| {
+            objects.extend(page.objects);
+            ControlFlow::Continue(())
+        };
+        self.pages(prefix, PaginatedListOptions::default(), visit).await?;
+        Ok(objects)
+    }
+
     /// The number of objects whose keys begin with `prefix` and that were refused and count as absent.
     pub(super) fn num_refused(&self, prefix: &str) -> u64 {
         let refused = held(&self.refused);

@@ -1,13 +1,10 @@
 //! Logs as numbered objects, each of some whole lines: an object cannot grow.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use object_store::list::PaginatedListOptions;
-
 use super::lock::RemoteLock;
-use super::{Client, GetRequest, Page};
+use super::{Client, GetRequest};
 use crate::store::{Asker, Lock, Log, Part, Result, StoreError};
 
 /// Lines are written after this time at the latest, and after a tenth of the time since the log was opened: so much of its
@@ -67,14 +64,8 @@ impl Log for RemoteLog {
         if matches!(lock, Lock::Elsewhere(_)) {
             return Ok(lock);
         }
-        let (prefix, mut parts) = (format!("{}/", self.key), Vec::new());
-        let visit = |page: Page| {
-            parts.extend(page.objects);
-            ControlFlow::Continue(())
-        };
-        self.client.wait(self.client.pages(&prefix, PaginatedListOptions::default(), visit))?;
-        parts.sort();
-        self.parts = parts;
+        self.parts = self.client.wait(self.client.objects(&format!("{}/", self.key)))?;
+        self.parts.sort();
         Ok(lock)
     }
 
