@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::extension::{Findings, read_extension};
-use super::json::{Json, Object};
+use super::json::{Json, Object, index};
 use crate::diagnostic::{Diagnostic, code};
 
 /// The character between the indices.
@@ -115,7 +115,7 @@ impl ChunkKeyEncoding {
         let indices = key.strip_prefix(self.prefix)?;
         let indices = if self.prefix.is_empty() { indices } else { indices.strip_prefix(separator)? };
         let indices = indices.split(separator).zip(self.firsts());
-        Some(indices.map(|(text, first)| index(text)?.checked_sub(first)))
+        Some(indices.map(|(text, first)| index::<u64>(text)?.checked_sub(first)))
     }
 
     fn firsts(&self) -> impl Iterator<Item = u64> + '_ {
@@ -176,12 +176,6 @@ impl ChunkKeyEncoding {
         }
         Some(encoding.with_separator(separator?))
     }
-}
-
-/// An index as it is written: no sign, no leading zero.
-fn index(text: &str) -> Option<u64> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    (digits && (text == "0" || !text.starts_with('0'))).then(|| text.parse().ok())?
 }
 
 #[cfg(test)]

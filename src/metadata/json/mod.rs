@@ -5,6 +5,7 @@ mod object;
 mod parse;
 mod write;
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 pub use number::Number;
@@ -117,7 +118,7 @@ impl Json {
         }
         pointer.split('/').skip(1).try_fold(self, |json, token| match json {
             Json::Object(object) => object.get(&token.replace("~1", "/").replace("~0", "~")),
-            Json::Array(elements) => elements.get(array_index(token)?),
+            Json::Array(elements) => elements.get(index::<usize>(token)?),
             _ => None,
         })
     }
@@ -195,10 +196,10 @@ impl Json {
     }
 }
 
-/// An array index as RFC 6901 has it: digits, no leading zero.
-fn array_index(token: &str) -> Option<usize> {
-    let digits = token.bytes().all(|byte| byte.is_ascii_digit());
-    (digits && (token == "0" || !token.starts_with('0'))).then(|| token.parse().ok())?
+/// An index as it is written, also in a pointer (RFC 6901): digits, no leading zero.
+pub(super) fn index<T: FromStr>(text: &str) -> Option<T> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    (digits && (text == "0" || !text.starts_with('0'))).then(|| text.parse().ok())?
 }
 
 /// The RFC 6901 pointer to a member of what a pointer leads to.
