@@ -23,6 +23,7 @@ pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
         Ok(found) => found,
         Err(error) => return unreadable(error),
     };
+    let found = existing.name();
     match existing.kind_behind_links() {
         Err(error) => unreadable(error),
         Ok(None) if node.abilities().is_remote => {
@@ -31,16 +32,14 @@ pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
                     "check the address: it is that of the folder which holds `zarr.json`, `.zarray` or `.zgroup`",
                 )
         }
-        Ok(None) => OperationError::environment(format!(
-            "`{name}` does not exist: {} is a link that leads nowhere",
-            existing.name()
-        ))
-        .with_help("name the folder itself, or make the link anew"),
-        Ok(Some(EntryKind::Other(what))) => OperationError::environment(format!(
-            "`{name}` is not a Zarr node: {} is {what}, not a folder",
-            existing.name()
-        ))
-        .with_help("name the folder of an array or group; it holds `zarr.json`, or `.zarray` or `.zgroup`"),
+        Ok(None) => {
+            OperationError::environment(format!("`{name}` does not exist: {found} is a link that leads nowhere"))
+                .with_help("name the folder itself, or make the link anew")
+        }
+        Ok(Some(EntryKind::Other(what))) => {
+            OperationError::environment(format!("`{name}` is not a Zarr node: {found} is {what}, not a folder"))
+                .with_help("name the folder of an array or group; it holds `zarr.json`, or `.zarray` or `.zgroup`")
+        }
         Ok(Some(EntryKind::Folder)) if missing.is_empty() => of_folder(node, name),
         Ok(Some(EntryKind::Folder)) => of_nothing(&missing, &existing, name),
         Ok(Some(_)) => of_file(&existing, name),
@@ -61,13 +60,10 @@ pub(super) fn nearest_existing(node: &Node) -> Result<(Node, Vec<String>), Store
 
 /// A file stands at the place, or above it.
 fn of_file(file: &Node, name: &str) -> OperationError {
-    let first = match file.first_bytes(FIRST_BYTES) {
-        Ok(first) => first,
-        Err(error) => {
-            return OperationError::environment(format!("`{name}` cannot be read")).because(error);
-        }
+    let format = match file.first_bytes(FIRST_BYTES) {
+        Ok(first) => FileFormat::of(&first),
+        Err(error) => return OperationError::environment(format!("`{name}` cannot be read")).because(error),
     };
-    let format = FileFormat::of(&first);
     let refused = |what: &str, help: &str| {
         OperationError::environment(format!("`{name}` is not a Zarr store: {} is {what}", file.name())).with_help(help)
     };

@@ -84,16 +84,10 @@ fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) ->
 /// A value that a quantisation refuses, with the values and codes that it has room for.
 fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> Option<String> {
     let codes = quantization.codes;
+    let bounds = format!("codes {} to {} of {}", codes.first, codes.last, quantization.target);
     let bounds = match (quantization.value_of(codes.first), quantization.value_of(codes.last)) {
-        (Some(lo), Some(hi)) => format!(
-            "{} to {}, codes {} to {} of {}",
-            lo.min(hi),
-            lo.max(hi),
-            codes.first,
-            codes.last,
-            quantization.target
-        ),
-        _ => format!("codes {} to {} of {}", codes.first, codes.last, quantization.target),
+        (Some(lo), Some(hi)) => format!("{} to {}, {bounds}", lo.min(hi), lo.max(hi)),
+        _ => bounds,
     };
     Some(match kind {
         FaultKind::OutOfRange => format!("{value} is out of the range {bounds}"),

@@ -281,26 +281,13 @@ pub(super) struct Group<'a> {
     findings: Vec<&'a Diagnostic>,
 }
 
-/// The members that two findings have in common if they say the same; numbers may differ.
-#[derive(PartialEq, Eq, Hash)]
-struct Kind {
-    code: &'static str,
-    severity: Severity,
-    message: String,
-    help: Option<String>,
-    pointer: Option<String>,
-}
+/// Code, severity, message, help and pointer: what two findings have in common if they say the same; numbers may differ.
+type Kind = (&'static str, Severity, String, Option<String>, Option<String>);
 
-impl Kind {
-    fn of(finding: &Diagnostic) -> Self {
-        Kind {
-            code: finding.code,
-            severity: finding.severity,
-            message: without_numbers(&finding.message),
-            help: finding.help.as_deref().map(without_numbers),
-            pointer: finding.location.pointer.as_deref().map(without_numbers),
-        }
-    }
+fn kind_of(finding: &Diagnostic) -> Kind {
+    let help = finding.help.as_deref().map(without_numbers);
+    let pointer = finding.location.pointer.as_deref().map(without_numbers);
+    (finding.code, finding.severity, without_numbers(&finding.message), help, pointer)
 }
 
 /// The text, each run of digits as one `0`: two arrays that lack chunks seldom lack equally many.
@@ -326,7 +313,7 @@ pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
     let mut places: HashMap<Kind, Vec<usize>> = HashMap::new();
     let of_nodes = |finding: &&Diagnostic| finding.location.chunk.is_none();
     for (place, finding) in findings.iter().enumerate().filter(|(_, finding)| of_nodes(finding)) {
-        places.entry(Kind::of(finding)).or_default().push(place);
+        places.entry(kind_of(finding)).or_default().push(place);
     }
     let node = |place: &usize| {
         let Location { store, node, .. } = &findings[*place].location;

@@ -257,17 +257,17 @@ pub(super) fn group(group: &GroupResult) -> Report<'_> {
     }
 }
 
-/// The few group_figures that say most.
+/// The few figures that say most.
 fn group_figures(group: &GroupResult) -> Vec<(&'static str, String, String)> {
     let logical = group.totals.bytes_logical;
-    let mut group_figures =
+    let mut figures =
         vec![("Arrays", count(group.totals.arrays), String::new()), ("Decoded", bytes(logical), String::new())];
     if let Some(stored) = group.totals.bytes_stored {
         let [.., ratio] = sizes(Some(logical), Some(stored));
         let ratio = if ratio.is_empty() { ratio } else { format!("ratio {ratio}") };
-        group_figures.push(("Stored", bytes(stored), ratio));
+        figures.push(("Stored", bytes(stored), ratio));
     }
-    group_figures
+    figures
 }
 
 /// The nodes, at most so many; more have one row together. Bars are of stored bytes, of decoded ones where none are known.

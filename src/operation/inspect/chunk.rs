@@ -25,11 +25,8 @@ struct Place {
     region: Region,
 }
 
-/// The listing of what is stored.
-struct Stored {
-    bytes: Vec<u8>,
-    offset: Option<u64>,
-}
+/// The bytes of a chunk, and where an inner one begins in its shard.
+type Stored = (Vec<u8>, Option<u64>);
 
 /// Reads a chunk and decodes it; a fault in it is a finding, beside what went well.
 pub(super) fn inspect_chunk(
@@ -59,11 +56,11 @@ pub(super) fn inspect_chunk(
     })?;
     let finding = match read(side, index, &place) {
         Ok(None) => None,
-        Ok(Some(stored)) => {
+        Ok(Some((bytes, offset))) => {
             result.present = true;
-            result.offset = stored.offset;
-            result.bytes_stored = Some(stored.bytes.len() as u64);
-            let fault = decode(&chain, stored.bytes, &result.shape, &mut result.stages);
+            result.offset = offset;
+            result.bytes_stored = Some(bytes.len() as u64);
+            let fault = decode(&chain, bytes, &result.shape, &mut result.stages);
             if let Some(fault) = fault.as_ref().filter(|fault| fault.missing_memory().is_some()) {
                 return Err(OperationError::environment(format!(
                     "`{}` of `{store}` is not decoded: {fault}",
@@ -144,7 +141,7 @@ fn read(side: &StoredArray, object: u64, place: &Place) -> Result<Option<Stored>
         None => side.read_object(object, &mut buffers)?.then_some(None),
         Some(subchunk) => side.open_subchunks(object, false, &mut buffers)?.fetch(subchunk, &mut buffers)?.map(Some),
     };
-    Ok(offset.map(|offset| Stored { bytes: buffers.bytes, offset }))
+    Ok(offset.map(|offset| (buffers.bytes, offset)))
 }
 
 /// Runs the chain backwards with the clock running, up to the first codec that fails, and holds the elements inside the

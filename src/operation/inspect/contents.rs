@@ -90,27 +90,7 @@ impl Contents<'_> {
         result.warnings.push(finding(error, code::CHUNK_CORRUPT)?.at_key(key).at_chunk(chunk));
         Ok(())
     }
-}
 
-/// An error of the data as a finding; any other as it is.
-pub(super) fn finding(error: OperationError, code: Code) -> Result<Diagnostic, OperationError> {
-    if error.class() != FaultClass::Data {
-        return Err(error);
-    }
-    let found = Diagnostic::new(code, error.in_one_line());
-    Ok(match error.help() {
-        Some(help) => found.with_help(help),
-        None => found,
-    })
-}
-
-/// Values that have no order or are no numbers.
-pub(super) fn no_statistics(data_type: &DataType) -> Diagnostic {
-    let message = format!("values of type {data_type} are not real numbers: there are no statistics");
-    Diagnostic::new(code::NO_STATISTICS, message)
-}
-
-impl Contents<'_> {
     /// Makes the passes; false where a chunk could not be read, which is a finding.
     pub(super) fn values(
         &self,
@@ -188,30 +168,7 @@ impl Contents<'_> {
         }
         Ok(())
     }
-}
 
-/// Why there are no figures.
-enum Stop {
-    Fault(ChunkFault),
-    Error(OperationError),
-}
-
-impl From<ChunkFault> for Stop {
-    fn from(fault: ChunkFault) -> Self {
-        Stop::Fault(fault)
-    }
-}
-
-impl From<OperationError> for Stop {
-    fn from(error: OperationError) -> Self {
-        Stop::Error(error)
-    }
-}
-
-/// Shares of the information whose bits are told.
-const SHARES: [f64; 2] = [0.99, 0.999];
-
-impl Contents<'_> {
     /// One pass over all chunks; a chunk that cannot be read is a finding.
     pub(super) fn information(
         &self,
@@ -293,6 +250,45 @@ impl Contents<'_> {
         }
     }
 }
+
+/// An error of the data as a finding; any other as it is.
+pub(super) fn finding(error: OperationError, code: Code) -> Result<Diagnostic, OperationError> {
+    if error.class() != FaultClass::Data {
+        return Err(error);
+    }
+    let found = Diagnostic::new(code, error.in_one_line());
+    Ok(match error.help() {
+        Some(help) => found.with_help(help),
+        None => found,
+    })
+}
+
+/// Values that have no order or are no numbers.
+pub(super) fn no_statistics(data_type: &DataType) -> Diagnostic {
+    let message = format!("values of type {data_type} are not real numbers: there are no statistics");
+    Diagnostic::new(code::NO_STATISTICS, message)
+}
+
+/// Why there are no figures.
+enum Stop {
+    Fault(ChunkFault),
+    Error(OperationError),
+}
+
+impl From<ChunkFault> for Stop {
+    fn from(fault: ChunkFault) -> Self {
+        Stop::Fault(fault)
+    }
+}
+
+impl From<OperationError> for Stop {
+    fn from(error: OperationError) -> Self {
+        Stop::Error(error)
+    }
+}
+
+/// Shares of the information whose bits are told.
+const SHARES: [f64; 2] = [0.99, 0.999];
 
 /// The options with which `--quantize` is tried.
 fn quantizing(source: &OpenedArray, target: NumberType, missing: Option<&Missing>) -> QuantizeOptions {
