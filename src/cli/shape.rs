@@ -24,10 +24,7 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
         _ => {}
     }
     if !text.contains('=') {
-        return match extents(text) {
-            Ok(extents) => Ok(ShapeRequest::Lengths(extents.0)),
-            Err(error) => Err(error + &respelt(text)),
-        };
+        return extents(text).map(ShapeRequest::Lengths).map_err(|error| error + &respelt(text));
     }
     let refusal = |part: &str| {
         format!("expected lengths, such as 16,256,256, or all by name, such as time=1,lat=256; found {part:?}")
@@ -72,9 +69,8 @@ fn respelt(text: &str) -> String {
     }
 }
 
-/// `--select`: at least one slice.
-#[derive(Debug, Clone)]
-pub(super) struct Slices(pub(super) Vec<Slice>);
+/// `--select`: at least one slice. Under its own name, one value of an option.
+pub(super) type Slices = Vec<Slice>;
 
 /// `time=0:100,lat=-90:`: parts of dimensions; an index that is left out is the dimension's own end.
 pub(super) fn slices(text: &str) -> Result<Slices, String> {
@@ -95,7 +91,7 @@ pub(super) fn slices(text: &str) -> Result<Slices, String> {
         Ok((index(start)?, index(stop)?))
     };
     let slices = pairs(text, refusal, slice)?.into_iter();
-    Ok(Slices(slices.map(|(dimension, (start, stop))| Slice { dimension, start, stop }).collect()))
+    Ok(slices.map(|(dimension, (start, stop))| Slice { dimension, start, stop }).collect())
 }
 
 #[cfg(test)]
@@ -128,10 +124,10 @@ mod tests {
     #[test]
     fn slices_are_of_named_dimensions() {
         let slice = |dimension: &str, start, stop| Slice { dimension: dimension.to_owned(), start, stop };
-        assert_eq!(slices("time=0:100").unwrap().0, [slice("time", Some(0), Some(100))]);
-        let both = slices("time=-10:, a=b=:3").unwrap().0;
+        assert_eq!(slices("time=0:100").unwrap(), [slice("time", Some(0), Some(100))]);
+        let both = slices("time=-10:, a=b=:3").unwrap();
         assert_eq!(both, [slice("time", Some(-10), None), slice("a=b", None, Some(3))]);
-        assert_eq!(slices("0=:").unwrap().0, [slice("0", None, None)]);
+        assert_eq!(slices("0=:").unwrap(), [slice("0", None, None)]);
         for text in [
             "",
             "time",

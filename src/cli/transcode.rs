@@ -235,7 +235,7 @@ impl Changes {
             predict: self.predict,
             chunk_shape: self.chunk_shape,
             shard_shape: self.shard_shape,
-            select: self.select.map_or_else(Vec::new, |slices| slices.0),
+            select: self.select.unwrap_or_default(),
             data_type: self.data_type,
             fill_value: self.fill_value,
             separator: self.separator,

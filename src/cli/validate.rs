@@ -58,6 +58,57 @@ impl ValidateArguments {
         session.print(|output| write(&outcome, format, session.style(), output))?;
         Ok(report_failures(outcome, session))
     }
+
+    /// In what form to report: `--json` is `--format json`.
+    pub(super) fn format(&self) -> Result<Format, OperationError> {
+        match self.format {
+            Some(format) if self.common.json && format != Format::Json => {
+                Err(OperationError::usage("--json and --format ask for two forms").with_help("leave one of them out"))
+            }
+            Some(format) => Ok(format),
+            None if self.common.json => Ok(Format::Json),
+            None => Ok(Format::Text),
+        }
+    }
+
+    /// The options of the check of stores.
+    fn options(self) -> Result<ValidateOptions, OperationError> {
+        require(
+            self.against.is_some(),
+            &[("rtol", self.rtol.is_some()), ("atol", self.atol.is_some()), ("cf", self.cf)],
+            "--against",
+        )?;
+        if self.against.is_some() && self.stores.len() > 1 {
+            return Err(OperationError::usage("--against compares one STORE with OTHER, several were given")
+                .with_help("run it once for each pair"));
+        }
+        if self.write_expect.is_some() && self.stores.len() > 1 {
+            return Err(OperationError::usage("--write-expect writes of one STORE, several were given")
+                .with_help("run it once for each STORE"));
+        }
+        let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
+        let stores = stores.collect::<Result<Vec<Location>, _>>()?;
+        let all_list = stores.iter().all(|store| store.node().abilities().lists);
+        let level = self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
+        let share = |share: Share| share.partition(self.first_index, level);
+        let partition = self.partition.map(share).transpose()?;
+        let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
+        let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
+        let against = other.map(|other| AgainstOptions { other, rtol, atol, cf: self.cf });
+        Ok(ValidateOptions {
+            common: self.common.options(),
+            stores,
+            node: self.node,
+            level,
+            deny_warnings: self.deny.contains(&None),
+            deny: self.deny.into_iter().flatten().collect(),
+            allow: self.allow,
+            max_findings: self.max_findings,
+            partition,
+            against,
+            expect: self.expect.map(expectations).transpose()?,
+        })
+    }
 }
 
 /// The chunks of one array that stderr names where they cannot be read; the result names more of them.
@@ -253,59 +304,6 @@ impl Share {
         Partition::new(index, count).ok_or_else(|| {
             OperationError::usage(format!("there is no share {index} of {count}: shares are counted from 0"))
                 .with_help(format!("give 0/{count} to {}/{count}", count - 1))
-        })
-    }
-}
-
-impl ValidateArguments {
-    /// In what form to report: `--json` is `--format json`.
-    pub(super) fn format(&self) -> Result<Format, OperationError> {
-        match self.format {
-            Some(format) if self.common.json && format != Format::Json => {
-                Err(OperationError::usage("--json and --format ask for two forms").with_help("leave one of them out"))
-            }
-            Some(format) => Ok(format),
-            None if self.common.json => Ok(Format::Json),
-            None => Ok(Format::Text),
-        }
-    }
-
-    /// The options of the check of stores.
-    fn options(self) -> Result<ValidateOptions, OperationError> {
-        require(
-            self.against.is_some(),
-            &[("rtol", self.rtol.is_some()), ("atol", self.atol.is_some()), ("cf", self.cf)],
-            "--against",
-        )?;
-        if self.against.is_some() && self.stores.len() > 1 {
-            return Err(OperationError::usage("--against compares one STORE with OTHER, several were given")
-                .with_help("run it once for each pair"));
-        }
-        if self.write_expect.is_some() && self.stores.len() > 1 {
-            return Err(OperationError::usage("--write-expect writes of one STORE, several were given")
-                .with_help("run it once for each STORE"));
-        }
-        let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
-        let stores = stores.collect::<Result<Vec<Location>, _>>()?;
-        let all_list = stores.iter().all(|store| store.node().abilities().lists);
-        let level = self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
-        let share = |share: Share| share.partition(self.first_index, level);
-        let partition = self.partition.map(share).transpose()?;
-        let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
-        let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
-        let against = other.map(|other| AgainstOptions { other, rtol, atol, cf: self.cf });
-        Ok(ValidateOptions {
-            common: self.common.options(),
-            stores,
-            node: self.node,
-            level,
-            deny_warnings: self.deny.contains(&None),
-            deny: self.deny.into_iter().flatten().collect(),
-            allow: self.allow,
-            max_findings: self.max_findings,
-            partition,
-            against,
-            expect: self.expect.map(expectations).transpose()?,
         })
     }
 }

@@ -80,14 +80,13 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A shape or chunk indices: `A,B,...`; nothing, or `scalar`, for 0-D.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Extents(pub(super) Vec<u64>);
+/// A shape or chunk indices: `A,B,...`; nothing, or `scalar`, for 0-D. Under its own name, one value of an option.
+pub(super) type Extents = Vec<u64>;
 
 /// Reads `A,B,...`.
 pub(super) fn extents(text: &str) -> Result<Extents, String> {
     if text.is_empty() || text == "scalar" {
-        return Ok(Extents(Vec::new()));
+        return Ok(Vec::new());
     }
     text.split(',')
         .map(|extent| {
@@ -96,7 +95,6 @@ pub(super) fn extents(text: &str) -> Result<Extents, String> {
             (!extent.starts_with('+')).then(|| extent.parse().ok()).flatten()
         })
         .collect::<Option<Vec<u64>>>()
-        .map(Extents)
         .ok_or_else(|| {
             let negative = text.split(',').find(|extent| extent.trim().parse::<i64>().is_ok_and(|n| n < 0));
             let negative = negative.map_or_else(String::new, |n| format!(": {} is negative", n.trim()));
@@ -169,9 +167,8 @@ pub(super) fn slice(text: &str) -> Option<Vec<(String, u64)>> {
     text.split(',').map(piece).collect()
 }
 
-/// Values that count as missing; `None` is `none`.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct MissingOrNone(pub(super) Option<Missing>);
+/// Values that count as missing; `None` is `none`. Under its own name, one value of an option.
+pub(super) type MissingOrNone = Option<Missing>;
 
 /// `auto`, or `VALUE,...`.
 pub(super) fn missing(text: &str) -> Result<Missing, String> {
@@ -184,9 +181,9 @@ pub(super) fn missing(text: &str) -> Result<Missing, String> {
 /// `auto`, `none`, or `VALUE,...`.
 pub(super) fn missing_or_none(text: &str) -> Result<MissingOrNone, String> {
     if text == "none" {
-        return Ok(MissingOrNone(None));
+        return Ok(None);
     }
-    missing(text).map(|missing| MissingOrNone(Some(missing)))
+    missing(text).map(Some)
 }
 
 /// A finite number of at least 0.

@@ -157,7 +157,7 @@ impl QuantizeForm {
 }
 
 /// The name of a value in a table of names that has all.
-fn named<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+fn named<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
     names.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
 }
 
