@@ -14,7 +14,8 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` does not give of a store alone, each with the test that another command gives it in.
-const OF_OTHERS: [(Code, &str); 18] = [
+const OF_OTHERS: [(Code, &str); 19] = [
+    (code::PREDICT_READERS, "cast_stands_where_numcodecs_would_read_another_order"),
     (code::KEEP_BITS_NO_INFORMATION, "constant_arrays_keep_all_bits_and_say_so"),
     (code::QUANTIZE_FEW_CODES, "step_that_leaves_nothing_of_an_array_is_refused_and_few_codes_are_a_warning"),
     (code::DATA_TYPE_ROUNDED, "data_type_that_rounds_most_values_to_integers_is_a_warning_with_their_number"),
