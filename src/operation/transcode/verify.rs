@@ -55,31 +55,13 @@ impl Verification {
     }
 }
 
-/// The part of an array that is read back.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Scope<'a> {
-    /// All of it.
-    Whole,
-    /// Objects of the intermediate data of two passes.
-    Between(&'a ChunkSet),
-    /// Objects of DEST; of two passes, held against the intermediate data.
-    Objects(&'a ChunkSet),
-}
-
-impl Scope<'_> {
-    /// The objects, where not all are read back.
-    fn objects(&self) -> Option<&ChunkSet> {
-        match self {
-            Scope::Whole => None,
-            Scope::Between(objects) | Scope::Objects(objects) => Some(objects),
-        }
-    }
-}
+/// What of an array is read back, where not all is: objects that a pass writes, of two passes the intermediate data or DEST.
+pub(super) type PassObjects<'a> = Option<(usize, &'a ChunkSet)>;
 
 /// Reads DEST back. A difference is an error, and leaves no DEST.
 pub(super) fn verify(
     plan: &Plan,
-    scope: Scope<'_>,
+    share: PassObjects<'_>,
     (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
@@ -88,8 +70,8 @@ pub(super) fn verify(
     let bytes = bytes.map(|bytes| bytes.saturating_mul(plan.job.num_passes()));
     progress.start("verify", bytes.map(|bytes| bytes.saturating_mul(present.len())));
     let verified = match &plan.job {
-        Job::Objects(job) => values(plan, job, scope, (budget, driver), progress),
-        Job::Copy(job) => copies(plan, job, scope, driver, progress),
+        Job::Objects(job) => values(plan, job, share, (budget, driver), progress),
+        Job::Copy(job) => copies(plan, job, share, driver, progress),
     };
     progress.finish();
     held(plan, verified?)
@@ -135,7 +117,7 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
 fn copies(
     plan: &Plan,
     job: &CopyJob,
-    scope: Scope<'_>,
+    share: PassObjects<'_>,
     driver: &Driver,
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
@@ -156,7 +138,7 @@ fn copies(
     let sides = [0, 1].map(|side| SideOfCopy { job, side });
     driver
         .run_ahead::<[Vec<u8>; 2], bool>(
-            &scope.objects().map_or_else(|| job.objects(), |some| job.objects().common(some)),
+            &share.map_or_else(|| job.objects(), |(_, some)| job.objects().common(some)),
             &[&sides[0], &sides[1]],
             work,
             |_, equal| {
@@ -210,13 +192,14 @@ fn same_bytes(
 fn values(
     plan: &Plan,
     job: &ObjectJob,
-    scope: Scope<'_>,
+    share: PassObjects<'_>,
     (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
 ) -> Result<Verification, OperationError> {
     // What any reader gets: by the chain of DEST's documents, bound anew.
     let job = &plan.as_read(job)?;
-    let transfer = &job.transfer;
+    let (transfer, objects) = (&job.transfer, share.map(|(_, objects)| objects));
+    let reads = |pass| share.is_none_or(|(own, _)| own == pass);
     let run = |comparison: &Comparison, transfer: &Transfer| {
         let pairs = compared_in(transfer, budget.narrowed(driver.num_threads()))?;
         let driver = &narrowed(driver, pairs.schedule.threads)?;
@@ -226,22 +209,22 @@ fn values(
             progress.advance(compared.elements.saturating_mul(size));
             Ok(compared)
         };
-        let (mut all, units) = (Compared::default(), (&pairs.units(scope.objects()), scope.objects()));
+        let (mut all, units) = (Compared::default(), (&pairs.units(objects), objects));
         let run = pairs.fold(driver, units, visit, |_, compared| all += compared);
         Ok::<_, OperationError>(run.map(|()| all))
     };
     let mut comparison = Comparison::of(plan, job);
     let compared = match &job.route {
-        Route::VariableSize(variable_size) => variable_size_values(transfer, variable_size, scope.objects(), driver),
+        Route::VariableSize(variable_size) => variable_size_values(transfer, variable_size, objects, driver),
         Route::Staged(staged) => {
             let mut between = Ok(Compared::default());
-            if !matches!(scope, Scope::Objects(_)) {
+            if reads(0) {
                 let first = staged.first_transfer(transfer);
                 let same = Comparison::new(&first, &ValueChange::None, None, (true, 0));
                 between = run(&same, &first)?.map_err(Staged::of_first);
             }
             match between {
-                Ok(between) if !matches!(scope, Scope::Between(_)) => {
+                Ok(between) if reads(1) => {
                     let second = staged.second_transfer(transfer, None, driver);
                     let second = second.map_err(|fault| plan.explain(ChunkFault { index: 0, fault }))?;
                     comparison.may_be_fill = true;

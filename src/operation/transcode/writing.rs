@@ -8,7 +8,7 @@ use super::outcome::Done;
 use super::plan::Plan;
 use super::planning::PlannedArray;
 use super::quality::{is_lossy, measure};
-use super::verify::{Scope, Verification, verify};
+use super::verify::{Verification, verify};
 use crate::array::ChunkSet;
 use crate::engine::driver::Driver;
 use crate::engine::journal::{PassProgress, name_of_pass};
@@ -182,15 +182,12 @@ impl<'a> Writing<'a> {
             let budget = self.job.budget;
             let budget = if array.is_small { budget.limited(array.memory.bytes) } else { budget };
             let by = (budget, driver);
-            let Some((_, part)) = self.share_of(array) else {
-                return verify(&array.plan, Scope::Whole, by, &share).map(Some);
-            };
-            let Some(objects) = part.assigned.as_ref().filter(|objects| !objects.is_empty()) else {
-                return Ok(None);
-            };
-            let is_between = self.extent == Extent::FirstPasses;
-            let scope = if is_between { Scope::Between(objects) } else { Scope::Objects(objects) };
-            verify(&array.plan, scope, by, &share).map(Some)
+            let part = self.share_of(array);
+            let objects = part.as_ref().and_then(|(pass, part)| Some((*pass, part.assigned.as_ref()?)));
+            match objects.filter(|(_, objects)| !objects.is_empty()) {
+                None if part.is_some() => Ok(None),
+                objects => verify(&array.plan, objects, by, &share).map(Some),
+            }
         });
         self.progress.finish();
         verified
