@@ -19,7 +19,7 @@ use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below}
 use crate::operation::open::{ArrayReading, OpenedArray, open_documents, opened, read_array_of, refusal};
 use crate::operation::options::TranscodeOptions;
 use crate::operation::storage::not_keys;
-use crate::store::Node;
+use crate::store::{FolderListing, Node};
 
 /// The most errors that a refusal lists.
 const MOST_ERRORS: usize = 10;
@@ -93,8 +93,7 @@ impl Source {
             return Err(failure.error);
         }
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
-        let (mut readings, mut groups, mut other_keys) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut links, mut unnamed) = (Vec::new(), Vec::new());
+        let (mut readings, mut groups, mut rest) = (Vec::new(), Vec::new(), FolderListing::default());
         for mut node in hierarchy.nodes {
             match &mut node.content {
                 NodeContent::Array(array) => tell_of_array_members(options, array),
@@ -126,12 +125,7 @@ impl Source {
             let is_said = |found: &Diagnostic| of_array.contains(found);
             let told = good.into_iter().filter(|found| found.severity == Severity::Warning && !is_said(found));
             warnings.extend(told);
-            links.extend(node.rest.links.iter().chain(node.rest.others.iter().map(|(key, _)| key)).cloned());
-            unnamed.append(&mut node.rest.unnamed);
-            other_keys.extend(node.rest.files);
-            for folder in node.rest.folders {
-                collect_keys(&options.source.node(), &folder, &mut other_keys, &mut links, &mut unnamed)?;
-            }
+            collect_keys(&options.source.node(), node.rest, &mut rest)?;
             match node.content {
                 NodeContent::Array(array) => readings.push(*array),
                 NodeContent::Group(group) => groups.push(*group),
@@ -144,6 +138,7 @@ impl Source {
             let at = if first == "/" { store.clone() } else { format!("{}{first}", store.trim_end_matches('/')) };
             return Err(refusal(&format!("the metadata of `{at}` are in error"), &errors));
         }
+        let FolderListing { files: mut other_keys, links, unnamed, .. } = rest;
         warnings.extend(uncopied_links(&store, &links));
         warnings.extend(not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
         let mut paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
@@ -246,26 +241,21 @@ fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]
     Coordinates::of(&of_arrays.chain(of_groups).collect::<Vec<_>>())
 }
 
-/// The keys below a folder that belongs to no node.
-fn collect_keys(
-    root: &Node,
-    folder: &str,
-    keys: &mut Vec<String>,
-    links: &mut Vec<String>,
-    unnamed: &mut Vec<String>,
-) -> Result<(), OperationError> {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let listing = root.list(&folder).map_err(|error| {
+/// Adds what belongs to no node: in a listing, and in the folders that it has. What is no file is among the links.
+fn collect_keys(root: &Node, mut listing: FolderListing, all: &mut FolderListing) -> Result<(), OperationError> {
+    let mut folders = Vec::new();
+    listing.folders.reverse();
+    loop {
+        folders.append(&mut listing.folders);
+        all.files.append(&mut listing.files);
+        all.links.append(&mut listing.links);
+        all.links.extend(listing.others.into_iter().map(|(key, _)| key));
+        all.unnamed.append(&mut listing.unnamed);
+        let Some(folder) = folders.pop() else { return Ok(()) };
+        listing = root.list(&folder).map_err(|error| {
             OperationError::environment(format!("`{folder}` of SOURCE cannot be listed")).because(error)
         })?;
-        keys.extend(listing.files);
-        links.extend(listing.links);
-        unnamed.extend(listing.unnamed);
-        links.extend(listing.others.into_iter().map(|(key, _)| key));
-        folders.extend(listing.folders);
     }
-    Ok(())
 }
 
 /// Links may lead anywhere, out of a store that others have made too.
