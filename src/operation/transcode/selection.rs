@@ -49,9 +49,7 @@ pub(super) fn check_applied(
     arrays: &[SourceArray],
     store: &str,
 ) -> Result<(), OperationError> {
-    let ChangeOptions { quantize, repack, keep_bits, predict, unpack, select, chunk_shape, shard_shape, .. } =
-        &options.change;
-    let predicts = |predict: &Option<Predict>| !matches!(predict, None | Some(Predict::None));
+    let ChangeOptions { predict, select, chunk_shape, shard_shape, .. } = &options.change;
     let shard_shape = match shard_shape {
         Some(ShardRequest::Shape(shape)) => Some(shape),
         _ => None,
@@ -80,22 +78,18 @@ pub(super) fn check_applied(
             .with_help("`zarrcast inspect` shows the names of an array's dimensions"));
         }
     }
-    let any = |applies: &dyn Fn(&ChangeOptions) -> bool| arrays.iter().any(|array| applies(&array.change));
     let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
-    let asked = [
-        (quantize.is_some(), any(&|chosen| chosen.quantize.is_some()), "float array to quantise", SPARED),
-        (
-            keep_bits.is_some(),
-            any(&|chosen| chosen.keep_bits.is_some()),
-            "float array whose bits can be rounded",
-            SPARED,
-        ),
-        (predicts(predict), any(&|chosen| predicts(&chosen.predict)), "array of integers to predict", SPARED),
-        (repack.is_some(), any(&|chosen| chosen.repack.is_some()), "packing that `--as` changes", repack::PACKED),
-        (*unpack, any(&|chosen| chosen.unpack), "array to unpack", packed),
+    let changes: [(fn(&ChangeOptions) -> bool, _, _); 5] = [
+        (|change| change.quantize.is_some(), "float array to quantise", SPARED),
+        (|change| change.keep_bits.is_some(), "float array whose bits can be rounded", SPARED),
+        (|change| !matches!(change.predict, None | Some(Predict::None)), "array of integers to predict", SPARED),
+        (|change| change.repack.is_some(), "packing that `--as` changes", repack::PACKED),
+        (|change| change.unpack, "array to unpack", packed),
     ];
-    if let Some((_, _, what, help)) = asked.into_iter().find(|(is_asked, applies, ..)| *is_asked && !applies) {
-        return Err(OperationError::data(format!("`{store}` has no {what}")).with_help(help));
+    for (is_made, what, help) in changes {
+        if is_made(&options.change) && !arrays.iter().any(|array| is_made(&array.change)) {
+            return Err(OperationError::data(format!("`{store}` has no {what}")).with_help(help));
+        }
     }
     Ok(())
 }
