@@ -3,15 +3,11 @@
 //! The plan is settled and proved before DEST is touched; chunks stream; the metadata come last, after the data are
 //! on disk. What a run that fails has done is kept, without metadata, for `--resume`.
 
-mod budget;
 mod compressor;
 mod container;
 mod destination;
-mod estimate;
 mod format;
 mod images;
-mod job;
-mod many_objects;
 mod outcome;
 pub mod parts;
 mod pictures;

@@ -1,11 +1,8 @@
 //! The plans of all arrays of SOURCE.
 
-use super::budget::Memory;
 use super::compressor::Search;
 use super::destination::cannot_write;
-use super::plan::Plan;
-use super::plan::Planner;
-use super::plan::SourceArray;
+use super::plan::{Memory, Plan, Planner, SourceArray};
 use super::sample::Sampler;
 use crate::array::chunk_cache::ChunkCache;
 use crate::engine::driver::Driver;

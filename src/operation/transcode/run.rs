@@ -8,13 +8,11 @@ use std::time::Instant;
 use super::container;
 use super::destination::{Claim, Output, cannot_write};
 use super::format::consolidate::{NodeDocuments, with_copies};
-use super::job::JobPlan;
-use super::many_objects::{many_objects, planned_objects};
 use super::outcome::{Done, array_result, group_result, quantization_of};
 use super::plan::planner::ahead_bytes;
-use super::planning::{Planning, bytes_of};
+use super::planning::{PlannedArray, Planning, bytes_of};
 use super::quality::{check_room as check_room_for_quality, is_lossy};
-use super::room::{check_room, with_missing_space};
+use super::room::{check_room, many_objects, planned_objects, with_missing_space};
 use super::sample::Sampler;
 use super::sealed::SealedPlan;
 use super::tree::Source;
@@ -22,6 +20,7 @@ use super::writing::{Ended, Extent, Writing, most_bytes};
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::interrupt::Interrupt;
 use crate::diagnostic::Diagnostic;
+use crate::engine::driver::Driver;
 use crate::engine::progress::Progress;
 use crate::engine::report::ObjectReport;
 use crate::operation::budget::Budget;
@@ -288,4 +287,16 @@ fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<(), OperationEr
     }
     Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.output.shown()))
         .with_help("`--overwrite` replaces it"))
+}
+
+/// A job that is settled, of which nothing is written.
+pub(super) struct JobPlan<'a> {
+    pub options: &'a TranscodeOptions,
+    pub budget: Budget,
+    pub driver: Driver,
+    pub source: Source,
+    pub output: Output,
+    pub arrays: Vec<PlannedArray>,
+    /// DEST's, by their keys, the one that makes it a node last.
+    pub documents: Vec<(String, String)>,
 }

@@ -10,10 +10,8 @@ mod trial;
 use std::time::Instant;
 
 use super::format::version_2::as_source;
-use super::plan::SourceArray;
 use super::plan::metadata::{in_memory, read_back, unkept};
-use super::plan::{Blocks, Plan, Planner, Settled};
-
+use super::plan::{Blocks, Plan, Planner, Settled, SourceArray};
 use crate::array::ChunkSet;
 use crate::array::chunk_cache::{ArrayCache, ChunkCache};
 use crate::array::chunk_set::position;

@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, HashSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::job::JobPlan;
 use super::plan::route::name_of;
 use super::plan::{Blocks, Settled};
 use super::planning::PlannedArray;
+use super::run::JobPlan;
 use super::tree::Source;
 use crate::engine::journal::{Fingerprint, digest};
 use crate::metadata::json::{Json, Object};

@@ -9,12 +9,10 @@
 //! read more often than it was for writing.
 
 mod comparison;
-mod variable_size;
 
-use self::variable_size::variable_size_values;
-use super::budget::compared_in;
-use super::plan::Plan;
-use super::plan::losses;
+use self::comparison::variable_size_values;
+pub(super) use self::comparison::{Compared, Comparison, Scratch};
+use super::plan::{Plan, compared_in, losses};
 use crate::array::ChunkSet;
 use crate::array::buffers::PIECE;
 use crate::array::fault::{ChunkFault, Fault};
@@ -35,8 +33,6 @@ use crate::operation::narrowed;
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::transcode_result::VerifyResult;
 use crate::store::ObjectReader;
-
-pub(super) use self::comparison::{Compared, Comparison, Scratch};
 
 #[derive(Debug, Clone)]
 pub(super) struct Verification {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::destination::{Claim, cannot_write};
-use super::job::JobPlan;
 use super::outcome::Done;
 use super::plan::Plan;
 use super::planning::PlannedArray;
 use super::quality::{is_lossy, measure};
+use super::run::JobPlan;
 use super::verify::{Verification, verify};
 use crate::array::ChunkSet;
 use crate::engine::driver::Driver;

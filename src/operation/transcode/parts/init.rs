@@ -3,16 +3,16 @@
 use std::num::NonZeroUsize;
 
 use super::cut::{Work, cut};
-use super::plan_file::{PartsPlan, PassName, PassPlan, present_of};
+use super::plan_file::{KEY, PartsPlan, PassName, PassPlan, present_of};
 use crate::array::ChunkSet;
 use crate::array::interrupt::Interrupt;
 use crate::engine::progress::Progress;
 use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
-use crate::operation::transcode::job::JobPlan;
-use crate::operation::transcode::many_objects::many_objects;
 use crate::operation::transcode::planning::PlannedArray;
+use crate::operation::transcode::room::many_objects;
+use crate::operation::transcode::run::JobPlan;
 use crate::store::machine;
 
 /// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans
@@ -74,7 +74,7 @@ pub fn init(
     let before = if before.is_none() {
         output.make_root()?;
         // Another process may have been faster.
-        if plan.seal_in(output.data())? { None } else { PartsPlan::find(&place)? }
+        if plan.write(output.data(), KEY)? { None } else { PartsPlan::find(&place)? }
     } else {
         before
     };

@@ -18,7 +18,7 @@ use crate::operation::error::OperationError;
 use crate::operation::options::TranscodeOptions;
 use crate::operation::parts_result::PartResult;
 use crate::operation::transcode::destination::cannot_write;
-use crate::operation::transcode::job::JobPlan;
+use crate::operation::transcode::run::JobPlan;
 use crate::operation::transcode::tree::Source;
 use crate::operation::transcode::writing::{Extent, Writing};
 use crate::store::Node;

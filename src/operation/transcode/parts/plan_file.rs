@@ -20,7 +20,7 @@ use crate::operation::transcode::tree::Source;
 use crate::store::Node;
 
 /// The key of the plan in DEST.
-const KEY: &str = ".zarrcast/plan.json";
+pub(super) const KEY: &str = ".zarrcast/plan.json";
 
 const SCHEMA: &str = "zarrcast.parts/3";
 
@@ -163,7 +163,7 @@ impl PartsPlan {
     }
 
     /// The key of the plan with what its first pass found.
-    fn settled(&self) -> String {
+    pub(super) fn settled(&self) -> String {
         format!("{}/settled.json", self.folder())
     }
 
@@ -174,17 +174,9 @@ impl PartsPlan {
             && self.sealed.fingerprint() == other.sealed.fingerprint()
     }
 
-    /// Writes the plan down in a node; false where another stands there, which may just have been made.
-    pub(super) fn seal_in(&self, place: &Node) -> Result<bool, OperationError> {
-        self.write(place, KEY)
-    }
-
-    /// Writes the plan down in a node, with what its first pass found. Whoever comes second has the same, and leaves it.
-    pub(super) fn settle_in(&self, place: &Node) -> Result<bool, OperationError> {
-        self.write(place, &self.settled())
-    }
-
-    fn write(&self, place: &Node, key: &str) -> Result<bool, OperationError> {
+    /// Writes the plan down in a node; false where another stands there, which may just have been made. With what its first
+    /// pass found, whoever comes second has the same, and leaves it.
+    pub(super) fn write(&self, place: &Node, key: &str) -> Result<bool, OperationError> {
         let document = Json::Object(document_of(SCHEMA, self)).to_document();
         place.publish_new(key, &document).map_err(cannot_write)
     }

@@ -18,10 +18,9 @@ use crate::operation::budget::Budget;
 use crate::operation::error::OperationError;
 use crate::operation::new_driver;
 use crate::operation::options::TranscodeOptions;
-use crate::operation::quantize::first_pass::FirstPass;
-use crate::operation::quantize::first_pass::Survey;
+use crate::operation::quantize::first_pass::{FirstPass, Survey};
 use crate::operation::quantize::request::Request;
-use crate::operation::transcode::job::JobPlan;
+use crate::operation::transcode::run::JobPlan;
 use crate::operation::transcode::tree::Source;
 use crate::store::Node;
 
@@ -102,7 +101,7 @@ pub(super) fn settled(
         sealed: job.seal(),
         ..plan
     };
-    settled.settle_in(place)?;
+    settled.write(place, &settled.settled())?;
     Ok(settled)
 }
 

@@ -16,14 +16,13 @@ use crate::operation::draft::Draft;
 use crate::operation::error::OperationError;
 use crate::operation::fault::explain;
 use crate::operation::information::BitSurvey;
-use crate::operation::new_driver;
 use crate::operation::numbers::Numbers;
 use crate::operation::open::OpenedArray;
 use crate::operation::options::KeepBits;
 use crate::operation::quantize::range::FloatType;
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::stored::stored_array;
-use crate::operation::{cf, missing};
+use crate::operation::{cf, missing, new_driver};
 use crate::pipeline::{Completeness, Pipeline};
 
 /// The attributes of a rounded array: the variable that tells how, and the bits (CF conventions 8.4.2).

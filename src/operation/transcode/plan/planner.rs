@@ -1,12 +1,10 @@
 //! The plan of an array settled: what changes in its values and its metadata, step after step, then proved.
 
 use super::change::{self, Changed};
-use super::keep_bits;
 use super::metadata::{DestinationMetadata, check};
 use super::route::Choice;
 use super::staging::misfit;
-use super::{Blocks, Plan, Planner};
-use super::{losses, predict, regrid};
+use super::{Blocks, Plan, Planner, keep_bits, losses, predict, regrid};
 use crate::array::listing::Listing;
 use crate::codec::conversion::ValueChange;
 use crate::data_type::registered_types;

@@ -4,14 +4,13 @@
 //! kinds of stores what is really there. Both sides are streams of floats: which codec rounded them makes no difference.
 
 mod geometry;
-mod levels;
+
 mod pieces;
 mod values;
 
 use std::sync::{Mutex, PoisonError};
 
-use self::geometry::Geometry;
-use self::levels::Levels;
+use self::geometry::{Geometry, Levels};
 use self::pieces::Pieces;
 use self::values::{ValueBuffers, Values, possible_values};
 use super::plan::Plan;

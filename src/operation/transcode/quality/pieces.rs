@@ -4,8 +4,7 @@ use std::ops::{AddAssign, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::ThreadCounts;
-use super::geometry::Geometry;
-use super::levels::{LevelBand, Levels, bands};
+use super::geometry::{Geometry, LevelBand, Levels, bands};
 use super::values::{ValueBuffers, Values};
 use crate::array::ChunkSet;
 use crate::array::fault::ChunkFault;
