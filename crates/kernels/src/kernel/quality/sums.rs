@@ -250,7 +250,7 @@ impl BlockLoop for PairLoop {
             return PairSums::default();
         };
         let pivots = (*pivot, *first - *pivot);
-        let mut lanes = Lanes::new();
+        let mut lanes = Lanes::<LANES>::new();
         let (whole, rest) = source.as_chunks::<LANES>();
         let (whole_destination, rest_destination) = destination.as_chunks::<LANES>();
         for (x, y) in whole.iter().zip(whole_destination) {
@@ -309,20 +309,10 @@ fn plain_sums<const ROUNDS: bool>(source: &[f64], destination: &[f64]) -> Option
     let sums = [distances, errors, squares, products, error_squares];
     // What is not finite makes a sum that is not.
     let is_plain = unsure.iter().all(|unsure| *unsure == 0) && sums.as_flattened().iter().all(|sum| sum.is_finite());
-    let mut lanes = Lanes::new();
-    let points = (source.len() * PLAIN) as u64;
-    lanes.points[0] = points;
-    lanes.signs_kept[0] = points - lost.iter().sum::<u64>();
-    lanes.large_errors[..PLAIN].copy_from_slice(&large);
-    for (lanes, own) in lanes.least.iter_mut().zip([least_x, least_y]) {
-        lanes[..PLAIN].copy_from_slice(&own);
-    }
-    for (lanes, own) in lanes.greatest.iter_mut().zip([greatest_x, greatest_y]) {
-        lanes[..PLAIN].copy_from_slice(&own);
-    }
-    for (lanes, own) in lanes.sums.iter_mut().zip(sums) {
-        lanes[..PLAIN].copy_from_slice(&own);
-    }
+    let (least, greatest) = ([least_x, least_y], [greatest_x, greatest_y]);
+    let mut lanes = Lanes { large_errors: large, least, greatest, sums, ..Lanes::new() };
+    lanes.points[0] = (source.len() * PLAIN) as u64;
+    lanes.signs_kept[0] = lanes.points[0] - lost.iter().sum::<u64>();
     is_plain.then(|| lanes.sums(pivots))
 }
 
@@ -333,37 +323,37 @@ pub(super) fn multiply_add<const ROUNDS: bool>(a: f64, b: f64, c: f64) -> f64 {
 }
 
 /// What a block's points come to, in lanes.
-struct Lanes {
-    points: [u64; LANES],
-    large_errors: [u64; LANES],
-    zeros: [u64; LANES],
-    zeros_kept: [u64; LANES],
-    signs_kept: [u64; LANES],
-    least: [[f64; LANES]; 2],
-    greatest: [[f64; LANES]; 2],
+struct Lanes<const N: usize> {
+    points: [u64; N],
+    large_errors: [u64; N],
+    zeros: [u64; N],
+    zeros_kept: [u64; N],
+    signs_kept: [u64; N],
+    least: [[f64; N]; 2],
+    greatest: [[f64; N]; 2],
     /// Of distances of SOURCE and of the errors from their pivots, and of the products of those.
-    sums: [[f64; LANES]; 5],
+    sums: [[f64; N]; 5],
 }
 
-impl Lanes {
+impl<const N: usize> Lanes<N> {
     #[inline(always)]
     fn new() -> Self {
-        let zero = [0; LANES];
+        let zero = [0; N];
         Lanes {
             points: zero,
             large_errors: zero,
             zeros: zero,
             zeros_kept: zero,
             signs_kept: zero,
-            least: [[f64::INFINITY; LANES]; 2],
-            greatest: [[f64::NEG_INFINITY; LANES]; 2],
-            sums: [[0.0; LANES]; 5],
+            least: [[f64::INFINITY; N]; 2],
+            greatest: [[f64::NEG_INFINITY; N]; 2],
+            sums: [[0.0; N]; 5],
         }
     }
 
     #[inline(always)]
-    fn add(&mut self, source: &[f64; LANES], destination: &[f64; LANES], pivots: (f64, f64)) {
-        for lane in 0..LANES {
+    fn add(&mut self, source: &[f64; N], destination: &[f64; N], pivots: (f64, f64)) {
+        for lane in 0..N {
             let (x, y) = (source[lane], destination[lane]);
             let counts = (x - x == 0.0) & (y - y == 0.0);
             let error = y - x;
@@ -390,7 +380,7 @@ impl Lanes {
 
     #[inline(always)]
     fn sums(&self, pivots: (f64, f64)) -> PairSums {
-        let total = |lanes: &[u64; LANES]| lanes.iter().sum::<u64>();
+        let total = |lanes: &[u64; N]| lanes.iter().sum::<u64>();
         let least = |side: usize| self.least[side].iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = |side: usize| self.greatest[side].iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let sum = |place: usize| self.sums[place].iter().sum::<f64>();
