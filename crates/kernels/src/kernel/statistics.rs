@@ -156,7 +156,12 @@ impl ExtentScan {
         let found = self.kernel.run(tile, &mut [], &());
         let size = self.number_type.size();
         if found.not_finite > 0 {
-            with_element!(self.number_type.element(), T => count_not_finite::<T>(tile, extent));
+            let (positive, negative) = with_element!(self.number_type.element(), T => {
+                infinities::<T>(bytemuck::try_cast_slice(tile).unwrap_or_default())
+            });
+            extent.positive_infinity += positive as u64;
+            extent.negative_infinity += negative as u64;
+            extent.nan += (found.not_finite - positive - negative) as u64;
         }
         if found.not_finite < tile.len() / size {
             self.widen(extent, found.finite);
@@ -174,33 +179,31 @@ impl ExtentScan {
         }
     }
 
-    fn widen(&self, extent: &mut Extent, (least, greatest): (u64, u64)) {
-        extent.finite = Some(match extent.finite {
-            None => (least, greatest),
-            Some(finite) => with_element!(self.number_type.element(), T => {
-                let key = |bits| T::from_bits64(bits).key();
-                (
-                    if key(least) < key(finite.0) { least } else { finite.0 },
-                    if key(greatest) > key(finite.1) { greatest } else { finite.1 },
-                )
-            }),
-        });
+    fn widen(&self, extent: &mut Extent, found: (u64, u64)) {
+        extent.finite = Some(
+            extent
+                .finite
+                .map_or(found, |finite| with_element!(self.number_type.element(), T => widened::<T>(finite, found))),
+        );
     }
 }
 
-/// Counts NaN and infinities one by one.
-fn count_not_finite<T: Ordered>(tile: &[u8], extent: &mut Extent) {
-    let elements: &[T] = bytemuck::try_cast_slice(tile).unwrap_or_default();
+/// The bits of the least and the greatest of two ranges.
+pub(super) fn widened<T: Ordered>(one: (u64, u64), two: (u64, u64)) -> (u64, u64) {
+    let key = |bits| T::from_bits64(bits).key();
+    (if key(two.0) < key(one.0) { two.0 } else { one.0 }, if key(two.1) > key(one.1) { two.1 } else { one.1 })
+}
+
+/// Counts of +Infinity and -Infinity, among floats.
+#[inline(always)]
+pub(super) fn infinities<T: Ordered>(elements: &[T]) -> (usize, usize) {
     let zero = T::from_bits64(0);
-    for element in elements.iter().filter(|element| !element.is_finite()) {
-        if *element > zero {
-            extent.positive_infinity += 1;
-        } else if *element < zero {
-            extent.negative_infinity += 1;
-        } else {
-            extent.nan += 1;
-        }
+    let (mut positive, mut negative) = (0_u32, 0_u32);
+    for element in elements {
+        positive += u32::from(!element.is_finite() & (*element > zero));
+        negative += u32::from(!element.is_finite() & (*element < zero));
     }
+    (positive as usize, negative as usize)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod loops;
 
 use super::dispatch::TileKernel;
 use super::double::Double;
-use super::statistics::Ordered;
+use super::statistics::widened;
 use super::tile::{TILE, TileBuffer, is_aligned};
 use crate::element::{Element, ElementType, NumberType};
 use crate::with_element;
@@ -163,7 +163,7 @@ impl SummaryScan {
         summary.negative_infinity += other.negative_infinity;
         summary.equal += other.equal;
         summary.extremes = match (summary.extremes, other.extremes) {
-            (Some(one), Some(two)) => Some(with_element!(self.number_type.element(), T => widen::<T>(one, two))),
+            (Some(one), Some(two)) => Some(with_element!(self.number_type.element(), T => widened::<T>(one, two))),
             (one, two) => one.or(two),
         };
     }
@@ -202,11 +202,6 @@ fn quotient(sum: Double, count: u64) -> Double {
 /// Times a count, exactly.
 fn product(sum: Double, count: u64) -> Double {
     sum.times(approximate(count >> 32)).times(4_294_967_296.0) + sum.times(approximate(count & 0xffff_ffff))
-}
-
-fn widen<T: Ordered>(one: (u64, u64), two: (u64, u64)) -> (u64, u64) {
-    let key = |bits| T::from_bits64(bits).key();
-    (if key(two.0) < key(one.0) { two.0 } else { one.0 }, if key(two.1) > key(one.1) { two.1 } else { one.1 })
 }
 
 #[expect(clippy::eq_op, reason = "only NaN is not itself")]

@@ -9,7 +9,7 @@ use super::TileSummary;
 use crate::kernel::dispatch::TileLoop;
 use crate::kernel::double::{Double, two_sum};
 use crate::kernel::round::FloatElement;
-use crate::kernel::statistics::Ordered;
+use crate::kernel::statistics::{Ordered, infinities};
 
 /// Parameters of the loop.
 #[derive(Debug, Clone, Copy)]
@@ -74,18 +74,6 @@ impl<T: Summed> TileLoop for SummaryLoop<T> {
             moments,
         }
     }
-}
-
-/// Counts of +Infinity and -Infinity, among floats.
-#[inline(always)]
-fn infinities<T: Ordered>(elements: &[T]) -> (usize, usize) {
-    let zero = T::from_bits64(0);
-    let (mut positive, mut negative) = (0_u32, 0_u32);
-    for element in elements {
-        positive += u32::from(!element.is_finite() & (*element > zero));
-        negative += u32::from(!element.is_finite() & (*element < zero));
-    }
-    (positive as usize, negative as usize)
 }
 
 /// A type whose every value is a float64.
