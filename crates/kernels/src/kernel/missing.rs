@@ -10,7 +10,7 @@ use crate::with_element;
 pub struct MissingFilter {
     number_type: NumberType,
     missing: Vec<u64>,
-    kernel: TileKernel<Vec<u64>, TileMissing>,
+    kernel: TileKernel<Vec<u64>, MissingCount>,
 }
 
 /// Elements that are missing.
@@ -29,31 +29,24 @@ impl std::ops::AddAssign for MissingCount {
     }
 }
 
-/// The missing elements of a tile.
-#[derive(Debug, Clone, Copy)]
-struct TileMissing {
-    all: usize,
-    first: usize,
-}
-
 struct CountLoop<T>(std::marker::PhantomData<T>);
 
 impl<T: Element> TileLoop for CountLoop<T> {
     type Parameters = Vec<u64>;
-    type Outcome = TileMissing;
+    type Outcome = MissingCount;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], missing: &Vec<u64>) -> TileMissing {
+    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], missing: &Vec<u64>) -> MissingCount {
         let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let (mut all, mut first) = (0, 0);
         for (place, bits) in missing.iter().enumerate() {
             let value = T::from_bits64(*bits);
             // A tile has few elements, and counts of the width of floats vectorise.
             let count = elements.iter().fold(0_u32, |count, element| count + u32::from(*element == value));
-            all += count as usize;
-            first = if place == 0 { count as usize } else { first };
+            all += u64::from(count);
+            first = if place == 0 { u64::from(count) } else { first };
         }
-        TileMissing { all, first }
+        MissingCount { all, first }
     }
 }
 
@@ -123,10 +116,10 @@ impl MissingFilter {
                 continue;
             }
             let found = self.kernel.run(if is_copied { copy } else { tile }, &mut [], &self.missing);
-            count += MissingCount { all: found.all as u64, first: found.first as u64 };
+            count += found;
             if found.all == 0 {
                 visit(if is_copied { copy } else { tile });
-            } else if found.all < tile.len() / size {
+            } else if found.all < (tile.len() / size) as u64 {
                 copy.copy_from_slice(tile);
                 let kept = with_element!(self.number_type.element(), T => compact::<T>(copy, &self.missing));
                 visit(&copy[..kept]);
