@@ -13,53 +13,70 @@ pub(crate) trait ConvertFloat<T>: Element {
 }
 
 macro_rules! narrow {
-    ($name:ident: $wide:ty, $bits:ty, $fraction:literal, $bias:literal => $narrow:ty, $narrow_bits:ty, $narrow_fraction:literal,
-     $narrow_bias:literal) => {
-        #[expect(clippy::cast_possible_truncation, reason = "bits of the narrow type, and back")]
-        #[inline(always)]
-        fn $name<M: RoundingMode>(value: $wide) -> ($narrow, bool) {
-            const BITS: $bits = <$bits>::BITS as $bits;
-            const INFINITY: $bits = <$wide>::INFINITY.to_bits();
-            const NARROW_INFINITY: $bits = <$narrow>::INFINITY.to_bits() as $bits;
-            const QUIET: $bits = 1 << ($narrow_fraction - 1);
-            const DROPPED: $bits = $fraction - $narrow_fraction;
-            // The exponent field of the wide type for the least normal number of the narrow one.
-            const LEAST: $bits = $bias - $narrow_bias + 1;
-            let is_negative = value.to_bits() >> (BITS - 1) != 0;
-            let magnitude = value.to_bits() & (<$bits>::MAX >> 1);
-            let field = magnitude >> $fraction;
-            let hidden: $bits = if field == 0 { 0 } else { 1 << $fraction };
-            let significand = magnitude & ((1 << $fraction) - 1) | hidden;
-            // Below the normal numbers each step of the exponent drops one bit more; the last of the type is as
-            // good as any beyond, since the significand is then less than a quarter.
-            let below = if field < LEAST { LEAST - if field == 0 { 1 } else { field } } else { 0 };
-            let shift = if DROPPED + below < BITS - 1 { DROPPED + below } else { BITS - 1 };
-            let one: $bits = 1;
-            let half = one << (shift - 1);
-            let all = (one << shift) - 1;
-            let added = match M::ROUNDING {
-                Rounding::NearestEven => half - 1 + (significand >> shift & 1),
-                Rounding::NearestAway => half,
-                Rounding::TowardsPositive if !is_negative => all,
-                Rounding::TowardsNegative if is_negative => all,
-                Rounding::TowardsPositive | Rounding::TowardsNegative | Rounding::TowardsZero => 0,
-            };
-            let steps = if field < LEAST { 0 } else { field - LEAST };
-            let rounded = (steps << $narrow_fraction) + (significand + added >> shift);
-            let bounded = if rounded < NARROW_INFINITY { rounded } else { NARROW_INFINITY };
-            let payload = magnitude >> DROPPED & ((1 << $narrow_fraction) - 1);
-            let result = if magnitude > INFINITY { NARROW_INFINITY | QUIET | payload } else { bounded };
-            let sign = value.to_bits() >> (BITS - 1) << (<$narrow_bits>::BITS - 1);
-            let is_out_of_range = (rounded >= NARROW_INFINITY) & (magnitude < INFINITY);
-            (<$narrow>::from_bits((result | sign) as $narrow_bits), is_out_of_range)
+    ($wide:ty, $bits:ty, $fraction:literal, $bias:literal => $narrow:ty, $narrow_bits:ty, $narrow_fraction:literal,
+     $narrow_bias:literal $(, $nearest:ident)?) => {
+        impl ConvertFloat<$narrow> for $wide {
+            #[expect(clippy::cast_possible_truncation, reason = "bits of the narrow type, and back")]
+            #[inline(always)]
+            fn convert_float<M: RoundingMode>(self) -> ($narrow, bool) {
+                const BITS: $bits = <$bits>::BITS as $bits;
+                const INFINITY: $bits = <$wide>::INFINITY.to_bits();
+                const NARROW_INFINITY: $bits = <$narrow>::INFINITY.to_bits() as $bits;
+                const QUIET: $bits = 1 << ($narrow_fraction - 1);
+                const DROPPED: $bits = $fraction - $narrow_fraction;
+                // The exponent field of the wide type for the least normal number of the narrow one.
+                const LEAST: $bits = $bias - $narrow_bias + 1;
+                let value = self;
+                $(if M::ROUNDING == Rounding::NearestEven {
+                    return $nearest(value);
+                })?
+                let is_negative = value.to_bits() >> (BITS - 1) != 0;
+                let magnitude = value.to_bits() & (<$bits>::MAX >> 1);
+                let field = magnitude >> $fraction;
+                let hidden: $bits = if field == 0 { 0 } else { 1 << $fraction };
+                let significand = magnitude & ((1 << $fraction) - 1) | hidden;
+                // Below the normal numbers each step of the exponent drops one bit more; the last of the type is as
+                // good as any beyond, since the significand is then less than a quarter.
+                let below = if field < LEAST { LEAST - if field == 0 { 1 } else { field } } else { 0 };
+                let shift = if DROPPED + below < BITS - 1 { DROPPED + below } else { BITS - 1 };
+                let one: $bits = 1;
+                let half = one << (shift - 1);
+                let all = (one << shift) - 1;
+                let added = match M::ROUNDING {
+                    Rounding::NearestEven => half - 1 + (significand >> shift & 1),
+                    Rounding::NearestAway => half,
+                    Rounding::TowardsPositive if !is_negative => all,
+                    Rounding::TowardsNegative if is_negative => all,
+                    Rounding::TowardsPositive | Rounding::TowardsNegative | Rounding::TowardsZero => 0,
+                };
+                let steps = if field < LEAST { 0 } else { field - LEAST };
+                let rounded = (steps << $narrow_fraction) + (significand + added >> shift);
+                let bounded = if rounded < NARROW_INFINITY { rounded } else { NARROW_INFINITY };
+                let payload = magnitude >> DROPPED & ((1 << $narrow_fraction) - 1);
+                let result = if magnitude > INFINITY { NARROW_INFINITY | QUIET | payload } else { bounded };
+                let sign = value.to_bits() >> (BITS - 1) << (<$narrow_bits>::BITS - 1);
+                let is_out_of_range = (rounded >= NARROW_INFINITY) & (magnitude < INFINITY);
+                (<$narrow>::from_bits((result | sign) as $narrow_bits), is_out_of_range)
+            }
         }
     };
 }
 
-narrow!(float32_to_float16: f32, u32, 23, 127 => f16, u16, 10, 15);
-narrow!(float32_to_bfloat16: f32, u32, 23, 127 => bf16, u16, 7, 127);
-narrow!(float64_to_float32: f64, u64, 52, 1023 => f32, u32, 23, 127);
-narrow!(float64_to_bfloat16: f64, u64, 52, 1023 => bf16, u16, 7, 127);
+narrow!(f32, u32, 23, 127 => f16, u16, 10, 15, nearest_float16);
+narrow!(f32, u32, 23, 127 => bf16, u16, 7, 127);
+narrow!(f64, u64, 52, 1023 => f32, u32, 23, 127, nearest_float32);
+narrow!(f64, u64, 52, 1023 => bf16, u16, 7, 127);
+
+/// The default rounding in one instruction.
+#[expect(clippy::cast_possible_truncation, reason = "rounding to nearest, ties to even, is what `as` does")]
+#[inline(always)]
+fn nearest_float32(value: f64) -> (f32, bool) {
+    let bits = value.to_bits();
+    let nan = (bits >> 32 & 0x8000_0000) | 0x7fc0_0000 | (bits >> 29 & 0x003f_ffff);
+    let narrow = value as f32;
+    let is_out_of_range = (narrow.abs() == f32::INFINITY) & (value.abs() < f64::INFINITY);
+    (if value.is_nan() { f32::from_bits(nan as u32) } else { narrow }, is_out_of_range)
+}
 
 /// The default rounding in fewer operations: subnormal results are rounded by an addition.
 #[expect(clippy::cast_possible_truncation, reason = "the result has 16 bits")]
@@ -95,13 +112,6 @@ pub(crate) fn odd_float32(value: f64) -> f32 {
     f32::from_bits(if value.is_nan() { nan } else { result })
 }
 
-impl ConvertFloat<f16> for f32 {
-    #[inline(always)]
-    fn convert_float<M: RoundingMode>(self) -> (f16, bool) {
-        if M::ROUNDING == Rounding::NearestEven { nearest_float16(self) } else { float32_to_float16::<M>(self) }
-    }
-}
-
 impl ConvertFloat<f16> for f64 {
     #[inline(always)]
     fn convert_float<M: RoundingMode>(self) -> (f16, bool) {
@@ -111,21 +121,6 @@ impl ConvertFloat<f16> for f64 {
         let limited = if limited < -FAR { -FAR } else { limited };
         let (narrow, is_out_of_range) = odd_float32(limited).convert_float::<M>();
         (narrow, is_out_of_range & (self.abs() < f64::INFINITY))
-    }
-}
-
-impl ConvertFloat<f32> for f64 {
-    #[expect(clippy::cast_possible_truncation, reason = "rounding to nearest, ties to even, is what `as` does")]
-    #[inline(always)]
-    fn convert_float<M: RoundingMode>(self) -> (f32, bool) {
-        if M::ROUNDING != Rounding::NearestEven {
-            return float64_to_float32::<M>(self);
-        }
-        let bits = self.to_bits();
-        let nan = (bits >> 32 & 0x8000_0000) | 0x7fc0_0000 | (bits >> 29 & 0x003f_ffff);
-        let narrow = self as f32;
-        let is_out_of_range = (narrow.abs() == f32::INFINITY) & (self.abs() < f64::INFINITY);
-        (if self.is_nan() { f32::from_bits(nan as u32) } else { narrow }, is_out_of_range)
     }
 }
 
@@ -141,44 +136,22 @@ impl ConvertFloat<f64> for f32 {
     }
 }
 
-impl ConvertFloat<bf16> for f16 {
-    #[inline(always)]
-    fn convert_float<M: RoundingMode>(self) -> (bf16, bool) {
-        float32_to_bfloat16::<M>(self.widen())
-    }
+/// Exact in float32, and converted from that.
+macro_rules! through_float32 {
+    ($($source:ty => $target:ty, $value:ident, $converted:expr;)*) => {$(
+        impl ConvertFloat<$target> for $source {
+            #[inline(always)]
+            fn convert_float<M: RoundingMode>(self) -> ($target, bool) {
+                let $value = self.widen();
+                $converted
+            }
+        }
+    )*};
 }
 
-impl ConvertFloat<bf16> for f32 {
-    #[inline(always)]
-    fn convert_float<M: RoundingMode>(self) -> (bf16, bool) {
-        float32_to_bfloat16::<M>(self)
-    }
-}
-
-impl ConvertFloat<bf16> for f64 {
-    #[inline(always)]
-    fn convert_float<M: RoundingMode>(self) -> (bf16, bool) {
-        float64_to_bfloat16::<M>(self)
-    }
-}
-
-impl ConvertFloat<f32> for bf16 {
-    #[inline(always)]
-    fn convert_float<M: RoundingMode>(self) -> (f32, bool) {
-        (self.widen(), false)
-    }
-}
-
-impl ConvertFloat<f32> for f16 {
-    #[inline(always)]
-    fn convert_float<M: RoundingMode>(self) -> (f32, bool) {
-        (self.widen(), false)
-    }
-}
-
-impl ConvertFloat<f64> for f16 {
-    #[inline(always)]
-    fn convert_float<M: RoundingMode>(self) -> (f64, bool) {
-        self.widen().convert_float::<M>()
-    }
+through_float32! {
+    bf16 => f32, value, (value, false);
+    f16 => f32, value, (value, false);
+    f16 => f64, value, value.convert_float::<M>();
+    f16 => bf16, value, value.convert_float::<M>();
 }
