@@ -150,10 +150,12 @@ macro_rules! elements {
     ($($variant:ident: $type:ty as $bits:ty, $to_bits:expr, $from_bits:expr;)*) => {$(
         impl Element for $type {
             const TYPE: ElementType = ElementType::$variant;
+            #[inline]
             fn to_bits64(self) -> u64 {
                 u64::from($to_bits(self))
             }
             #[allow(clippy::cast_possible_truncation, trivial_numeric_casts, reason = "the low bits are the element")]
+            #[inline]
             fn from_bits64(bits: u64) -> Self {
                 $from_bits(bits as $bits)
             }

@@ -75,7 +75,11 @@ impl FilterElements for FixedScaleOffset {
                 (Some(offset), Some(scale)) => {
                     self.encode.after_each(decoded, encoded, |value: T| Ok(value.minus(offset).times(scale)))
                 }
-                (offset, _) => self.encode.after_each(decoded, encoded, |value| Ok(self.scaled::<T>(offset, value))),
+                (offset, _) => {
+                    let scale = float(self.scale);
+                    let scaled = |value: T| (self.difference(offset, value) * scale).rounded();
+                    self.encode.after_each(decoded, encoded, |value| Ok(scaled(value)))
+                }
             },
             else with_float!(
                 self.decoded.element(),
@@ -109,13 +113,12 @@ impl FilterElements for FixedScaleOffset {
 }
 
 impl FixedScaleOffset {
-    /// An integer that meets a float: with an integer of its type first, as integers.
-    fn scaled<T: Number>(&self, offset: Option<T>, value: T) -> f64 {
-        let difference: f64 = match offset {
+    /// An integer that meets a float, less the offset: an integer of its type as integers.
+    fn difference<T: Number>(&self, offset: Option<T>, value: T) -> f64 {
+        match offset {
             None => value.as_() - float(self.offset),
             Some(offset) => value.minus(offset).as_(),
-        };
-        (difference * float(self.scale)).rounded()
+        }
     }
 }
 
