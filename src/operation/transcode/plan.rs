@@ -149,7 +149,7 @@ pub(in crate::operation) struct Blocks {
 impl Blocks {
     /// Those of a job; `None` where it is not done block by block.
     pub(super) fn of(job: &Job) -> Option<Self> {
-        let shape = |rechunk: &Rechunk| rechunk.plan.block_shape.to_vec();
+        let shape = |rechunk: &Rechunk| rechunk.plan.block_shape.clone();
         match &job.objects()?.route {
             Route::Rechunk(rechunk) => Some(Blocks { shapes: vec![shape(rechunk)], staging: None }),
             Route::Staged(staged) => Some(Blocks {
