@@ -145,8 +145,8 @@ impl Quantization {
         })
     }
 
-    /// The kernel's options.
-    pub(in crate::operation) fn kernel(&self) -> KernelOptions {
+    /// The bound kernel.
+    pub(in crate::operation) fn bind(&self) -> Quantize {
         let finder = RangeFinder {
             float: FloatType(self.source),
             target: self.target,
@@ -155,12 +155,7 @@ impl Quantization {
             has_scalar_map: self.form == QuantizeForm::Codecs,
         };
         let options = finder.options(self.scaling);
-        KernelOptions { out_of_range: self.out_of_range, missing: self.missing.clone(), ..options }
-    }
-
-    /// The bound kernel.
-    pub(in crate::operation) fn bind(&self) -> Quantize {
-        Quantize::new(self.kernel())
+        Quantize::new(KernelOptions { out_of_range: self.out_of_range, missing: self.missing.clone(), ..options })
     }
 
     /// `scale_offset` as metadata have it.

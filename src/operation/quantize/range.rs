@@ -264,11 +264,7 @@ impl RangeFinder {
         };
         let offset = if beside == 0 { offset } else { self.float.neighbour(offset, beside)? };
         let scaling = Scaling::of(Some(offset), Some(scale));
-        (offset.is_finite() && self.lands_inside(scaling, lo) && self.lands_inside(scaling, hi)).then_some(scaling)
-    }
-
-    fn lands_inside(&self, scaling: Scaling, value: f64) -> bool {
-        self.encode(scaling, value).is_some()
+        (offset.is_finite() && self.are_inside(scaling, (lo, hi))).then_some(scaling)
     }
 
     /// The code of a value through the real kernel; `None` where it is refused.
@@ -314,7 +310,7 @@ impl RangeFinder {
             let step = self.float.unit_in_last_place(value).copysign(value);
             Scaling::of(Some(value - step), Some(1.0 / step))
         };
-        if self.lands_inside(scaling, value) { Ok(scaling) } else { Err(RangeFault::NotFound) }
+        self.encode(scaling, value).map(|_| scaling).ok_or(RangeFault::NotFound)
     }
 }
 

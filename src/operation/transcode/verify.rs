@@ -73,13 +73,8 @@ pub(super) fn verify(
     held(plan, verified?)
 }
 
-/// The result of a comparison that was made elsewhere; a difference is an error.
-pub(super) fn found(plan: &Plan, compared: Compared, comparison: &Comparison) -> Result<Verification, OperationError> {
-    held(plan, concluded(plan, compared, comparison))
-}
-
 /// A difference is an error.
-fn held(plan: &Plan, verification: Verification) -> Result<Verification, OperationError> {
+pub(super) fn held(plan: &Plan, verification: Verification) -> Result<Verification, OperationError> {
     let result = &verification.result;
     if result.equal { Ok(verification) } else { Err(differs(plan, result)) }
 }
@@ -240,7 +235,7 @@ fn values(
 }
 
 /// The verification of a comparison of values.
-fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Verification {
+pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Verification {
     let quantization = plan.quantization.as_ref();
     // What neither side stores is compared by its fill values.
     let all = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);

@@ -14,7 +14,7 @@ use self::geometry::{Geometry, Levels};
 use self::pieces::Pieces;
 use self::values::{ValueBuffers, Values, possible_values};
 use super::plan::Plan;
-use super::verify::{Compared, Comparison, Verification, found};
+use super::verify::{Compared, Comparison, Verification, concluded, held};
 use crate::array::fault::{ChunkFault, Fault};
 use crate::array::stored::StoredArray;
 use crate::engine::driver::Driver;
@@ -88,7 +88,7 @@ pub(super) fn measure(
         }
     })?;
     let comparison = pieces.comparison.as_ref();
-    let verification = comparison.map(|comparison| found(plan, compared, comparison)).transpose()?;
+    let verification = comparison.map(|comparison| held(plan, concluded(plan, compared, comparison))).transpose()?;
     Ok(Some((result, verification)))
 }
 
