@@ -5,9 +5,45 @@ use std::ops::{Add, Div, Mul, Sub};
 use half::{bf16, f16};
 
 use super::Rounding;
-use super::integer::OfFloat;
 use super::narrow::ConvertFloat;
 use crate::element::Element;
+
+/// An integer type that floats are cut to.
+pub(crate) trait OfFloat: Element {
+    /// Whether its greatest value may be none of the float type.
+    const IS_WIDE: bool;
+    /// # Safety
+    /// `value` is an integer in the range of the type; for 8 and 16 bits, of an i32.
+    unsafe fn of_f32(value: f32) -> Self;
+    /// # Safety
+    /// As for [`Self::of_f32`].
+    unsafe fn of_f64(value: f64) -> Self;
+}
+
+macro_rules! of_float {
+    ($($type:ty, $through:ty, $is_wide:literal);*) => {$(
+        #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
+        #[allow(
+            clippy::cast_possible_truncation, clippy::cast_sign_loss, trivial_numeric_casts,
+            reason = "of 8 and 16 bits the low ones are the result"
+        )]
+        impl OfFloat for $type {
+            const IS_WIDE: bool = $is_wide;
+            #[inline(always)]
+            unsafe fn of_f32(value: f32) -> $type {
+                // SAFETY: the caller says that it is in range.
+                unsafe { value.to_int_unchecked::<$through>() as $type }
+            }
+            #[inline(always)]
+            unsafe fn of_f64(value: f64) -> $type {
+                // SAFETY: the caller says that it is in range.
+                unsafe { value.to_int_unchecked::<$through>() as $type }
+            }
+        }
+    )*};
+}
+
+of_float!(u8, i32, false; u16, i32, false; i32, i32, true; u32, u32, true; i64, i64, true; u64, u64, true);
 
 /// A rounding as a type, so that each gets its own loop.
 pub(crate) trait RoundingMode: Copy + Send + Sync + 'static {

@@ -11,9 +11,9 @@ use super::{CastOptions, low_bits};
 use crate::element::{Element, ElementType, FloatFormat, NumberType, with_bits};
 use crate::kernel::dispatch::TileConversion;
 use crate::kernel::exact::Value;
-use crate::kernel::integer::{IntegerElement, OfFloat};
+use crate::kernel::integer::IntegerElement;
 use crate::kernel::narrow::ConvertFloat;
-use crate::kernel::round::{FloatElement, NearestEven, with_rounding};
+use crate::kernel::round::{FloatElement, NearestEven, OfFloat, with_rounding};
 use crate::kernel::{OutOfRange, Rounding};
 use crate::{with_float, with_integer};
 

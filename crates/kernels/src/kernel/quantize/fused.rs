@@ -11,8 +11,7 @@ use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::{Element, ElementType, FloatFormat};
 use crate::kernel::OutOfRange;
 use crate::kernel::dispatch::{TileKernel, TileLoop};
-use crate::kernel::integer::OfFloat;
-use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round, with_rounding};
+use crate::kernel::round::{FloatElement, OfFloat, RoundingMode, WideFloat, round, with_rounding};
 use crate::kernel::tile::TILE;
 use crate::with_float;
 

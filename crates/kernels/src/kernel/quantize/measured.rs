@@ -1,7 +1,6 @@
 //! Operations of the fused loop on its types: codes from floats, and errors that vectorise.
 
-use crate::kernel::integer::OfFloat;
-use crate::kernel::round::WideFloat;
+use crate::kernel::round::{OfFloat, WideFloat};
 
 /// A float that errors are measured in.
 pub(super) trait Measured: WideFloat {
