@@ -18,7 +18,7 @@ pub mod value_check;
 pub mod value_program;
 
 pub use chain::{BindError, BoundChain, BoundCodec, Codec, Workspace};
-pub use conversion::Conversion;
+pub use conversion::{Conversion, ValueChange};
 pub use fault::{ChainFault, ChainFaultKind, CodecError};
 pub use recoding::Recoding;
 pub use sharding::BoundSharding;

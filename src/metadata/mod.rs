@@ -20,3 +20,4 @@ pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid};
 pub use chunk_key::{ChunkKeyEncoding, Separator};
 pub use extension::CodecMetadata;
 pub use group::{GroupDocument, NodeKind, node_kind};
+pub use json::{Json, Object};

@@ -3,14 +3,12 @@
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::quantity::counted;
-use crate::metadata::array::{ArrayDocument, ArrayMetadata};
 use crate::metadata::edit::{append_attributes, codecs_json, set_grid_of_part, set_member};
-use crate::metadata::extension::{CodecMetadata, read_codecs};
-use crate::metadata::json::{Json, Object};
+use crate::metadata::extension::read_codecs;
+use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, Object};
 use crate::operation::codec_words::complete_typesize;
-use crate::operation::error::OperationError;
-use crate::operation::open::{OpenedArray, check_lengths, refusal};
-use crate::operation::options::ChangeOptions;
+use crate::operation::open::{check_lengths, refusal};
+use crate::operation::{ChangeOptions, OpenedArray, OperationError};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
 
 /// The metadata of DEST in the making.

@@ -42,8 +42,19 @@ pub mod validate;
 pub mod validate_result;
 mod xarray;
 
-use crate::engine::driver::Driver;
-use error::OperationError;
+use budget::Budget;
+pub use document::Place;
+use draft::Draft;
+pub use error::{FaultClass, OperationError};
+use fault::explain;
+pub use open::OpenedArray;
+pub use options::{
+    ChangeOptions, Compression, CompressionGoal, KeepBits, Predict, QuantizeForm, QuantizeOptions, RunOptions,
+    ShapeRequest, ShardRequest, TranscodeOptions,
+};
+use stored::stored_array;
+
+use crate::engine::Driver;
 
 /// A driver of no more than so many threads: the same, where it has no more.
 fn narrowed(driver: &Driver, threads: usize) -> Result<Driver, OperationError> {

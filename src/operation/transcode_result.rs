@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::figure;
 use super::sample_result::{CompressionResult, EstimateResult};
 use crate::diagnostic::Diagnostic;
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 
 /// The result of a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -8,7 +8,7 @@ use super::quantity::{self, bytes, count, counted, figure};
 use super::quantization::{describe_quantization, quantized_to};
 use super::table::Table;
 use super::terminal::Role;
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 use crate::operation::drawing::ComparedArray;
 use crate::operation::sample_result::{CompressionResult, EstimateResult};
 use crate::operation::transcode_result::{

@@ -3,27 +3,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::quantization::Quantization;
 use super::range::Fit;
-use super::request::Request;
-use crate::array::ChunkSet;
-use crate::array::fault::Fault;
-use crate::array::interrupt::Interrupt;
+use super::{Quantization, Request};
 use crate::array::reader::element_fault;
-use crate::array::stored::StoredArray;
-use crate::engine::driver::Driver;
-use crate::engine::fold::{Accumulator, Chunk, Fold};
-use crate::engine::progress::Progress;
+use crate::array::{ChunkSet, Fault, Interrupt, StoredArray};
+use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::kernel::unpack::Unpack;
-use crate::operation::budget::Budget;
-use crate::operation::error::OperationError;
-use crate::operation::fault::explain;
 use crate::operation::numbers::Numbers;
-use crate::operation::stored::stored_array;
-use crate::operation::{missing, new_driver};
+use crate::operation::{Budget, OperationError, explain, missing, new_driver, stored_array};
 
 /// The passes over an array that settle a quantisation.
 pub(in crate::operation) struct FirstPass<'a> {

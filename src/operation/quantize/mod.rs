@@ -8,3 +8,8 @@ pub(super) mod request;
 mod settle;
 mod widest_step;
 mod worst_error;
+
+pub(in crate::operation) use first_pass::{FirstPass, Survey};
+pub(in crate::operation) use quantization::Quantization;
+pub(in crate::operation) use range::{Codes, FloatType, RangeFinder, Scaling};
+pub(in crate::operation) use request::Request;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::range::{Codes, FloatType, RangeFinder, Scaling, float_of};
+use super::range::float_of;
+use super::{Codes, FloatType, RangeFinder, Scaling};
 use crate::codec::kinds::{cast_value, scale_offset};
 use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue, value_to_json};
@@ -13,12 +14,11 @@ use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{OutOfRange, Rounding};
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Number};
+use crate::metadata::json::Number;
+use crate::metadata::{CodecMetadata, Json};
 use crate::operation::cf::PACKING_ATTRIBUTES;
-use crate::operation::draft::{Draft, follow_data_type};
-use crate::operation::error::OperationError;
-use crate::operation::options::QuantizeForm;
+use crate::operation::draft::follow_data_type;
+use crate::operation::{Draft, OperationError, QuantizeForm};
 
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -1,15 +1,12 @@
 //! Who reads a quantised array, what is put into its metadata for some readers (CLI.md, "Quantising", *Readers*), and the
 //! attributes by which readers mask values, once the values are codes.
 
-use super::quantization::Quantization;
+use super::Quantization;
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Object;
-use crate::operation::draft::{Draft, codec_names};
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::QuantizeForm;
+use crate::metadata::{CodecMetadata, Object};
+use crate::operation::draft::codec_names;
 use crate::operation::xarray::{FILL_VALUE, nan_like};
+use crate::operation::{Draft, OpenedArray, OperationError, QuantizeForm};
 
 /// Helps zarr-python 3.4.1 and 3.4.2 to open a sharded array whose inner chain cannot encode 0; a warning where that
 /// cannot be done.

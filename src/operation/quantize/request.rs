@@ -1,17 +1,14 @@
 //! A quantisation as it is asked for (CLI.md, "Quantising").
 
-use super::range::{FloatType, RangeFinder, Scaling};
+use super::{FloatType, RangeFinder, Scaling};
 use crate::data_type::{DataType, value_from_json};
 use crate::element::NumberType;
 use crate::kernel::unpack::Unpack;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Json;
+use crate::metadata::{CodecMetadata, Json};
 use crate::operation::draft::codec_names;
-use crate::operation::error::OperationError;
 use crate::operation::numbers::Numbers;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, Missing, QuantizeForm, QuantizeOptions};
-use crate::operation::{cf, missing};
+use crate::operation::options::Missing;
+use crate::operation::{ChangeOptions, OpenedArray, OperationError, QuantizeForm, QuantizeOptions, cf, missing};
 
 /// A quantisation as it is asked for, before the range is known.
 #[derive(Debug)]

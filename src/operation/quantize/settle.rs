@@ -1,16 +1,14 @@
 //! A requested quantisation resolved by the data: codes (all of a type, or those of a step), range, NaN, fill value (CLI.md,
 //! "Quantising").
 
-use super::first_pass::Survey;
-use super::quantization::{Quantization, surviving_fill};
-use super::range::{Codes, Fit, Fitted, Grid, RangeFault, RangeFinder, Scaling};
-use super::request::Request;
+use super::quantization::surviving_fill;
+use super::range::{Fit, Fitted, Grid, RangeFault};
+use super::{Codes, Quantization, RangeFinder, Request, Scaling, Survey};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
-use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::missing::declared_by;
-use crate::operation::options::QuantizeForm;
+use crate::operation::{FaultClass, OperationError, QuantizeForm};
 
 impl Request<'_> {
     /// The quantisation as far as it is known before any chunk is read.

@@ -4,8 +4,9 @@
 //! one; the arithmetic of the array's type adds to it. So the scale begins at that of exact arithmetic and grows, an
 //! ulp at a time where that is enough, until the error is kept at every code.
 
-use super::range::{Codes, Fitted, RangeFault, RangeFinder, Scaling, exponent_of, float_of};
+use super::range::{Fitted, RangeFault, exponent_of, float_of};
 use super::worst_error::WorstError;
+use super::{Codes, RangeFinder, Scaling};
 use crate::kernel::Rounding;
 
 /// Boundaries of codes that are looked at while the scale is searched for.

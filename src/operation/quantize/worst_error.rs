@@ -5,7 +5,8 @@
 //! the same value, the error is greatest at an end of the interval. The ends are found by bisection over the bit
 //! patterns, all codes side by side, through the kernel that quantises the data.
 
-use super::range::{Codes, RangeFinder, Scaling, float_of, integer_of};
+use super::range::{float_of, integer_of};
+use super::{Codes, RangeFinder, Scaling};
 use crate::element::NumberType;
 use crate::kernel::Rounding;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};

@@ -1,19 +1,14 @@
 //! `--compress auto` and `--predict auto`: the best of a few chains, found by encoding a sample of what will be written.
 
-use super::plan::Plan;
-use super::plan::metadata::DestinationMetadata;
 use super::plan::predict::lengths;
-use super::sample::{Drawing, Estimate, Sample, SampleSize, Sampler};
+use super::sample::{Drawing, Estimate, Sample, SampleSize};
+use super::{DestinationMetadata, Plan, Sampler};
 use crate::diagnostic::quantity::approximate;
-use crate::metadata::array::ArrayMetadata;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Object;
+use crate::metadata::{ArrayMetadata, CodecMetadata, Object};
 use crate::operation::codec_words::compression;
-use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, Compression, CompressionGoal, Predict};
-use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::Quantization;
 use crate::operation::sample_result::{CompressionResult, TriedResult};
+use crate::operation::{ChangeOptions, Compression, CompressionGoal, FaultClass, OpenedArray, OperationError, Predict};
 
 /// Decoded bytes that are tried, about: a plan must not depend on the memory of the machine that makes it, so that
 /// `--resume` makes it again.

@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::format::consolidate::{NodeDocument, NodeDocuments};
-use super::plan::{CONTAINER, SourceArray};
-use super::planning::PlannedArray;
+use super::plan::CONTAINER;
+use super::{NodeDocument, NodeDocuments, PlannedArray, SourceArray};
 use crate::metadata::edit::set_member;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{Json, Object};
 
 const ALGORITHM: &str = "algorithm";
 const IMPLEMENTATION: &str = "implementation";

@@ -11,19 +11,18 @@ mod existing;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use crate::array::interrupt::Clearing;
+use crate::engine::Journal;
+use crate::engine::journal::{Assignment, Fingerprint, JournalError};
+use crate::operation::document::NODE_KEYS;
+use crate::operation::{OperationError, TranscodeOptions};
+use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder};
 pub(super) use claim::Claim;
 use claim::with_next_step;
 use existing::{
     Existing, check_apart, existing, no_destination, refuse_existing, refuse_file_above, refuse_inside_zip,
     refuse_others, refuse_unreplaceable, unreadable,
 };
-
-use crate::array::interrupt::Clearing;
-use crate::engine::journal::{Assignment, Fingerprint, Journal, JournalError};
-use crate::operation::document::NODE_KEYS;
-use crate::operation::error::OperationError;
-use crate::operation::options::TranscodeOptions;
-use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder};
 
 /// A process that is to end waits no longer than this for its last notes.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -1,11 +1,11 @@
 //! Images in several resolutions: arrays that the attribute `multiscales` of a group names (OME-Zarr, `GeoZarr`).
 
-use super::plan::SourceArray;
+use super::SourceArray;
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{Json, Object};
 use crate::operation::document::GroupReading;
-use crate::operation::error::OperationError;
-use crate::operation::options::{ChangeOptions, QuantizeForm, QuantizeOptions};
+
+use crate::operation::{ChangeOptions, OperationError, QuantizeForm, QuantizeOptions};
 
 /// An error where an option would make levels of one image disagree.
 pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(), OperationError> {

@@ -1,26 +1,18 @@
 //! The result of a run, or of a plan: counts, sizes, figures.
 
-use super::plan::Plan;
-use super::plan::keep_bits::BitRounding;
-use super::plan::metadata::DestinationMetadata;
 use super::plan::route::name_of;
-use super::planning::PlannedArray;
-use super::repack::Repacking;
-use super::verify::Verification;
+use super::{BitRounding, DestinationMetadata, Plan, PlannedArray, Repacking, Verification};
 use crate::diagnostic::quantity::approximate;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::job::Job;
-use crate::engine::report::ObjectReport;
+use crate::engine::{Job, ObjectReport};
 use crate::grid::{Grid, num_elements};
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Json;
+use crate::metadata::{CodecMetadata, Json};
 use crate::operation::draft::{DELTA, codec_names, edit_innermost, has_differences};
-use crate::operation::options::{KeepBits, Predict};
-use crate::operation::quantize::quantization::Quantization;
-use crate::operation::quantize::readers;
+use crate::operation::quantize::{Quantization, readers};
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult};
+use crate::operation::{KeepBits, Predict};
 use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
 
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the

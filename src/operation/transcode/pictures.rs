@@ -1,23 +1,19 @@
 //! `--report`: what a quantisation made of the values, read from SOURCE and DEST as any reader would, after DEST is complete.
 
-use crate::array::interrupt::Interrupt;
-use crate::array::stored::StoredArray;
-use crate::engine::driver::Driver;
-use crate::engine::fold::Fold;
-use crate::engine::progress::Progress;
+use crate::array::{Interrupt, StoredArray};
+use crate::engine::{Driver, Fold, Progress};
 use crate::grid::Region;
-use crate::operation::budget::Budget;
 use crate::operation::drawing::{ComparedArray, Comparison, LevelResult, finite_range};
-use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::fault::explain;
 use crate::operation::histogram::Histogram;
-use crate::operation::new_driver;
+
 use crate::operation::numbers::CfNumbers;
-use crate::operation::open::{OpenedArray, open_array};
-use crate::operation::options::{CfOptions, Missing, TranscodeOptions};
+use crate::operation::open::open_array;
+use crate::operation::options::{CfOptions, Missing};
 use crate::operation::slice::{Slice, SliceReader, is_upside_down};
-use crate::operation::stored::stored_array;
 use crate::operation::transcode_result::{NodeResult, QuantizationResult, TranscodeResult};
+use crate::operation::{
+    Budget, FaultClass, OpenedArray, OperationError, TranscodeOptions, explain, new_driver, stored_array,
+};
 use crate::store::Location;
 
 /// Bins of the histograms.

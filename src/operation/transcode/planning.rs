@@ -1,19 +1,17 @@
 //! The plans of all arrays of SOURCE.
 
 use super::compressor::Search;
-use super::destination::cannot_write;
-use super::plan::{Memory, Plan, Planner, SourceArray};
-use super::sample::Sampler;
-use crate::array::chunk_cache::ChunkCache;
-use crate::engine::driver::Driver;
-use crate::engine::progress::{Progress, Share, Silent};
+use super::plan::{Memory, Planner};
+use super::{Plan, Sampler, SourceArray, cannot_write};
+use crate::array::ChunkCache;
+use crate::engine::progress::Share;
+use crate::engine::{Driver, Progress, Silent};
 use crate::metadata::array::num_elements;
-use crate::operation::budget::Budget;
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, Compression, KeepBits, Predict, RunOptions};
-use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::Quantization;
 use crate::operation::sample_result::CompressionResult;
+use crate::operation::{
+    Budget, ChangeOptions, Compression, KeepBits, OpenedArray, OperationError, Predict, RunOptions,
+};
 use crate::store::Node;
 
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.

@@ -7,30 +7,22 @@ mod tests;
 
 use self::packing::{Decode, Packing, values};
 pub(super) use self::packing::{PACKED, PACKING, is_for};
-use crate::array::ChunkSet;
-use crate::array::fault::Fault;
-use crate::array::stored::StoredArray;
+use crate::array::{ChunkSet, Fault, StoredArray};
 use crate::codec::fault::number_value;
 use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
-use crate::engine::driver::Driver;
-use crate::engine::fold::{Accumulator, Chunk, Fold};
-use crate::engine::progress::Progress;
+use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
 use crate::kernel::unpack::Unpack;
 use crate::kernel::{OutOfRange, Rounding};
-use crate::metadata::array::ArrayMetadata;
+use crate::metadata::ArrayMetadata;
 use crate::operation::cf::PACKING_ATTRIBUTES;
-use crate::operation::draft::{Draft, strip};
-use crate::operation::error::OperationError;
-use crate::operation::fault::explain;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::QuantizeForm;
-use crate::operation::quantize::quantization::Quantization;
-use crate::operation::quantize::range::{Codes, FloatType, Scaling};
+use crate::operation::draft::strip;
+use crate::operation::quantize::{Codes, FloatType, Quantization, Scaling};
 use crate::operation::stored::side;
 use crate::operation::xarray::{self, FILL_VALUE};
+use crate::operation::{Draft, OpenedArray, OperationError, QuantizeForm, explain};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
 /// Units in the last place of the greatest value by which values may differ.

@@ -6,16 +6,13 @@ use std::collections::HashSet;
 use std::error::Error;
 use std::io;
 
-use super::destination::Output;
 use super::outcome::fixed_bytes;
-use super::plan::Plan;
-use super::planning::PlannedArray;
+use super::{Output, Plan, PlannedArray};
 use crate::diagnostic::quantity::{bytes, counted};
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::job::Job;
-use crate::engine::journal::Journal;
 use crate::engine::route::staged::left_document;
-use crate::operation::error::OperationError;
+use crate::engine::{Job, Journal};
+use crate::operation::OperationError;
 use crate::operation::transcode_result::PlannedObjects;
 use crate::store::{Node, Room, UPLOAD_PART_BYTES};
 

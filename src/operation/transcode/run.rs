@@ -5,30 +5,20 @@ use std::mem::take;
 use std::sync::Weak;
 use std::time::Instant;
 
-use super::container;
-use super::destination::{Claim, Output, cannot_write};
-use super::format::consolidate::{NodeDocuments, with_copies};
-use super::outcome::{Done, array_result, group_result, quantization_of};
+use super::format::consolidate::with_copies;
+use super::outcome::{array_result, group_result, quantization_of};
 use super::plan::planner::ahead_bytes;
-use super::planning::{PlannedArray, Planning, bytes_of};
+use super::planning::{Planning, bytes_of};
 use super::quality::{check_room as check_room_for_quality, is_lossy};
 use super::room::{check_room, many_objects, planned_objects, with_missing_space};
-use super::sample::Sampler;
-use super::sealed::SealedPlan;
-use super::tree::Source;
 use super::writing::{Ended, Extent, Writing, most_bytes};
-use crate::array::chunk_cache::ChunkCache;
-use crate::array::interrupt::Interrupt;
+use super::{Claim, Done, NodeDocuments, Output, PlannedArray, Sampler, SealedPlan, Source, cannot_write, container};
+use crate::array::{ChunkCache, Interrupt};
 use crate::diagnostic::Diagnostic;
-use crate::engine::driver::Driver;
-use crate::engine::progress::Progress;
-use crate::engine::report::ObjectReport;
-use crate::operation::budget::Budget;
-use crate::operation::error::OperationError;
+use crate::engine::{Driver, ObjectReport, Progress};
 use crate::operation::hierarchy::compare_paths;
-use crate::operation::new_driver;
-use crate::operation::options::TranscodeOptions;
 use crate::operation::transcode_result::{QualityResult, QuantizationResult, Totals, TranscodeResult};
+use crate::operation::{Budget, OperationError, TranscodeOptions, new_driver};
 use crate::store::RUN_FOLDER;
 
 /// Writes an array, or a group and all below it, anew.

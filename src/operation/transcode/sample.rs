@@ -11,25 +11,18 @@ use std::time::Instant;
 
 use super::format::version_2::as_source;
 use super::plan::metadata::{in_memory, read_back, unkept};
-use super::plan::{Blocks, Plan, Planner, Settled, SourceArray};
-use crate::array::ChunkSet;
-use crate::array::chunk_cache::{ArrayCache, ChunkCache};
+use super::plan::{Blocks, Planner, Settled};
+use super::{Plan, SourceArray};
 use crate::array::chunk_set::position;
-use crate::array::listing::Listing;
+use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing};
 use crate::diagnostic::Profile;
-use crate::engine::driver::Driver;
-use crate::engine::journal::{Assignment, Fingerprint, Journal};
-use crate::engine::progress::{Progress, Silent};
-use crate::engine::report::ObjectReport;
-use crate::engine::route::Route;
-use crate::engine::transfer::Transfer;
+use crate::engine::journal::{Assignment, Fingerprint};
+use crate::engine::{Driver, Journal, ObjectReport, Progress, Route, Silent, Transfer};
 use crate::grid::{Region, num_elements};
-use crate::metadata::array::ArrayMetadata;
-use crate::operation::budget::Budget;
-use crate::operation::error::OperationError;
-use crate::operation::new_driver;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, RunOptions, ShapeRequest, ShardRequest};
+use crate::metadata::ArrayMetadata;
+use crate::operation::{
+    Budget, ChangeOptions, OpenedArray, OperationError, RunOptions, ShapeRequest, ShardRequest, new_driver,
+};
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
 use spread::{Population, spread};

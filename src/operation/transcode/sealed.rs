@@ -13,17 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::route::name_of;
 use super::plan::{Blocks, Settled};
-use super::planning::PlannedArray;
-use super::run::JobPlan;
-use super::tree::Source;
+use super::{JobPlan, PlannedArray, Source};
 use crate::engine::journal::{Fingerprint, digest};
-use crate::metadata::json::{Json, Object};
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, TranscodeOptions};
+use crate::metadata::{Json, Object};
 use crate::operation::pattern::PathPattern;
-use crate::operation::quantize::first_pass::Survey;
-use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::{Quantization, Survey};
+use crate::operation::{ChangeOptions, OpenedArray, OperationError, TranscodeOptions};
 use crate::store::Node;
 
 /// All that decides what DEST will hold, and how its chunks are cut into work.

@@ -2,17 +2,18 @@
 
 use std::collections::HashSet;
 
+use super::plan::change;
 use super::plan::regrid::Names;
-use super::plan::{SourceArray, change};
-use super::repack;
+use super::{SourceArray, repack};
 use crate::diagnostic::quantity::counted;
 use crate::element::NumberType;
 use crate::grid::Region;
 use crate::operation::coordinates::{Coordinates, Member, named};
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, Predict, ShapeRequest, ShardRequest, Slice, TranscodeOptions};
+use crate::operation::options::Slice;
 use crate::operation::pattern::PathPattern;
+use crate::operation::{
+    ChangeOptions, OpenedArray, OperationError, Predict, ShapeRequest, ShardRequest, TranscodeOptions,
+};
 
 const SPARED: &str = "coordinates and what CF attributes of others name are changed where `--include` or `--rule` \
                       names them without `*`";

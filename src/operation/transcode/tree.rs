@@ -4,21 +4,19 @@ use std::collections::HashSet;
 
 use super::format::from_v2::{tell_of_members, tell_of_ome};
 use super::format::version_2::as_source;
-use super::plan::SourceArray;
-use super::{container, images, selection};
+use super::{SourceArray, container, images, selection};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
-use crate::engine::driver::Driver;
+use crate::engine::Driver;
 use crate::metadata::edit::set_member;
-use crate::metadata::group::NodeKind;
-use crate::metadata::json::Json;
 use crate::metadata::v2::netcdf_members;
+use crate::metadata::{Json, NodeKind};
 use crate::operation::coordinates::{Coordinates, Member};
-use crate::operation::document::{Documents, GroupReading, Place};
-use crate::operation::error::OperationError;
+use crate::operation::document::{Documents, GroupReading};
+
 use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
-use crate::operation::open::{ArrayReading, OpenedArray, open_documents, opened, read_array_of, refusal};
-use crate::operation::options::TranscodeOptions;
+use crate::operation::open::{ArrayReading, open_documents, opened, read_array_of, refusal};
 use crate::operation::storage::not_keys;
+use crate::operation::{OpenedArray, OperationError, Place, TranscodeOptions};
 use crate::store::{FolderListing, Node};
 
 /// The most errors that a refusal lists.

@@ -12,26 +12,19 @@ mod comparison;
 
 use self::comparison::variable_size_values;
 pub(super) use self::comparison::{Compared, Comparison, Scratch};
-use super::plan::{Plan, compared_in, losses};
-use crate::array::ChunkSet;
+use super::Plan;
+use super::plan::{compared_in, losses};
 use crate::array::buffers::PIECE;
-use crate::array::fault::{ChunkFault, Fault};
-use crate::codec::conversion::ValueChange;
+use crate::array::{ChunkFault, ChunkSet, Fault};
+use crate::codec::ValueChange;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::driver::Driver;
-use crate::engine::job::{Job, ObjectJob};
-use crate::engine::pairs::Pair;
-use crate::engine::progress::Progress;
-use crate::engine::route::Route;
 use crate::engine::route::copy::{CopyJob, SideOfCopy};
 use crate::engine::route::staged::Staged;
-use crate::engine::transfer::Transfer;
+use crate::engine::{Driver, Job, ObjectJob, Pair, Progress, Route, Transfer};
 use crate::metadata::array::num_elements;
-use crate::operation::budget::Budget;
-use crate::operation::error::OperationError;
-use crate::operation::narrowed;
-use crate::operation::quantize::quantization::Quantization;
+use crate::operation::quantize::Quantization;
 use crate::operation::transcode_result::VerifyResult;
+use crate::operation::{Budget, OperationError, narrowed};
 use crate::store::ObjectReader;
 
 #[derive(Debug, Clone)]

@@ -2,25 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::destination::{Claim, cannot_write};
-use super::outcome::Done;
-use super::plan::Plan;
-use super::planning::PlannedArray;
 use super::quality::{is_lossy, measure};
-use super::run::JobPlan;
-use super::verify::{Verification, verify};
+use super::verify::verify;
+use super::{Claim, Done, JobPlan, Plan, PlannedArray, Verification, cannot_write};
 use crate::array::ChunkSet;
-use crate::engine::driver::Driver;
 use crate::engine::journal::{PassProgress, name_of_pass};
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
-use crate::engine::progress::{Piece, Progress, Share, Silent};
-use crate::engine::report::ObjectReport;
+use crate::engine::progress::{Piece, Share};
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::unfinished::{remove_objects, remove_unfinished};
-use crate::operation::budget::Budget;
-use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::narrowed;
+use crate::engine::{Driver, ObjectReport, Progress, Silent};
 use crate::operation::transcode_result::QualityResult;
+use crate::operation::{Budget, FaultClass, OperationError, narrowed};
 use crate::store::Node;
 
 /// The number of times that missing objects are written again.

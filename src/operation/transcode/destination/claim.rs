@@ -6,9 +6,8 @@ use std::sync::Arc;
 use super::{Output, cannot_write};
 use crate::array::interrupt::Clearing;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::driver::Driver;
-use crate::engine::journal::Journal;
-use crate::operation::error::{FaultClass, OperationError};
+use crate::engine::{Driver, Journal};
+use crate::operation::{FaultClass, OperationError};
 use crate::store::{Node, StoreError};
 
 /// A place that is this run's alone.

@@ -1,8 +1,8 @@
 //! The node, file or folder at the place of DEST, and the refusal to write there.
 
+use crate::operation::OperationError;
 use crate::operation::absent::nearest_existing;
 use crate::operation::document::{NODE_KEYS, parse_document};
-use crate::operation::error::OperationError;
 use crate::store::{Destination, EntryKind, JOURNAL, Location, Node, Relation, StoreError, has_run_folder};
 
 /// The node, file or folder at the place of DEST.

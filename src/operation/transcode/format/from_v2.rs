@@ -1,10 +1,9 @@
 //! Members of v2 documents that v3 has no place for, or no reader.
 
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
-use crate::operation::document::Place;
-use crate::operation::draft::{Draft, follow_data_type};
+use crate::metadata::{CodecMetadata, Json, Object};
+use crate::operation::draft::follow_data_type;
+use crate::operation::{Draft, Place};
 use crate::pipeline::{CodecKind, codec_kind};
 
 /// Puts members that no version of Zarr has, as netCDF-C writes them (`_NCZARR_ARRAY`), among the attributes, for v3 has no

@@ -1,25 +1,20 @@
 //! Arrays of Zarr v2 on either side of a run. In between there is the form of v3 alone, as xarray writes it there:
 //! dimension names are metadata, and what masks values is the attribute `_FillValue`.
 
-use super::consolidate::{NodeDocument, NodeDocuments};
 use super::from_v2::{keep_members, leave_quantize};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::array::ArrayMetadata;
-use crate::metadata::chunk_key::ChunkKeyEncoding;
 use crate::metadata::edit::{codecs_json, set_chunk_shape, set_member};
-use crate::metadata::extension::{CodecMetadata, View};
-use crate::metadata::json::{Json, Object};
+use crate::metadata::extension::View;
 use crate::metadata::v2::{
     self, NotInV2, V2ByteOrder, V2Chain, extension_finding, with_little_endian_types, write_codecs, write_dtype,
     write_fill_value,
 };
+use crate::metadata::{ArrayMetadata, ChunkKeyEncoding, CodecMetadata, Json, Object};
 use crate::operation::document::{Documents, parse_document};
-use crate::operation::draft::Draft;
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, QuantizeForm};
+use crate::operation::transcode::{NodeDocument, NodeDocuments};
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
+use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, QuantizeForm};
 
 mod description;
 

@@ -7,16 +7,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::plan_file::{PartsPlan, PassName, PassPlan};
-use crate::engine::report::ObjectReport;
+use crate::engine::ObjectReport;
 use crate::engine::route::staged::Intermediate;
 use crate::kernel::quantize::float_bits;
 use crate::metadata::array::num_elements;
-use crate::operation::error::OperationError;
+use crate::operation::OperationError;
 use crate::operation::parts_result::PassStatus;
-use crate::operation::quantize::quantization::Quantization;
-use crate::operation::transcode::destination::cannot_write;
-use crate::operation::transcode::plan::Plan;
-use crate::operation::transcode::verify::Verification;
+use crate::operation::quantize::Quantization;
+use crate::operation::transcode::{Plan, Verification, cannot_write};
 use crate::operation::transcode_result::VerifyResult;
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 

@@ -8,23 +8,15 @@ use super::done::{self, DoneParts, Noted, PartReport};
 use super::plan_file::{PartsPlan, PassName, PassPlan};
 use super::range::settled;
 use super::{job_under_way, left_by_others, status, status_of};
-use crate::array::ChunkSet;
-use crate::array::interrupt::Interrupt;
-use crate::engine::driver::Driver;
-use crate::engine::journal::{Assignment, Journal, JournalError};
-use crate::engine::progress::Progress;
-use crate::engine::report::ObjectReport;
+use crate::array::{ChunkSet, Interrupt};
+use crate::engine::journal::{Assignment, JournalError};
 use crate::engine::unfinished::bytes_of;
-use crate::operation::error::OperationError;
-use crate::operation::options::TranscodeOptions;
+use crate::engine::{Driver, Journal, ObjectReport, Progress};
 use crate::operation::parts_result::StatusResult;
-use crate::operation::transcode::destination::cannot_write;
-use crate::operation::transcode::outcome::Done;
-use crate::operation::transcode::planning::PlannedArray;
-use crate::operation::transcode::run::JobPlan;
-use crate::operation::transcode::tree::Source;
 use crate::operation::transcode::writing::stored;
+use crate::operation::transcode::{Done, JobPlan, PlannedArray, Source, cannot_write};
 use crate::operation::transcode_result::TranscodeResult;
+use crate::operation::{OperationError, TranscodeOptions};
 use crate::store::{JOURNAL, Node, RUN_FOLDER, clear_run_folder};
 
 /// The result of `--finish`.

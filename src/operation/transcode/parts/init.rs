@@ -4,15 +4,12 @@ use std::num::NonZeroUsize;
 
 use super::cut::{Work, cut};
 use super::plan_file::{KEY, PartsPlan, PassName, PassPlan, present_of};
-use crate::array::ChunkSet;
-use crate::array::interrupt::Interrupt;
-use crate::engine::progress::Progress;
-use crate::operation::error::OperationError;
-use crate::operation::options::TranscodeOptions;
+use crate::array::{ChunkSet, Interrupt};
+use crate::engine::Progress;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
-use crate::operation::transcode::planning::PlannedArray;
 use crate::operation::transcode::room::many_objects;
-use crate::operation::transcode::run::JobPlan;
+use crate::operation::transcode::{JobPlan, PlannedArray};
+use crate::operation::{OperationError, TranscodeOptions};
 use crate::store::machine;
 
 /// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans

@@ -14,23 +14,20 @@ mod script;
 
 use std::num::NonZeroUsize;
 
+use super::cannot_write;
+use super::destination::is_node;
+use crate::diagnostic::{Diagnostic, code};
+use crate::operation::parts_result::{PassStatus, StatusResult};
+use crate::operation::{OperationError, Place, TranscodeOptions};
+use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
+use done::DoneParts;
 pub use finish::{Finished, finish};
 pub use init::init;
 pub use partition::{Wanted, partition};
+use plan_file::PartsPlan;
 pub use plan_file::PassName;
 pub use script::Engine;
-
-use done::DoneParts;
-use plan_file::PartsPlan;
 use script::{ScriptedJob, script};
-
-use super::destination::{cannot_write, is_node};
-use crate::diagnostic::{Diagnostic, code};
-use crate::operation::document::Place;
-use crate::operation::error::OperationError;
-use crate::operation::options::TranscodeOptions;
-use crate::operation::parts_result::{PassStatus, StatusResult};
-use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
 
 /// DEST, where all parts write.
 fn place(options: &TranscodeOptions) -> Result<Node, OperationError> {

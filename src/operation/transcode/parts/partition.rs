@@ -9,18 +9,14 @@ use super::done::{self, DoneParts, PartReport};
 use super::job_under_way;
 use super::plan_file::{PartsPlan, PassName, PassPlan};
 use super::range::{self, settled};
-use crate::array::interrupt::Interrupt;
+use crate::array::Interrupt;
 use crate::engine::journal::name_of_pass;
-use crate::engine::progress::Progress;
-use crate::engine::report::ObjectReport;
 use crate::engine::route::staged::FIRST_PASS;
-use crate::operation::error::OperationError;
-use crate::operation::options::TranscodeOptions;
+use crate::engine::{ObjectReport, Progress};
 use crate::operation::parts_result::PartResult;
-use crate::operation::transcode::destination::cannot_write;
-use crate::operation::transcode::run::JobPlan;
-use crate::operation::transcode::tree::Source;
 use crate::operation::transcode::writing::{Extent, Writing};
+use crate::operation::transcode::{JobPlan, Source, cannot_write};
+use crate::operation::{OperationError, TranscodeOptions};
 use crate::store::Node;
 
 /// The part to do.

@@ -6,17 +6,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::cut::Boundary;
-use crate::array::ChunkSet;
-use crate::array::listing::Listing;
-use crate::engine::job::Job;
-use crate::metadata::json::Json;
-use crate::operation::error::OperationError;
-use crate::operation::options::TranscodeOptions;
-use crate::operation::quantize::first_pass::Survey;
-use crate::operation::transcode::destination::cannot_write;
-use crate::operation::transcode::planning::PlannedArray;
-use crate::operation::transcode::sealed::{SealedPlan, document_of, read_document};
-use crate::operation::transcode::tree::Source;
+use crate::array::{ChunkSet, Listing};
+use crate::engine::Job;
+use crate::metadata::Json;
+use crate::operation::quantize::Survey;
+use crate::operation::transcode::sealed::{document_of, read_document};
+use crate::operation::transcode::{PlannedArray, SealedPlan, Source, cannot_write};
+use crate::operation::{OperationError, TranscodeOptions};
 use crate::store::Node;
 
 /// The key of the plan in DEST.

@@ -8,20 +8,13 @@ use super::cut::{Boundary, units_between};
 use super::done::DoneParts;
 use super::init::{largest_part, memory, passes};
 use super::plan_file::{PartsPlan, PassName};
-use crate::array::ChunkSet;
-use crate::array::interrupt::Interrupt;
+use crate::array::{ChunkSet, Interrupt};
 use crate::element::NumberType;
-use crate::engine::listing;
-use crate::engine::progress::Progress;
+use crate::engine::{Progress, listing};
 use crate::kernel::statistics::ExtentScan;
-use crate::operation::budget::Budget;
-use crate::operation::error::OperationError;
-use crate::operation::new_driver;
-use crate::operation::options::TranscodeOptions;
-use crate::operation::quantize::first_pass::{FirstPass, Survey};
-use crate::operation::quantize::request::Request;
-use crate::operation::transcode::run::JobPlan;
-use crate::operation::transcode::tree::Source;
+use crate::operation::quantize::{FirstPass, Request, Survey};
+use crate::operation::transcode::{JobPlan, Source};
+use crate::operation::{Budget, OperationError, TranscodeOptions, new_driver};
 use crate::store::Node;
 
 /// Surveys the chunks of SOURCE between two boundaries: what was found, by the numbers of the arrays, and the encoded bytes that

@@ -1,8 +1,7 @@
 //! `--data-type`: values and the fill value converted by `cast_value`'s rules. `--unpack`: plain floats again, by dropping
 //! `scale_offset` and `cast_value`, or by applying CF attributes.
 
-use super::keep_bits::BitRounding;
-use crate::codec::conversion::ValueChange;
+use crate::codec::ValueChange;
 use crate::codec::kinds::Role;
 use crate::codec::kinds::cast_value::is_lossy;
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
@@ -10,16 +9,12 @@ use crate::element::{FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::unpack::Unpack;
-use crate::metadata::extension::CodecMetadata;
-use crate::operation::cf;
-use crate::operation::draft::{DELTA, Draft, codec_names, follow, has_differences, strip};
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::ChangeOptions;
-use crate::operation::quantize::quantization::Quantization;
-use crate::operation::quantize::range::FloatType;
+use crate::metadata::CodecMetadata;
+use crate::operation::draft::{DELTA, codec_names, follow, has_differences, strip};
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
-use crate::operation::transcode::repack::Repacking;
+use crate::operation::quantize::{FloatType, Quantization};
+use crate::operation::transcode::{BitRounding, Repacking};
+use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, cf};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// Codecs whose configuration was made for one data type.

@@ -1,28 +1,21 @@
 //! `--keep-bits`: floats stay floats, with fewer bits in their significand (`bitround`; CF conventions 8.4).
 
-use crate::array::ChunkSet;
-use crate::array::interrupt::Interrupt;
-use crate::codec::conversion::ValueChange;
+use crate::array::{ChunkSet, Interrupt};
+use crate::codec::ValueChange;
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
-use crate::engine::progress::Progress;
+use crate::engine::Progress;
 use crate::kernel::bit_pairs::{BitPatterns, Information, leading_bits};
 use crate::kernel::keep_bits::KeepBits as Kernel;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Object;
-use crate::operation::budget::Budget;
-use crate::operation::draft::Draft;
-use crate::operation::error::OperationError;
-use crate::operation::fault::explain;
+use crate::metadata::{CodecMetadata, Object};
 use crate::operation::information::BitSurvey;
 use crate::operation::numbers::Numbers;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::KeepBits;
-use crate::operation::quantize::range::FloatType;
+use crate::operation::quantize::FloatType;
 use crate::operation::quantize::request::refuse_packed;
-use crate::operation::stored::stored_array;
-use crate::operation::{cf, missing, new_driver};
+use crate::operation::{
+    Budget, Draft, KeepBits, OpenedArray, OperationError, cf, explain, missing, new_driver, stored_array,
+};
 use crate::pipeline::{Completeness, Pipeline};
 
 /// The attributes of a rounded array: the variable that tells how, and the bits (CF conventions 8.4.2).

@@ -1,15 +1,13 @@
 //! Codecs that do not give back the numbers that they encode, where chunks are encoded anew (SEMANTICS: D15), and data types
 //! that a chain makes new and that few programs read (SEMANTICS: B23).
 
-use crate::codec::chain::{BoundCodec, Workspace};
 use crate::codec::conversion::round_trip;
 use crate::codec::kinds::Role;
+use crate::codec::{BoundCodec, Workspace};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::job::ObjectJob;
-use crate::engine::route::Route;
-use crate::operation::draft::Draft;
-use crate::operation::open::OpenedArray;
+use crate::engine::{ObjectJob, Route};
+use crate::operation::{Draft, OpenedArray};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// The number of codecs of DEST's chain that SOURCE's values have passed before, and do not pass again.

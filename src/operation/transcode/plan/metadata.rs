@@ -4,17 +4,13 @@ use std::sync::Arc;
 
 use super::change;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
-use crate::metadata::array::ArrayMetadata;
 use crate::metadata::edit::codecs_json;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::write_dtype;
-use crate::operation::document::Place;
-use crate::operation::draft::{Draft, build};
-use crate::operation::error::OperationError;
-use crate::operation::open::{ArrayReading, OpenedArray, open_documents, opened, refusal};
-use crate::operation::options::ChangeOptions;
-use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
+use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object};
+use crate::operation::draft::build;
+use crate::operation::open::{ArrayReading, open_documents, opened, refusal};
+use crate::operation::transcode::{NodeDocument, NodeDocuments};
+use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, Place};
 use crate::pipeline::{BoundConfiguration, Pipeline, Stage};
 use crate::store::{MemoryStore, Node, StoreError};
 

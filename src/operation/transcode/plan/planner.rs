@@ -1,33 +1,29 @@
 //! The plan of an array settled: what changes in its values and its metadata, step after step, then proved.
 
 use super::change::{self, Changed};
-use super::metadata::{DestinationMetadata, check};
+use super::metadata::check;
 use super::route::Choice;
 use super::staging::misfit;
 use super::{Blocks, Plan, Planner, keep_bits, losses, predict, regrid};
-use crate::array::listing::Listing;
-use crate::codec::conversion::ValueChange;
+use crate::array::Listing;
+use crate::codec::ValueChange;
 use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::job::{Job, ObjectJob};
-use crate::engine::listing;
-use crate::engine::progress::Progress;
+use crate::engine::{Job, ObjectJob, Progress, listing};
 use crate::metadata::array::num_elements;
 use crate::operation::codec_words::complete_typesize;
-use crate::operation::draft::{DELTA, Draft, compress, innermost_element_size, read_chain};
-use crate::operation::error::OperationError;
-use crate::operation::new_driver;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, Compression, KeepBits, Predict, QuantizeForm, QuantizeOptions};
-use crate::operation::quantize::first_pass::FirstPass;
-use crate::operation::quantize::quantization::Quantization;
+use crate::operation::draft::{DELTA, compress, innermost_element_size, read_chain};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
-use crate::operation::quantize::request::{Request, refuse_packed};
+use crate::operation::quantize::request::refuse_packed;
+use crate::operation::quantize::{FirstPass, Quantization, Request};
 use crate::operation::storage::{dangling_links, not_keys};
-use crate::operation::transcode::format::consolidate::{NodeDocument, NodeDocuments};
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::plan::SourceArray;
-use crate::operation::transcode::repack::{self, Repacking};
+use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, repack};
+use crate::operation::{
+    ChangeOptions, Compression, Draft, KeepBits, OpenedArray, OperationError, Predict, QuantizeForm, QuantizeOptions,
+    new_driver,
+};
 use crate::store::Node;
 
 /// Bytes that a store reads ahead, beside those of the work.

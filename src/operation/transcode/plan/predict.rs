@@ -5,12 +5,10 @@
 use super::regrid::Names;
 use crate::codec::kinds::Role;
 use crate::data_type::DataType;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::write_dtype;
-use crate::operation::draft::{DELTA, Draft, build, has_differences};
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
+use crate::metadata::{CodecMetadata, Json, Object};
+use crate::operation::draft::{DELTA, build, has_differences};
+use crate::operation::{Draft, OpenedArray, OperationError};
 use crate::pipeline::{ArrayRepresentation, Pipeline, Representation};
 
 /// Puts differences along these dimensions, one after the other, into the innermost chain.

@@ -4,13 +4,11 @@ use crate::codec::kinds::Role;
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::spelling::near;
 use crate::grid::{Lengths, fit, num_elements};
-use crate::metadata::array::ArrayMetadata;
 use crate::metadata::edit::{codecs_json, set_chunk_shape};
-use crate::metadata::extension::{CodecMetadata, read_codecs};
-use crate::metadata::json::{Json, Object};
-use crate::operation::draft::{Draft, build};
-use crate::operation::error::OperationError;
-use crate::operation::options::{ChangeOptions, ShapeRequest, ShardRequest};
+use crate::metadata::extension::read_codecs;
+use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object};
+use crate::operation::draft::build;
+use crate::operation::{ChangeOptions, Draft, OperationError, ShapeRequest, ShardRequest};
 use crate::pipeline::Pipeline;
 
 const SHARDING: &str = "sharding_indexed";

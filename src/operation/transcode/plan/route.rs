@@ -5,34 +5,30 @@ use std::borrow::Cow;
 use super::change::Changed;
 use super::keep_bits::rounding_first;
 use super::losses::kept;
-use super::metadata::DestinationMetadata;
 use super::staging::{Begun, begun, staging};
 use super::{Blocks, ENTRY_BYTES, Planner, first_pass_bytes, least_bytes, of_chunks, open_bytes};
-use crate::array::ChunkSet;
-use crate::array::stored::{Missing, StoredArray};
-use crate::codec::conversion::{ValueChange, depends_on_one_element};
+use crate::array::stored::Missing;
+use crate::array::{ChunkSet, StoredArray};
+use crate::codec::conversion::depends_on_one_element;
 use crate::codec::elements::VlenChain;
-use crate::codec::{BindError, Conversion, Recoding};
-use crate::engine::SubchunkEncoder;
-use crate::engine::job::{Job, ObjectJob};
+use crate::codec::{BindError, Conversion, Recoding, ValueChange};
 use crate::engine::plan::{
     BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, RechunkPlan, StagedCosts, StagedPlan, StagingShape,
 };
-use crate::engine::route::Route;
 use crate::engine::route::copy::CopyJob;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
 use crate::engine::route::staged::{Staged, folder, folder_inside};
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, VariableSize};
-use crate::engine::transfer::Transfer;
+use crate::engine::{Job, ObjectJob, Route, SubchunkEncoder, Transfer};
 use crate::grid::num_elements;
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
 use crate::operation::draft::strip;
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
-use crate::operation::stored::{opaque_array, side, stored_array};
+use crate::operation::stored::{opaque_array, side};
+use crate::operation::transcode::DestinationMetadata;
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::repack::PACKING;
 use crate::operation::transcode_result::RouteName;
+use crate::operation::{OpenedArray, OperationError, stored_array};
 
 /// Bytes of a subchunk of a block beside its elements.
 const SUBCHUNK_BYTES: u64 = 128;

@@ -1,11 +1,10 @@
 //! The intermediate data of a rechunk in two passes: their metadata, and those that an unfinished run has left.
 
-use crate::array::stored::StoredArray;
+use crate::array::StoredArray;
 use crate::engine::plan::StagingShape;
 use crate::engine::route::staged::{folder, left_document};
-use crate::metadata::array::{ArrayDocument, ArrayMetadata};
-use crate::metadata::json::Json;
-use crate::operation::error::OperationError;
+use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
+use crate::operation::OperationError;
 use crate::operation::stored::side;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, RUN_FOLDER, StoreError};

@@ -3,14 +3,14 @@
 
 use std::ops::Range;
 
-use crate::array::stored::StoredArray;
+use crate::array::StoredArray;
 use crate::codec::region::as_index;
-use crate::engine::transfer::Transfer;
+use crate::engine::Transfer;
 use crate::grid::{Region, lcm, ravel, unravel};
 use crate::kernel::quality::similarity::{LevelRange, RADIUS, Similarity, WINDOW};
-use crate::operation::budget::{BASE_BYTES, Budget};
-use crate::operation::error::OperationError;
+use crate::operation::budget::BASE_BYTES;
 use crate::operation::transcode::plan::reading_bytes;
+use crate::operation::{Budget, OperationError};
 
 /// Bytes of pieces that are kept at a time, where memory allows and no more are needed.
 const SLAB_BYTES: u64 = 64 << 20;

@@ -13,21 +13,16 @@ use std::sync::{Mutex, PoisonError};
 use self::geometry::{Geometry, Levels};
 use self::pieces::Pieces;
 use self::values::{ValueBuffers, Values, possible_values};
-use super::plan::Plan;
-use super::verify::{Compared, Comparison, Verification, concluded, held};
-use crate::array::fault::{ChunkFault, Fault};
-use crate::array::stored::StoredArray;
-use crate::engine::driver::Driver;
-use crate::engine::pairs::Pairs;
-use crate::engine::progress::Progress;
+use super::verify::{Compared, Comparison, concluded, held};
+use super::{Plan, Verification};
+use crate::array::{ChunkFault, Fault, StoredArray};
+use crate::engine::{Driver, Pairs, Progress};
 use crate::kernel::quality::distribution::PairCounts;
 use crate::kernel::quality::kolmogorov::p_value;
 use crate::kernel::quality::similarity::SimilarityScan;
 use crate::kernel::quality::sums::{PairScan, PairSums};
-use crate::operation::budget::Budget;
-use crate::operation::error::OperationError;
-use crate::operation::narrowed;
 use crate::operation::transcode_result::QualityResult;
+use crate::operation::{Budget, OperationError, narrowed};
 
 /// Whether values are quantised, or rounded to bits.
 pub(super) fn is_lossy(plan: &Plan) -> bool {

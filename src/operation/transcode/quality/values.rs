@@ -1,17 +1,16 @@
 //! The elements of a side as float64.
 
-use crate::array::stored::StoredArray;
-use crate::codec::chain::Workspace;
-use crate::codec::conversion::{ValueChange, push_change};
-use crate::codec::element_bits;
+use crate::array::StoredArray;
+use crate::codec::conversion::push_change;
 use crate::codec::fault::number_value;
 use crate::codec::value_program::ValueProgram;
+use crate::codec::{ValueChange, Workspace, element_bits};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::quality::Widening;
 use crate::kernel::quality::distribution::{MOST_VALUES, PossibleValues};
-use crate::operation::options::QuantizeForm;
-use crate::operation::quantize::quantization::Quantization;
-use crate::operation::transcode::plan::Plan;
+use crate::operation::QuantizeForm;
+use crate::operation::quantize::Quantization;
+use crate::operation::transcode::Plan;
 
 /// The conversion of a side's elements to numbers.
 #[derive(Debug)]

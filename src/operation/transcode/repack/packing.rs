@@ -1,6 +1,6 @@
 //! A packing that is there: CF attributes, `fixedscaleoffset`, or `scale_offset` and `cast_value`.
 
-use crate::codec::chain::BoundCodec;
+use crate::codec::BoundCodec;
 use crate::codec::conversion::value_programs;
 use crate::codec::fault::number_value;
 use crate::codec::kinds::Role;
@@ -9,12 +9,8 @@ use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::metadata::json::Number;
 use crate::operation::draft::{DELTA, codec_names, strip};
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::QuantizeForm;
-use crate::operation::quantize::range::FloatType;
-use crate::operation::stored::stored_array;
-use crate::operation::{cf, missing};
+use crate::operation::quantize::FloatType;
+use crate::operation::{OpenedArray, OperationError, QuantizeForm, cf, missing, stored_array};
 
 const FILTER: &str = "numcodecs.fixedscaleoffset";
 

@@ -5,25 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::{Drawing, Sample, SampleSize, Sampler, elements_inside, has_fixed_size, held, stored_bytes};
-use crate::array::ChunkSet;
 use crate::array::chunk_set::position;
-use crate::array::listing::Listing;
+use crate::array::{ChunkSet, Listing};
 use crate::diagnostic::quantity::approximate;
-use crate::engine::job::Job;
-use crate::engine::progress::{Progress, Silent};
+use crate::engine::{Job, Progress, Silent};
 use crate::grid::{Grid, num_elements};
 use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::json::Json;
-use crate::operation::error::OperationError;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, KeepBits};
-use crate::operation::quantize::first_pass::FirstPass;
-use crate::operation::quantize::quantization::Quantization;
-use crate::operation::quantize::request::Request;
+use crate::metadata::Json;
+use crate::operation::quantize::{FirstPass, Quantization, Request};
 use crate::operation::sample_result::{EstimateResult, SampleResult};
-use crate::operation::transcode::plan::keep_bits::{self, BitRounding};
-use crate::operation::transcode::plan::{Plan, Settled};
-use crate::operation::transcode::planning::PlannedArray;
+use crate::operation::transcode::plan::{Settled, keep_bits};
+use crate::operation::transcode::{BitRounding, Plan, PlannedArray};
+use crate::operation::{ChangeOptions, KeepBits, OpenedArray, OperationError};
 use crate::pipeline::Pipeline;
 
 /// The sample after a change.

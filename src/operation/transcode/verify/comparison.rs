@@ -4,27 +4,22 @@
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::array::ChunkSet;
-use crate::array::fault::{ChunkFault, Fault};
 use crate::array::subchunks::SubchunkSource;
-use crate::codec::chain::Workspace;
-use crate::codec::conversion::{ValueChange, push_change, round_trip};
+use crate::array::{ChunkFault, ChunkSet, Fault};
+use crate::codec::conversion::{push_change, round_trip};
 use crate::codec::fault::number_value;
 use crate::codec::region::as_index;
 use crate::codec::value_program::{ProgramFault, ValueProgram};
-use crate::codec::{BoundChain, Recoding, element_bits};
+use crate::codec::{BoundChain, Recoding, ValueChange, Workspace, element_bits};
 use crate::element::NumberType;
-use crate::engine::driver::Driver;
-use crate::engine::job::ObjectJob;
-use crate::engine::pairs::Pair;
 use crate::engine::route::variable_size::{
     ElementReader, SubchunkChange, VariableSize, VariableSizeBuffers, fold_subchunks, recoding_of,
 };
-use crate::engine::transfer::Transfer;
+use crate::engine::{Driver, ObjectJob, Pair, Transfer};
 use crate::grid::Region;
 use crate::kernel::quantize::QuantizeFigures;
-use crate::operation::quantize::quantization::Quantization;
-use crate::operation::transcode::plan::Plan;
+use crate::operation::quantize::Quantization;
+use crate::operation::transcode::Plan;
 use crate::operation::transcode::plan::losses::kept;
 
 /// Elements that are converted and compared at a time: they stay in a level 2 cache.

@@ -3,11 +3,10 @@
 use super::{Writer, is_zero, named};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::json::{Json, Object};
 use crate::metadata::v2::NotInV2;
-use crate::operation::draft::Draft;
-use crate::operation::options::QuantizeForm;
+use crate::metadata::{Json, Object};
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
+use crate::operation::{Draft, QuantizeForm};
 
 impl Writer<'_> {
     /// The attributes as v2 has them, and whether the fill value is null, which masks nothing.
