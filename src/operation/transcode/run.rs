@@ -5,17 +5,18 @@ use std::mem::take;
 use std::sync::Weak;
 use std::time::Instant;
 
+use super::forecast::{many_objects, planned_objects};
 use super::format::consolidate::with_copies;
 use super::outcome::{array_result, group_result, quantization_of};
 use super::plan::planner::ahead_bytes;
 use super::planning::{Planning, bytes_of};
 use super::quality::{check_room as check_room_for_quality, is_lossy};
-use super::room::{check_room, many_objects, planned_objects, with_missing_space};
+use super::room::{check_room, with_missing_space};
 use super::writing::{Ended, Extent, Writing, most_bytes};
-use super::{Claim, Done, NodeDocuments, Output, PlannedArray, Sampler, SealedPlan, Source, cannot_write, container};
+use super::{Claim, Done, JobPlan, NodeDocuments, Output, Sampler, SealedPlan, Source, cannot_write, container};
 use crate::array::{ChunkCache, Interrupt};
 use crate::diagnostic::Diagnostic;
-use crate::engine::{Driver, ObjectReport, Progress};
+use crate::engine::{ObjectReport, Progress};
 use crate::operation::hierarchy::compare_paths;
 use crate::operation::transcode_result::{QualityResult, QuantizationResult, Totals, TranscodeResult};
 use crate::operation::{Budget, OperationError, TranscodeOptions, new_driver};
@@ -277,16 +278,4 @@ fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<(), OperationEr
     }
     Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.output.shown()))
         .with_help("`--overwrite` replaces it"))
-}
-
-/// A job that is settled, of which nothing is written.
-pub(super) struct JobPlan<'a> {
-    pub options: &'a TranscodeOptions,
-    pub budget: Budget,
-    pub driver: Driver,
-    pub source: Source,
-    pub output: Output,
-    pub arrays: Vec<PlannedArray>,
-    /// DEST's, by their keys, the one that makes it a node last.
-    pub documents: Vec<(String, String)>,
 }

@@ -7,7 +7,7 @@ use super::plan_file::{KEY, PartsPlan, PassName, PassPlan, present_of};
 use crate::array::{ChunkSet, Interrupt};
 use crate::engine::Progress;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
-use crate::operation::transcode::room::many_objects;
+use crate::operation::transcode::forecast::many_objects;
 use crate::operation::transcode::{JobPlan, PlannedArray};
 use crate::operation::{OperationError, TranscodeOptions};
 use crate::store::machine;

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::engine::progress::Progress;
+use crate::operation::transcode::JobPlan;
 use crate::operation::transcode::parts::{Finished, Wanted, finish, init, partition};
-use crate::operation::transcode::run::JobPlan;
 use crate::store::Room;
 
 /// The options of a part, where DEST is this.

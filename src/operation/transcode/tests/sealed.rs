@@ -16,7 +16,7 @@ use crate::operation::error::OperationError;
 use crate::operation::options::{
     Compression, KeepBits, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, Slice, TranscodeOptions,
 };
-use crate::operation::transcode::run::JobPlan;
+use crate::operation::transcode::JobPlan;
 use crate::operation::transcode::sealed::{SealedPlan, document_of, read_document};
 use crate::operation::transcode::transcode;
 use crate::operation::transcode_result::TranscodeResult;

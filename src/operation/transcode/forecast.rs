@@ -1,0 +1,194 @@
+//! What a plan that is shown tells of its run: the stored objects that it will make, with a warning of very many, and what it
+//! would write and how long that would take, from a sample of its chunks (`--estimate`).
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::sample::{Drawing, SampleSize};
+use super::{Output, Plan, PlannedArray, Sampler};
+use crate::diagnostic::quantity::{approximate, bytes, counted};
+use crate::diagnostic::{Diagnostic, code};
+use crate::engine::{Job, Progress};
+use crate::operation::sample_result::EstimateResult;
+use crate::operation::transcode_result::PlannedObjects;
+use crate::operation::{ChangeOptions, OperationError};
+use crate::store::{Node, UPLOAD_PART_BYTES};
+
+/// With more stored objects than this, file systems and object stores become slow: larger shards are advised.
+const MANY_OBJECTS: u64 = 100_000;
+
+/// Shards that are advised have at least so many bytes, decoded, where the array has them: smaller ones are hardly better than
+/// chunks.
+const LEAST_SHARD_BYTES: u64 = 64 << 20;
+
+/// Counts what a plan will make at most, documents and other keys included.
+pub(super) fn planned_objects(
+    arrays: &[PlannedArray],
+    keys: &[&str],
+    (source, output): (&Node, &Output),
+) -> PlannedObjects {
+    let destination = output.data();
+    let mut planned = PlannedObjects { keys: keys.len() as u64, ..PlannedObjects::default() };
+    let (mut requests_read, mut requests_write) = (0_u64, planned.keys);
+    let mut folders = folders_of(keys);
+    for array in arrays {
+        let written = array.plan.job.num_written();
+        planned.keys = planned.keys.saturating_add(written);
+        folders = folders.saturating_add(chunk_folders(array, written));
+        let is_moved = matches!(array.plan.job, Job::Copy(_)) && destination.copies_by_itself(source);
+        let read = if is_moved { 0 } else { array.plan.listing.present.len() };
+        requests_read = requests_read.saturating_add(read);
+        let each = if is_moved { 1 } else { requests_to_write(object_bytes(array)) };
+        requests_write = requests_write.saturating_add(written.saturating_mul(each));
+    }
+    planned.requests_read = source.abilities().is_remote.then_some(requests_read);
+    if destination.abilities().is_remote {
+        planned.requests_write = Some(requests_write);
+    } else if output.keeps_unfinished() {
+        (planned.files, planned.folders) = (Some(planned.keys), Some(folders));
+    } else {
+        // A zip file.
+        (planned.files, planned.folders) = (Some(1), Some(0));
+    }
+    planned
+}
+
+/// The folders of keys, and that of the store.
+fn folders_of(keys: &[&str]) -> u64 {
+    let above = |key: &str| key.match_indices('/').map(|(end, _)| key[..end].to_owned()).collect::<Vec<_>>();
+    1 + keys.iter().flat_map(|key| above(key)).collect::<HashSet<_>>().len() as u64
+}
+
+/// The folders in which the chunks of an array lie, at most, without its own.
+fn chunk_folders(array: &PlannedArray, written: u64) -> u64 {
+    let metadata = &array.plan.destination.metadata;
+    let grid = metadata.chunk_grid_shape();
+    let depth = metadata.chunk_key_encoding.key(&grid).matches('/').count();
+    // A key has one name for each dimension, and may have one before them.
+    let before = (depth + 1).saturating_sub(grid.len().max(1));
+    let folders =
+        |level: usize| grid[..(level + 1).saturating_sub(before)].iter().copied().fold(1, u64::saturating_mul);
+    (0..depth).map(|level| folders(level).min(written)).fold(0, u64::saturating_add)
+}
+
+/// Bytes of a stored object of DEST; where they are compressed, those of its elements.
+fn object_bytes(array: &PlannedArray) -> u64 {
+    let plan = &array.plan;
+    match &plan.job {
+        Job::Copy(job) => plan.listing.present_bytes / job.objects().len().max(1),
+        Job::Objects(job) => job.transfer.destination.chunk_bytes(),
+    }
+}
+
+/// An object is put by one request, or in parts by one each, one before and one after them.
+fn requests_to_write(bytes: u64) -> u64 {
+    if bytes <= UPLOAD_PART_BYTES { 1 } else { bytes.div_ceil(UPLOAD_PART_BYTES).saturating_add(2) }
+}
+
+/// A warning of very many objects, with the shards that would bring them down.
+pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<Diagnostic> {
+    let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
+    if objects <= MANY_OBJECTS || !output.keeps_unfinished() {
+        return None;
+    }
+    let what = if output.data().abilities().is_remote { "objects: stores" } else { "files: file systems" };
+    let message = format!("DEST will have {objects} {what} become slow with so many");
+    let found = Diagnostic::new(code::MANY_OBJECTS, message);
+    let array = arrays.iter().max_by_key(|array| array.plan.job.num_written())?;
+    Some(match advised_shard(array) {
+        Some((shard, decoded, count)) => {
+            let format = if array.plan.destination.draft.zarr_format == 2 { "--zarr-format 3 " } else { "" };
+            let option = format!("{format}--shard-shape {shard}");
+            let option = match arrays {
+                [_] => format!("`{option}`"),
+                _ => format!("`--rule '{}: {option}'`", array.path.trim_start_matches('/')),
+            };
+            let shards = counted(count, "shard");
+            found.with_help(format!("{option} puts the chunks of `{}` into {shards} of {decoded}", array.path))
+        }
+        None => found.with_help("larger chunks (`--chunk-shape`) make fewer"),
+    })
+}
+
+/// The shape of a shard as the option has it, its size decoded, and how many there would be.
+fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
+    let metadata = &array.plan.destination.metadata;
+    let chunk = metadata.grid.uniform()?;
+    let grid = metadata.chunk_grid_shape();
+    let element = array.plan.destination.pipeline.input.data_type.size().unwrap_or(1) as u64;
+    let mut factors = vec![1_u64; grid.len()];
+    loop {
+        let counts: Vec<u64> = grid.iter().zip(&factors).map(|(length, of)| length.div_ceil(*of)).collect();
+        let count = counts.iter().copied().fold(1, u64::saturating_mul);
+        let shard: Vec<u64> = chunk.iter().zip(&factors).map(|(of, by)| of.saturating_mul(*by)).collect();
+        let decoded = shard.iter().copied().fold(element, u64::saturating_mul);
+        // The dimension with most shards is halved until there are few enough, and large ones.
+        let (dimension, most) = counts.iter().copied().enumerate().max_by_key(|(_, count)| *count)?;
+        if most <= 1 || (count <= MANY_OBJECTS / 10 && decoded >= LEAST_SHARD_BYTES) {
+            let shape: Vec<String> = shard.iter().map(u64::to_string).collect();
+            return Some((shape.join(","), format!("{} (decoded)", bytes(decoded)), count));
+        }
+        factors[dimension] = factors[dimension].saturating_mul(2).min(grid[dimension]);
+    }
+}
+
+impl Sampler<'_> {
+    /// Estimates of all arrays, by their paths.
+    pub(super) fn estimates(
+        &self,
+        arrays: &[PlannedArray],
+        progress: &dyn Progress,
+    ) -> Result<BTreeMap<String, EstimateResult>, OperationError> {
+        progress.start("estimate", None);
+        let is_tree = arrays.len() > 1;
+        let estimated = arrays.iter().map(|array| {
+            self.driver.interrupt().check()?;
+            let estimate = self
+                .estimate_of(array)
+                .map_err(|error| if is_tree { error.about(&array.plan.source.store) } else { error })?;
+            Ok((array.path.clone(), estimate))
+        });
+        let estimated = estimated.collect();
+        progress.finish();
+        estimated
+    }
+
+    /// The estimate of one array.
+    fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult, OperationError> {
+        let PlannedArray { change, plan, .. } = array;
+        let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
+        let change = if is_copy { &plain } else { change };
+        let mut drawing = Drawing::of(plan, change);
+        let (sample, trial) = loop {
+            let sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
+            let trial = self.try_way(&sample, change, None)?;
+            if drawing.fills || !trial.fills {
+                break (sample, trial);
+            }
+            // Only the values have told that absent chunks are written.
+            drawing.fills = true;
+        };
+        let estimate = trial.estimate;
+        let destination = &plan.destination;
+        let shards = if destination.pipeline.sharding().is_some() && !is_copy {
+            sample.shards_held_by(&trial.array, &destination.metadata.grid)?
+        } else {
+            None
+        };
+        let (bytes_stored, is_exact) = match plan.listing.present_bytes {
+            // What is copied is known.
+            bytes @ 1.. if is_copy => (bytes, true),
+            // A shard that is copied has its index in it.
+            _ => {
+                let objects = if is_copy { 0 } else { shards.unwrap_or_else(|| plan.job.num_written()) };
+                (estimate.bytes_stored(&destination.pipeline, objects), estimate.is_exact)
+            }
+        };
+        let seconds = estimate.seconds * read_times(plan);
+        Ok(EstimateResult { bytes_stored, is_exact, seconds, sample: sample.result() })
+    }
+}
+
+/// The number of times that SOURCE is read, beyond once for each chunk.
+fn read_times(plan: &Plan) -> f64 {
+    approximate(plan.job.num_passes()) * plan.job.read_amplification().max(1.0)
+}
