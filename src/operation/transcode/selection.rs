@@ -44,6 +44,9 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
     OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(help)
 }
 
+/// Whether a change is asked for.
+type IsMade = fn(&ChangeOptions) -> bool;
+
 /// Proves that each option applies to some array; else a name was misspelt.
 pub(super) fn check_applied(
     options: &TranscodeOptions,
@@ -80,7 +83,7 @@ pub(super) fn check_applied(
         }
     }
     let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
-    let changes: [(fn(&ChangeOptions) -> bool, _, _); 5] = [
+    let changes: [(IsMade, _, _); 5] = [
         (|change| change.quantize.is_some(), "float array to quantise", SPARED),
         (|change| change.keep_bits.is_some(), "float array whose bits can be rounded", SPARED),
         (|change| !matches!(change.predict, None | Some(Predict::None)), "array of integers to predict", SPARED),
