@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::chunk_cache::CacheEntry;
-use crate::codec::chain::Workspace;
+use crate::codec::Workspace;
 
 /// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
 /// leaves room in a level 2 cache.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::grid::unravel;
-use crate::metadata::array::ArrayMetadata;
+use crate::metadata::ArrayMetadata;
 
 /// Chunks of a grid by linear index (C order). A copy shares what it holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! Shards as streams of inner chunks: read by range, written in order, never whole in memory.
 
 use super::{Fault, ReadBuffers, Result};
-use crate::codec::chain::{ByShape, OfShape};
-use crate::codec::kinds::Role;
 use crate::codec::region::as_index;
-use crate::codec::sharding::IndexEntry;
-use crate::codec::{BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, Workspace};
+use crate::codec::{
+    BoundChain, BoundCodec, BoundSharding, ByShape, ChainFault, ChainFaultKind, Codec, IndexEntry, OfShape, Role,
+    Workspace,
+};
 use crate::grid::{ravel, zip_with};
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};

@@ -6,12 +6,10 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use super::{ArrayCache, ChunkSet, ChunkSetBuilder, Fault, PIECE, Result, ShardLayout, position};
-use crate::codec::chain::OfShape;
 use crate::codec::region::as_index;
-use crate::codec::sharding::IndexEntry;
-use crate::codec::{BindError, BoundChain, ChainFault};
+use crate::codec::{BindError, BoundChain, ChainFault, IndexEntry, OfShape};
 use crate::grid::{Region, ravel, zip_with};
-use crate::metadata::array::ArrayMetadata;
+use crate::metadata::ArrayMetadata;
 use crate::store::{Node, held};
 
 /// Shards that are kept open, with their indexes, at most.

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::{Fault, MOST_OPEN_SHARDS, ReadBuffers, Result, ShardLayout, StoredArray};
-use crate::codec::chain::OfShape;
-use crate::codec::sharding::IndexEntry;
+use crate::codec::{IndexEntry, OfShape};
 use crate::grid::Region;
 use crate::store::{ObjectReader, StoreError, held};
 

@@ -9,10 +9,10 @@ use super::arguments::CommonArguments;
 use super::session::{self, Session};
 use super::value::{self, Document, Extents};
 use crate::data_type::DataType;
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 use crate::operation::apply_codec::apply_codec;
-use crate::operation::error::OperationError;
-use crate::operation::options::{ApplyCodecOptions, Stream};
+use crate::operation::options::ApplyCodecOptions;
+use crate::operation::{OperationError, Stream};
 use crate::report::text;
 
 const EXAMPLES: &str = include_str!("examples/apply-codec.short.txt");

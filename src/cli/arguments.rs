@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args};
 
 use super::value::{self, When};
-use crate::operation::error::OperationError;
+use crate::operation::OperationError;
 use crate::operation::options::CommonOptions;
 use crate::report::terminal::{Colour, Output};
 use crate::store::{Location, RemoteOptions, StoreError, file};

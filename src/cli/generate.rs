@@ -13,7 +13,7 @@ use crate::codec::registry;
 use crate::data_type::{DataType, registered_types};
 use crate::diagnostic::code;
 use crate::element::NumberType;
-use crate::operation::error::OperationError;
+use crate::operation::OperationError;
 use crate::store::file;
 
 const EXIT_STATUSES: &str = "\

@@ -10,13 +10,12 @@ use super::session::Session;
 use super::value::{self, When};
 use super::{ExitStatus, status_of_error};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::inspect::inspect;
-use crate::operation::inspect_result::{InspectResult, InspectedStores};
-use crate::operation::options::{
-    CfOptions, ChunkOptions, HistogramOptions, InspectOptions, PictureSize, PreviewOptions, Suggest,
+use crate::operation::inspect_result::InspectedStores;
+use crate::operation::options::{ChunkOptions, PictureSize, PreviewOptions};
+use crate::operation::{
+    CfOptions, Failure, FaultClass, HistogramOptions, InspectOptions, InspectResult, OperationError, Suggest,
 };
-use crate::operation::validate_result::Failure;
 use crate::report::{self, html, inspect_preview, json, terminal};
 use crate::store::{Location, file};
 

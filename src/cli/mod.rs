@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::operation::error::{FaultClass, OperationError};
+use crate::operation::{FaultClass, OperationError};
 use crate::report::terminal;
 use arguments::CommonArguments;
 use session::Session;

@@ -3,7 +3,7 @@
 use std::env::VarError;
 use std::str::FromStr;
 
-use crate::operation::error::OperationError;
+use crate::operation::OperationError;
 
 /// Schedulers' variables of the number of a task, and the first number that each counts from.
 const VARIABLES: [(&str, u64); 7] = [

@@ -1,7 +1,8 @@
 //! The text of `--chunk-shape`, `--shard-shape` and `--select`.
 
 use super::value::{extents, size};
-use crate::operation::options::{ShapeRequest, ShardRequest, Slice};
+use crate::operation::options::Slice;
+use crate::operation::{ShapeRequest, ShardRequest};
 
 /// `--chunk-shape`: a shape, or `auto[:SIZE]`.
 pub(super) fn chunks(text: &str) -> Result<ShapeRequest, String> {

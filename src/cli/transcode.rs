@@ -11,12 +11,13 @@ use super::ExitStatus;
 use super::arguments::{CommonArguments, ReportArguments, ReportFile};
 use super::session::Session;
 use super::value::{self, Document};
-use crate::operation::error::OperationError;
-use crate::operation::options::{ChangeOptions, QuantizeForm, QuantizeOptions, Rule, RunOptions, TranscodeOptions};
-use crate::operation::pattern::PathPattern;
+use crate::operation::options::Rule;
 use crate::operation::requirement::Requirement;
 use crate::operation::transcode::{comparisons, transcode};
-use crate::operation::transcode_result::TranscodeResult;
+use crate::operation::{
+    ChangeOptions, OperationError, PathPattern, QuantizeForm, QuantizeOptions, RunOptions, TranscodeOptions,
+    TranscodeResult,
+};
 use crate::report::{self, html};
 use arguments::{Changes, HierarchyArguments};
 

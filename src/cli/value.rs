@@ -11,12 +11,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::data_type::{DataType, meant_types};
 use crate::diagnostic::spelling::alternatives;
 use crate::element::NumberType;
-use crate::metadata::json::{Json, Object};
-use crate::operation::codec_words;
-use crate::operation::document::Place;
-use crate::operation::error::OperationError;
-use crate::operation::options::{Compression, CompressionGoal, HistogramOptions, KeepBits, Missing, Stream};
-use crate::operation::pattern::PathPattern;
+use crate::metadata::{Json, Object};
+use crate::operation::{
+    Compression, CompressionGoal, HistogramOptions, KeepBits, Missing, OperationError, PathPattern, Place, Stream,
+    codec_words,
+};
 use crate::store::location::without_secrets;
 use crate::store::{Location, LocationError, file};
 

@@ -16,7 +16,7 @@ use crate::kernel::keep_bits::KeepBits;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::unpack::Unpack;
 use crate::memory::resize;
-use crate::metadata::json::Object;
+use crate::metadata::Object;
 use crate::metadata::v2::with_little_endian_types;
 use fused::Fused;
 use steps::{array_before, padding};

@@ -3,8 +3,8 @@
 pub use super::kinds::error::{CodecError, element_help, number_text, number_value};
 use crate::element::NumberType;
 use crate::kernel::FaultKind;
-use crate::store::file_format::{FIRST_BYTES, FileFormat};
-use crate::store::{ObjectReader, StoreError};
+use crate::store::file_format::FIRST_BYTES;
+use crate::store::{FileFormat, ObjectReader, StoreError};
 
 /// A codec failed on a chunk.
 #[derive(Debug, thiserror::Error)]

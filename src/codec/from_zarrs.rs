@@ -21,8 +21,7 @@ use super::kinds::{
 use super::plugin::{bytes_size, from_zarrs, register, representation};
 use super::registry::{self, CodecKind, FindOther, Other, OtherCodec};
 use crate::data_type::{DataType, FillValue};
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Json;
+use crate::metadata::{CodecMetadata, Json};
 
 /// A codec of zarrs.
 #[derive(Debug, Clone)]

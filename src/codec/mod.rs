@@ -25,6 +25,12 @@ pub use sharding::BoundSharding;
 
 pub(crate) use crate::element::element_bits;
 
+pub use chain::{ByShape, OfShape};
+pub use elements::{VlenChain, VlenElements};
+pub use kinds::{BytesCodec, Role};
+pub use sharding::IndexEntry;
+pub use value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
+
 /// True if bytes are nothing but repetitions of one element.
 pub fn is_filled_with(bytes: &[u8], element: &[u8]) -> bool {
     let size = element.len();

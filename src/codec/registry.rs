@@ -10,8 +10,7 @@ use std::sync::Arc;
 use super::kinds::array::BoundArray;
 use super::kinds::{self, ArrayKind, ArrayRepresentation, BytesCodec, BytesKind, InnerKind, Shorthand, V2Form};
 use crate::diagnostic::{Diagnostic, spelling};
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Object;
+use crate::metadata::{CodecMetadata, Object};
 
 /// The kinds of a codec's input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

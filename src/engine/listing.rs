@@ -13,7 +13,7 @@ use super::Driver;
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::array::{ChunkSet, ChunkSetBuilder, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind, position};
 use crate::grid::{unravel, volume};
-use crate::metadata::array::ArrayMetadata;
+use crate::metadata::ArrayMetadata;
 use crate::store::{EntryKind, Node, RemoteError, Result, StoreError, held};
 
 /// Strays that are gathered before those that are not kept are left out.

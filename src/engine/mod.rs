@@ -36,3 +36,6 @@ pub use route::Route;
 pub use subchunk_writer::SubchunkEncoder;
 use subchunk_writer::{Encoded, Put, SubchunkWriter, all_in_order};
 pub use transfer::Transfer;
+
+pub use journal::{Assignment, Fingerprint};
+pub use plan::{RechunkPlan, StagingShape};

@@ -5,13 +5,12 @@ use super::decoded_block::PADDING;
 use super::{Buffers, Filling, ObjectReport, Workers};
 use crate::array::shard::ShardWriter;
 use crate::array::{Result, StoredArray, at, position};
-use crate::codec::conversion::{Conversion, ConversionBuffers, Converted, Undone, ValueChange};
+use crate::codec::conversion::{ConversionBuffers, Converted, Undone};
 use crate::codec::region::{as_index, repeat};
-use crate::codec::{BindError, BoundChain, is_filled_with};
+use crate::codec::{BindError, BoundChain, Conversion, ValueChange, is_filled_with};
 use crate::grid::Region;
 use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Object;
+use crate::metadata::{CodecMetadata, Object};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
 /// The positions in the array of subchunks of one object, a box of them, in the order in which they lie in the object.

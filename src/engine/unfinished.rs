@@ -4,7 +4,7 @@ use super::Driver;
 use super::journal::PassProgress;
 use super::listing::list_with_sizes;
 use crate::array::{ChunkSet, position};
-use crate::metadata::array::ArrayMetadata;
+use crate::metadata::ArrayMetadata;
 use crate::store::{Node, Result};
 
 /// Objects that a thread does at a time.

@@ -21,3 +21,8 @@ pub use chunk_key::{ChunkKeyEncoding, Separator};
 pub use extension::CodecMetadata;
 pub use group::{GroupDocument, NodeKind, node_kind};
 pub use json::{Json, Object};
+
+pub use consolidated::Consolidated;
+use extension::Findings;
+pub use extension::View;
+pub use json::Number;

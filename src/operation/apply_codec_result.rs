@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::figure;
 use crate::diagnostic::Diagnostic;
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -2,10 +2,10 @@
 
 use super::error::OperationError;
 use super::options::CommonOptions;
-use crate::array::stored::StoredArray;
+use crate::array::StoredArray;
 use crate::diagnostic::quantity::bytes;
+use crate::engine::Transfer;
 use crate::engine::route::variable_size::MemoryShare;
-use crate::engine::transfer::Transfer;
 use crate::store::machine::available_memory;
 
 /// Bytes that a thread needs apart from chunks: pieces of files, indices, tiles.

@@ -10,7 +10,7 @@ use crate::element::{ElementType, NumberType};
 use crate::kernel::Rounding;
 use crate::kernel::missing::MissingFilter;
 use crate::kernel::unpack::Unpack;
-use crate::metadata::json::{Json, Number, Object};
+use crate::metadata::{Json, Number, Object};
 
 /// Attributes that tell how numbers are packed, and which of them are no data.
 pub(super) const PACKING_ATTRIBUTES: [&str; 8] =

@@ -2,8 +2,7 @@
 
 use crate::codec::registry;
 use crate::diagnostic::spelling::{alternatives, near};
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{CodecMetadata, Json, Object};
 
 /// The words, as messages list them.
 fn words() -> String {

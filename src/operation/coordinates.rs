@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::metadata::array::ArrayMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{ArrayMetadata, Json, Object};
 
 /// An array or group, as the search for coordinates sees it.
 pub(super) struct Member<'a> {

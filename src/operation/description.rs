@@ -3,10 +3,7 @@
 use super::inspect_result::{ArrayResult, Decoded, NodeMembers, StageRow};
 use super::open::ArrayReading;
 use crate::data_type::DataType;
-use crate::metadata::array::{ArrayDocument, ChunkGrid};
-use crate::metadata::chunk_key::ChunkKeyEncoding;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{ArrayDocument, ChunkGrid, ChunkKeyEncoding, CodecMetadata, Json, Object};
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage};
 use crate::store::Location;
 

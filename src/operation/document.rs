@@ -4,12 +4,9 @@
 
 use super::error::OperationError;
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::consolidated::Consolidated;
-use crate::metadata::group::{GroupDocument, NodeKind, node_kind};
-use crate::metadata::json::{Json, JsonError, NotFiniteValues, Object};
-use crate::metadata::v2;
-use crate::store::file_format::FileFormat;
-use crate::store::{Key, Location, MAX_DOCUMENT_BYTES, Node, Part, StoreError};
+use crate::metadata::json::{JsonError, NotFiniteValues};
+use crate::metadata::{Consolidated, GroupDocument, Json, NodeKind, Object, node_kind, v2};
+use crate::store::{FileFormat, Key, Location, MAX_DOCUMENT_BYTES, Node, Part, StoreError};
 
 /// The key of consolidated metadata of v2.
 pub const CONSOLIDATED_KEY: &str = ".zmetadata";

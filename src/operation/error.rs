@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 
 use crate::array::interrupt::Interrupted;
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 use crate::store::StoreError;
 
 /// Who is at fault. One class is one exit status.

@@ -10,8 +10,8 @@ use super::open::{open_documents, read_array};
 use super::options::ValidateOptions;
 use super::{Interrupt, new_driver};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::metadata::group::NodeKind;
-use crate::metadata::json::{Json, Object, member_pointer};
+use crate::metadata::json::member_pointer;
+use crate::metadata::{Json, NodeKind, Object};
 use crate::store::Location;
 
 /// The members that can be expected.

@@ -1,15 +1,14 @@
 //! A chunk's fault in the user's terms: the chunk, the element, the value, the bounds, and the way out.
 
 use super::quantize::quantization::Quantization;
-use crate::array::chunk_set::position;
-use crate::array::fault::{ChunkFault, Fault};
+use crate::array::{ChunkFault, Fault, position};
 use crate::codec::fault::element_help;
 use crate::codec::{ChainFault, ChainFaultKind, CodecError};
 use crate::diagnostic::quantity::bytes;
 use crate::kernel::FaultKind;
-use crate::metadata::array::ArrayMetadata;
+use crate::metadata::ArrayMetadata;
+use crate::operation::OperationError;
 use crate::operation::budget::memory_advice;
-use crate::operation::error::OperationError;
 
 /// The error of an operation on `store`, an array of this metadata, that ended at a chunk.
 pub(super) fn explain(

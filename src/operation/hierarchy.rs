@@ -15,11 +15,9 @@ use super::document::{
 use super::error::OperationError;
 use super::open::ArrayReading;
 use crate::diagnostic::{Diagnostic, Profile, code};
-use crate::engine::driver::Driver;
-use crate::metadata::consolidated::Consolidated;
-use crate::metadata::group::{GroupDocument, NodeKind};
-use crate::metadata::json::Json;
+use crate::engine::Driver;
 use crate::metadata::same_node::{is_copy_of, says_nothing};
+use crate::metadata::{Consolidated, GroupDocument, Json, NodeKind};
 use crate::store::{ConsolidatedScope, FolderListing, Location, Node};
 
 /// The most folders within each other.

@@ -2,16 +2,17 @@
 
 use super::inspect_result::{HistogramResult, StatsResult};
 use super::numbers::CfNumbers;
-use crate::array::fault::{ChunkFault, Fault};
+use crate::array::{ChunkFault, Fault};
 use crate::codec::fault::number_value;
 use crate::data_type::value_to_json;
 use crate::element::{Element, ElementType, NumberType};
-use crate::engine::fold::{Accumulator, Chunk, Fold, Folded};
+use crate::engine::fold::Folded;
+use crate::engine::{Accumulator, Chunk, Fold};
 use crate::grid::Region;
 use crate::kernel::missing::MissingCount;
 use crate::kernel::summary::{Summary, SummaryScan};
 use crate::metadata::array::num_elements;
-use crate::metadata::json::{Json, Number};
+use crate::metadata::{Json, Number};
 use crate::with_element;
 
 /// Bins over a range.

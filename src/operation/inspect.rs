@@ -19,15 +19,12 @@ use super::open::{ArrayReading, open_documents, opened, read_array_of};
 use super::options::{InspectOptions, Suggest};
 use super::stored::{opaque_array, side};
 use super::{Interrupt, new_driver, storage};
-use crate::array::listing::Listing;
-use crate::array::stored::StoredArray;
+use crate::array::{Listing, StoredArray};
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::element::NumberType;
-use crate::engine::driver::Driver;
 use crate::engine::listing::{list, list_with_sizes};
-use crate::engine::progress::Progress;
-use crate::metadata::array::ArrayMetadata;
-use crate::metadata::group::NodeKind;
+use crate::engine::{Driver, Progress};
+use crate::metadata::{ArrayMetadata, NodeKind};
 use contents::{Contents, finding, no_statistics};
 
 /// Reads an array, or a group and what is below it.

@@ -11,7 +11,7 @@ use super::figure;
 use super::sample_result::SampleResult;
 use super::validate_result::Failure;
 use crate::diagnostic::Diagnostic;
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 
 /// One node.
 #[derive(Debug, Clone, PartialEq, Serialize)]

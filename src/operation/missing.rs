@@ -7,7 +7,7 @@ use super::quantize::range::FloatType;
 use super::xarray::{self, FILL_VALUE};
 use crate::data_type::value_from_json;
 use crate::element::NumberType;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{Json, Object};
 
 /// The bits of the values that `--missing` names.
 pub(super) fn values(

@@ -56,6 +56,23 @@ use stored::stored_array;
 
 use crate::engine::Driver;
 
+use coordinates::{Coordinates, Member};
+use document::{Documents, GroupReading};
+pub use drawing::{ArrayDrawing, ComparedArray, LevelResult};
+use histogram::{Histogram, Stats};
+pub use inspect_result::{ArrayResult, HistogramResult, InformationResult, InspectResult, PreviewResult, StatsResult};
+use numbers::{CfNumbers, Numbers};
+use open::ArrayReading;
+pub use options::{
+    CfOptions, HistogramOptions, InspectOptions, Missing, Stream, Suggest, ValidateLevel, ValidateOptions,
+};
+pub use parts_result::StatusResult;
+pub use pattern::PathPattern;
+use quantize::{FirstPass, FloatType, Quantization, Request, Survey};
+pub use sample_result::{CompressionResult, EstimateResult};
+pub use transcode_result::{QualityResult, QuantizationResult, TranscodeResult, VerifyResult};
+pub use validate_result::{Failure, Partition, ValidateResult};
+
 /// A driver of no more than so many threads: the same, where it has no more.
 fn narrowed(driver: &Driver, threads: usize) -> Result<Driver, OperationError> {
     if threads < driver.num_threads() { new_driver(threads, driver.interrupt()) } else { Ok(driver.clone()) }

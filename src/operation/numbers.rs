@@ -8,11 +8,8 @@ use crate::kernel::Rounding;
 use crate::kernel::missing::{MissingCount, MissingFilter};
 use crate::kernel::unpack::Unpack;
 use crate::operation::cf::unpacking;
-use crate::operation::error::OperationError;
-use crate::operation::missing;
-use crate::operation::open::OpenedArray;
-use crate::operation::options::CfOptions;
 use crate::operation::quantize::range::FloatType;
+use crate::operation::{CfOptions, OpenedArray, OperationError, missing};
 
 /// Elements that are looked up at a time: some tiles of the kernels.
 const LOOKED_UP: usize = 1 << 13;

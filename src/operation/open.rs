@@ -8,11 +8,9 @@ use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::grid::Grid;
-use crate::metadata::array::{ArrayDocument, ArrayMetadata, num_elements};
-use crate::metadata::extension::{CodecMetadata, read_codecs};
-use crate::metadata::group::NodeKind;
-use crate::metadata::json::Json;
-use crate::metadata::v2;
+use crate::metadata::array::num_elements;
+use crate::metadata::extension::read_codecs;
+use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, NodeKind, v2};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Location, Node};
 

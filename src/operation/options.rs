@@ -11,12 +11,9 @@ use crate::data_type::DataType;
 use crate::diagnostic::Code;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
-use crate::metadata::chunk_key::Separator;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
-use crate::operation::pattern::PathPattern;
+use crate::metadata::{CodecMetadata, Json, Object, Separator};
 use crate::operation::requirement::Requirement;
-use crate::operation::validate_result::Partition;
+use crate::operation::{Partition, PathPattern};
 use crate::store::Location;
 pub use crate::store::file::Stream;
 

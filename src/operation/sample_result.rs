@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::figure;
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 
 /// Chunks that stand for all of an array: of stretches of equal length, in the C order of the grid, one each, at places that
 /// look like chance and are the same each time.

@@ -10,17 +10,11 @@ use super::numbers::CfNumbers;
 use super::open::{OpenedArray, opened, read_array_of};
 use super::options::CfOptions;
 use super::stored::side;
-use crate::array::ChunkSet;
-use crate::array::fault::Fault;
-use crate::array::stored::StoredArray;
-use crate::array::subchunks::OpenedObject;
+use crate::array::{ChunkSet, Fault, OpenedObject, StoredArray};
 use crate::codec::region::as_index;
-use crate::engine::driver::Driver;
-use crate::engine::fold::{Accumulator, Chunk, Fold};
-use crate::engine::progress::Silent;
+use crate::engine::{Accumulator, Chunk, Driver, Fold, Silent};
 use crate::grid::{Region, ravel};
-use crate::metadata::array::ArrayMetadata;
-use crate::metadata::json::Json;
+use crate::metadata::{ArrayMetadata, Json};
 
 /// Chunks (inner ones of shards) that are read of a slice in the middle of an array, at most.
 const MOST_CHUNKS: u64 = 1 << 11;

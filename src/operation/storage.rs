@@ -2,15 +2,13 @@
 
 use super::error::OperationError;
 use super::inspect_result::StorageResult;
-use crate::array::chunk_set::position;
-use crate::array::fault::Fault;
-use crate::array::listing::Listing;
 use crate::array::reader::ReadBuffers;
-use crate::array::stored::StoredArray;
+use crate::array::{Fault, Listing, StoredArray, position};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::engine::ahead::{Reads, reads_of_object};
-use crate::engine::driver::Driver;
-use crate::metadata::array::{ArrayMetadata, num_elements};
+use crate::engine::ahead::reads_of_object;
+use crate::engine::{Driver, Reads};
+use crate::metadata::ArrayMetadata;
+use crate::metadata::array::num_elements;
 use crate::pipeline::Pipeline;
 use crate::store::{Node, Part};
 

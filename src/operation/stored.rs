@@ -1,11 +1,10 @@
 //! An array of SOURCE or DEST with its chain bound, and its shards as streams where they can be.
 
-use crate::array::shard::ShardLayout;
-use crate::array::stored::StoredArray;
+use crate::array::{ShardLayout, StoredArray};
 use crate::codec::BoundChain;
-use crate::metadata::array::ArrayMetadata;
-use crate::operation::error::OperationError;
-use crate::operation::open::{OpenedArray, bind, bind_opaque};
+use crate::metadata::ArrayMetadata;
+use crate::operation::open::{bind, bind_opaque};
+use crate::operation::{OpenedArray, OperationError};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::Node;
 

@@ -18,7 +18,7 @@ use super::progress::{Progress, Share};
 use super::validate_result::{AgainstResult, CheckedStore, ValidateResult};
 use super::{Interrupt, against, expect, new_driver};
 use crate::diagnostic::code;
-use crate::engine::driver::Driver;
+use crate::engine::Driver;
 use crate::store::Location;
 use array::ArrayCheck;
 use findings::Findings;

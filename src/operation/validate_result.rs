@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::array::chunk_set::ChunkSet;
+use crate::array::ChunkSet;
 use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 
 /// The findings about all STOREs.
 #[derive(Debug, Clone, PartialEq, Serialize)]

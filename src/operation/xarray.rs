@@ -5,7 +5,7 @@
 use super::quantize::range::FloatType;
 use crate::data_type::{DataType, FillValue, base64, value_from_json, value_to_json};
 use crate::element::NumberType;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{Json, Object};
 
 /// The attribute that names the dimensions in v2.
 pub(super) const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";

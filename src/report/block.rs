@@ -3,10 +3,10 @@
 use super::table::Table;
 use super::terminal::Role;
 use crate::diagnostic::Diagnostic;
-use crate::metadata::json::Json;
-use crate::operation::drawing::{ArrayDrawing, ComparedArray};
-use crate::operation::inspect_result::{HistogramResult, InformationResult, PreviewResult};
-use crate::operation::transcode_result::QuantizationResult;
+use crate::metadata::Json;
+use crate::operation::{
+    ArrayDrawing, ComparedArray, HistogramResult, InformationResult, PreviewResult, QuantizationResult,
+};
 
 /// Labels with their values.
 pub(super) type Members<'a> = Vec<(&'a str, String)>;

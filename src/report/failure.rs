@@ -10,7 +10,8 @@ use super::quantity;
 use super::table::wrap_prose;
 use super::terminal::{Role, Style, one_line};
 use crate::diagnostic::{Diagnostic, Location, Severity};
-use crate::operation::error::{OperationError, says_more};
+use crate::operation::OperationError;
+use crate::operation::error::says_more;
 use crate::store::RemoteError;
 
 /// `error: `, what happened, each cause that says more on a line of its own, and the next step.

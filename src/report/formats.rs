@@ -18,9 +18,8 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
-use crate::operation::error::OperationError;
 use crate::operation::validate::ValidateOutcome;
-use crate::operation::validate_result::ValidateResult;
+use crate::operation::{OperationError, ValidateResult};
 
 /// Where the schema is published.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";

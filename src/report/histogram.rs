@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::quantity::{count, figure};
 use super::table::Table;
-use crate::operation::inspect_result::HistogramResult;
+use crate::operation::HistogramResult;
 
 /// The edges of the bins, one more than there are bins.
 #[expect(clippy::cast_precision_loss, reason = "there are at most a million bins")]

@@ -5,11 +5,9 @@ use super::inspect_values;
 use super::quantity::{self, bytes, count, counted};
 use super::table::Table;
 use super::terminal::Role;
-use crate::metadata::json::Json;
-use crate::operation::inspect_result::{
-    ArrayResult, Decoded, GroupResult, InspectResult, NodeMembers, NodeResult, StageRow, StatsResult, StorageResult,
-};
-use crate::operation::validate_result::Failure;
+use crate::metadata::Json;
+use crate::operation::inspect_result::{Decoded, GroupResult, NodeMembers, NodeResult, StageRow, StorageResult};
+use crate::operation::{ArrayResult, Failure, InspectResult, StatsResult};
 
 /// The most characters of a dimension's name that text shows.
 const MAX_NAME: usize = 200;

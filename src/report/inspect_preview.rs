@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use super::colour_map::{colour, png, share};
 use super::quantity::{count, figure};
 use super::terminal::{Role, Style};
-use crate::operation::inspect_result::{PreviewAxis, PreviewIndex, PreviewResult};
+use crate::operation::PreviewResult;
+use crate::operation::inspect_result::{PreviewAxis, PreviewIndex};
 
 /// From the least to the greatest; a space is NaN.
 const RAMP: &[u8] = b".:-=+*#%@";

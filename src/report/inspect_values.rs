@@ -8,12 +8,12 @@ use super::block::{Block, Members, heading, known};
 use super::quantity::{self, bytes, count, counted, figure, percent, seconds, shape, shortened};
 use super::table::Table;
 use super::terminal::{Role, Style, one_line};
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 use crate::operation::inspect_result::{
-    ChunkResult, DimensionInformation, InformationResult, KeptBits, StatsResult, SuggestionResult, WayResult,
-    WaysResult,
+    ChunkResult, DimensionInformation, KeptBits, SuggestionResult, WayResult, WaysResult,
 };
-use crate::operation::sample_result::{CompressionResult, EstimateResult, SampleResult, TriedResult};
+use crate::operation::sample_result::{SampleResult, TriedResult};
+use crate::operation::{CompressionResult, EstimateResult, InformationResult, StatsResult};
 
 /// The figures, label by label.
 pub(super) fn stats(stats: &StatsResult) -> Members<'static> {

@@ -3,7 +3,8 @@
 use super::block::{Block, Members, Report};
 use super::quantity::{self, bytes, count, counted};
 use super::terminal::Role;
-use crate::operation::parts_result::{ChosenCompressor, InitResult, PartResult, StatusResult};
+use crate::operation::StatusResult;
+use crate::operation::parts_result::{ChosenCompressor, InitResult, PartResult};
 
 fn report<'a>(title: String, (role, state): (Role, &str), members: Members<'a>) -> Report<'a> {
     let blocks = vec![Block::Members(members)];

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::diagnostic::quantity::{approximate, three_digits};
 pub use crate::diagnostic::quantity::{bytes, count, counted};
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 
 /// Bytes in a second.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of three digits, which saturates")]

@@ -2,7 +2,8 @@
 
 use super::block::{Members, known};
 use super::quantity::{self, count, counted, figure};
-use crate::operation::transcode_result::{NO_KS_TEST, QualityResult, QuantizationResult};
+use crate::operation::transcode_result::NO_KS_TEST;
+use crate::operation::{QualityResult, QuantizationResult};
 
 /// The result of a quantisation: `quantised to uint8`.
 pub(super) fn quantized_to(result: &QuantizationResult) -> String {

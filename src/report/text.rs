@@ -7,7 +7,7 @@ use super::quantity::{self, count};
 use super::table::{Table, WIDTH, width, wrap_prose, wrapped, write_members};
 use super::terminal::{Role, Style, one_line};
 use super::{failure, histogram, inspect_preview, inspect_values};
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 use crate::operation::apply_codec_result::{ApplyCodecResult, RoundTrip};
 
 /// The most attributes that a terminal shows.

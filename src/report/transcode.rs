@@ -9,10 +9,9 @@ use super::quantization::{describe_quantization, quantized_to};
 use super::table::Table;
 use super::terminal::Role;
 use crate::metadata::Json;
-use crate::operation::drawing::ComparedArray;
-use crate::operation::sample_result::{CompressionResult, EstimateResult};
-use crate::operation::transcode_result::{
-    ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, TranscodeResult, VerifyResult,
+use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, PlannedObjects, RouteName};
+use crate::operation::{
+    ComparedArray, CompressionResult, EstimateResult, QuantizationResult, TranscodeResult, VerifyResult,
 };
 
 /// Arrays that have a section of their own on a page.

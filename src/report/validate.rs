@@ -9,7 +9,8 @@ use super::table::Table;
 use super::terminal::Role;
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::grid::unravel;
-use crate::operation::validate_result::{AbsentChunks, AgainstNode, AgainstResult, ValidateResult};
+use crate::operation::ValidateResult;
+use crate::operation::validate_result::{AbsentChunks, AgainstNode, AgainstResult};
 
 /// The report of a result. `is_verbose` has the absent chunks named in text; a page names them always.
 pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {

@@ -46,6 +46,8 @@ pub use references::ReferenceStore;
 pub use remote_options::RemoteOptions;
 pub use zip::ZipStore;
 
+pub use file_format::FileFormat;
+
 /// The result of a call to a store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 

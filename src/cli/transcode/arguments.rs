@@ -7,10 +7,10 @@ use crate::cli::value::{self, Document};
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
-use crate::metadata::chunk_key::Separator;
-use crate::metadata::json::Json;
-use crate::operation::options::{Compression, KeepBits, Missing, Predict, QuantizeForm, ShapeRequest, ShardRequest};
-use crate::operation::pattern::PathPattern;
+use crate::metadata::{Json, Separator};
+use crate::operation::{
+    Compression, KeepBits, Missing, PathPattern, Predict, QuantizeForm, ShapeRequest, ShardRequest,
+};
 
 const FORMATS: [(&str, u64); 2] = [("2", 2), ("3", 3)];
 const SEPARATORS: [(&str, Separator); 2] = [(".", Separator::Dot), ("/", Separator::Slash)];

@@ -6,11 +6,10 @@ use crate::cli::arguments::ReportFile;
 use crate::cli::part_number::PartNumber;
 use crate::cli::session::{Session, print_as_it_is};
 use crate::cli::{ExitStatus, require, value};
-use crate::operation::error::OperationError;
-use crate::operation::options::{ChangeOptions, RunOptions, TranscodeOptions};
 use crate::operation::transcode::parts::{
     Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
 };
+use crate::operation::{ChangeOptions, OperationError, RunOptions, TranscodeOptions};
 use crate::report::parts;
 
 const ENGINES: [(&str, Engine); 4] = [

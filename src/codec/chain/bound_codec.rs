@@ -2,9 +2,8 @@
 //! it encodes the values of an array that has been quantised before.
 
 use super::{BindError, BoundChain, BoundCodec, ByShape, Codec, Workspace};
-use crate::codec::fault::{ChainFault, ChainFaultKind};
-use crate::codec::kinds::{BytesCodec, CodecError, Role};
-use crate::codec::sharding::BoundSharding;
+use crate::codec::kinds::CodecError;
+use crate::codec::{BoundSharding, BytesCodec, ChainFault, ChainFaultKind, Role};
 use crate::grid::unravel;
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Representation, Stage};
 

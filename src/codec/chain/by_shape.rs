@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{BindError, BoundChain};
 use crate::grid::Grid;
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
 /// The most shapes for which something is kept; what comes after begins anew.

@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use super::{BoundCodec, Workspace, expect_size};
-use crate::codec::fault::ChainFaultKind;
+use crate::codec::kinds::CodecError;
 use crate::codec::kinds::array::{copy, zeroed};
-use crate::codec::kinds::{CodecError, Role};
 use crate::codec::region::as_index;
+use crate::codec::{ChainFaultKind, Role};
 use crate::kernel::differences::Differences;
 use crate::kernel::transpose::Transpose;
 

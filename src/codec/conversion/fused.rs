@@ -2,12 +2,12 @@
 
 use super::steps::{apply, array_before, array_order, push_change, swapped, undo};
 use super::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, Way};
-use crate::codec::chain::{BindError, BoundChain, BoundCodec, expect_size};
-use crate::codec::fault::{ChainFault, CodecError};
-use crate::codec::is_filled_with;
-use crate::codec::kinds::Role;
+use crate::codec::chain::expect_size;
 use crate::codec::region::as_index;
-use crate::codec::value_program::{StepOrigin, ValueProgram, ValueStep};
+use crate::codec::{
+    BindError, BoundChain, BoundCodec, ChainFault, CodecError, Role, StepOrigin, ValueProgram, ValueStep,
+    is_filled_with,
+};
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::kernel::transpose::Transpose;

@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use super::ValueChange;
-use crate::codec::chain::{BoundChain, BoundCodec};
-use crate::codec::kinds::Role;
-use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
+use crate::codec::{BoundChain, BoundCodec, Role, StepOrigin, Tiles, ValueProgram, ValueStep};
 use crate::kernel::swap::swap;
 use crate::pipeline::Representation;
 

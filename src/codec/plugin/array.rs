@@ -18,11 +18,9 @@ use zarrs::plugin::{ExtensionName, ZarrVersion};
 use zarrs::storage::StorageError;
 
 use super::{checked, representation};
-use crate::codec::chain::ByShape;
-use crate::codec::{BoundChain, Workspace};
+use crate::codec::{BoundChain, ByShape, Workspace};
 use crate::data_type;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{CodecMetadata, Json, Object};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, Representation, codec_kind};
 
 /// A direction through a codec.

@@ -8,7 +8,8 @@ use zarrs::array::{
 
 use super::array::OurCodec;
 use super::representation;
-use crate::codec::kinds::{BytesCodec, BytesSize, Contexts};
+use crate::codec::BytesCodec;
+use crate::codec::kinds::{BytesSize, Contexts};
 
 impl OurCodec {
     fn bytes_codec(&self) -> Result<BytesCodec, CodecError> {

@@ -25,8 +25,7 @@ use super::kinds::BytesSize;
 use super::registry::{self, CodecKind, Entry};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile};
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{CodecMetadata, Json, Object};
 
 use array::OurCodec;
 pub(super) use array::from_zarrs;

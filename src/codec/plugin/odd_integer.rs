@@ -20,7 +20,7 @@ use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 use crate::codec::element_bits;
 use crate::data_type::{DataType, FillValue, is_value, value_from_json, value_to_json};
 use crate::element::{ElementType, NumberType};
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 
 /// An integer type of an odd width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

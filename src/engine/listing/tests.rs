@@ -2,8 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::array::Sizes;
-use crate::metadata::array::ArrayDocument;
-use crate::metadata::json::Json;
+use crate::metadata::{ArrayDocument, Json};
 use crate::store::MemoryStore;
 
 /// An array of 40 x 3 chunks of one element.

@@ -4,17 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::array::StoredArray;
-use crate::codec::BoundChain;
-use crate::codec::conversion::ValueChange;
+use crate::codec::{BoundChain, ValueChange};
 use crate::data_type::DataType;
-use crate::engine::job::{Job, ObjectJob};
-use crate::engine::journal::Fingerprint;
-use crate::engine::plan::{Costs, Grids, RechunkPlan};
-use crate::engine::route::Route;
+use crate::engine::plan::{Costs, Grids};
 use crate::engine::route::rechunk::{Rechunk, Schedule};
-use crate::engine::{Journal, Progress, SubchunkEncoder};
-use crate::metadata::array::ArrayDocument;
-use crate::metadata::json::Json;
+use crate::engine::{Fingerprint, Job, Journal, ObjectJob, Progress, RechunkPlan, Route, SubchunkEncoder};
+use crate::metadata::{ArrayDocument, Json};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
 /// An array of 4 x 4 bytes in these chunks.

@@ -3,17 +3,17 @@
 //! than those of the source.
 
 use crate::array::{ChunkSet, Fault, Missing, ReadBuffers, Result, at, each_piece_of, filled, position, unbound};
-use crate::codec::ChainFault;
-use crate::codec::chain::OfShape;
-use crate::codec::conversion::{Conversion, Converted, Undone};
+use crate::codec::conversion::{Converted, Undone};
 use crate::codec::region::as_index;
+use crate::codec::{ChainFault, Conversion, OfShape};
 use crate::engine::ahead::reads_in;
-use crate::engine::journal::PassProgress;
 use crate::engine::{
-    Buffers, Driver, Encoded, ObjectReport, Pass, Progress, Put, Reads, SubchunkWriter, Units, Workers, all_in_order,
+    Buffers, Driver, Encoded, ObjectReport, Pass, PassProgress, Progress, Put, Reads, SubchunkWriter, Units, Workers,
+    all_in_order,
 };
-use crate::metadata::array::ArrayMetadata;
-use crate::store::{self, Node};
+use crate::metadata::ArrayMetadata;
+use crate::store;
+use crate::store::Node;
 
 impl Reads for Pass<'_, Conversion> {
     fn source(&self) -> (&Node, u64) {

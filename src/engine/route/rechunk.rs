@@ -3,14 +3,14 @@
 
 use crate::array::{ChunkSet, Result};
 use crate::codec::region::as_index;
-use crate::engine::plan::RechunkPlan;
 use crate::engine::subchunk_writer::in_order;
 use crate::engine::{
-    BlockReader, Buffers, DecodedBlock, Driver, Encoded, ObjectReport, Pass, Progress, Put, Reads, Share, Silent,
-    SubchunkEncoder, SubchunkWriter, Transfer, Units, Workers, guarded,
+    BlockReader, Buffers, DecodedBlock, Driver, Encoded, ObjectReport, Pass, Progress, Put, Reads, RechunkPlan, Share,
+    Silent, SubchunkEncoder, SubchunkWriter, Transfer, Units, Workers, guarded,
 };
 use crate::grid::Region;
-use crate::store::{self, Node};
+use crate::store;
+use crate::store::Node;
 
 /// The plan, encoder and schedule of a rechunked job.
 #[derive(Debug, Clone)]

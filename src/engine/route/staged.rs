@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::rechunk::Rechunk;
 use crate::array::{ChunkFault, Fault, ObjectOf, Result, StoredArray};
-use crate::engine::journal::{PassProgress, digest};
+use crate::engine::journal::digest;
 use crate::engine::listing::list_with_sizes;
 use crate::engine::unfinished::{bytes_of, remove_unfinished};
-use crate::engine::{Driver, ObjectReport, Pass, Progress, Transfer};
-use crate::metadata::json::Json;
+use crate::engine::{Driver, ObjectReport, Pass, PassProgress, Progress, Transfer};
+use crate::metadata::Json;
 use crate::store::{Key, Node, StoreError};
 
 /// The folder of the intermediate data in a destination that keeps them itself.

@@ -11,12 +11,12 @@ use std::ops::AddAssign;
 use std::sync::Mutex;
 
 use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result, StoredArray};
-use crate::codec::Recoding;
-use crate::codec::elements::{VlenChain, VlenElements};
+use crate::codec::{Recoding, VlenChain, VlenElements};
 use crate::engine::ahead::reads_in;
 use crate::engine::{Driver, Encoded, Groups, ObjectReport, Pass, Reads, SubchunkWriter, Transfer, all_in_order};
 use crate::grid::{Region, lcm};
-use crate::store::{self, Node, held};
+use crate::store;
+use crate::store::{Node, held};
 use elements::{not_taken_apart, vlen_chain_of};
 
 pub use buffers::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};

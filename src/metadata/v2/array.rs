@@ -4,12 +4,9 @@ use super::dtype::Dtype;
 use super::type_string::tensorstore_finding;
 use super::{chain, fill_value, read_unknown};
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::array::ArrayDocument;
 use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape, read_shape, read_sizes};
-use crate::metadata::chunk_key::{ChunkKeyEncoding, Separator};
-use crate::metadata::extension::{CodecMetadata, Findings};
 use crate::metadata::group::{read_format, read_repeated, required};
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{ArrayDocument, ChunkKeyEncoding, CodecMetadata, Findings, Json, Object, Separator};
 
 /// The members of a `.zarray`; all but the last are required.
 const MEMBERS: [&str; 9] =

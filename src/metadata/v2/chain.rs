@@ -6,8 +6,7 @@ use super::{NotInV2, V2ByteOrder};
 use crate::codec::registry::{self, CodecKind, Entry, V2Id};
 use crate::data_type::DataType;
 use crate::diagnostic::Diagnostic;
-use crate::metadata::extension::{CodecMetadata, View};
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{CodecMetadata, Json, Object, View};
 
 /// The data type, which a filter may tell, and the codecs.
 pub(super) fn read(

@@ -8,8 +8,7 @@ use super::dtype::Dtype;
 use crate::codec::registry::{self, CodecKind};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code, spelling};
-use crate::metadata::extension::{CodecMetadata, Findings, View};
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{CodecMetadata, Findings, Json, Object, View};
 
 /// Ids of numcodecs that no codec of v3 has, with what they turn into what.
 const OF_V2_ALONE: [(&str, CodecKind); 6] = [

@@ -4,8 +4,7 @@
 
 use super::{NotInV2, V2ByteOrder, type_string};
 use crate::data_type::{DataType, Field, StructType};
-use crate::metadata::extension::View;
-use crate::metadata::json::Json;
+use crate::metadata::{Json, View};
 
 /// The most bytes of an element that has fields.
 const MAX_SIZE: u64 = 1 << 20;

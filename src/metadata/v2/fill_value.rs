@@ -6,8 +6,7 @@ use super::dtype::Dtype;
 use super::{NotInV2, V2ByteOrder};
 use crate::data_type::{DataType, FillValue, FillValueError, base64};
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::extension::Findings;
-use crate::metadata::json::Json;
+use crate::metadata::{Findings, Json};
 
 const POINTER: &str = "/fill_value";
 

@@ -8,7 +8,7 @@
 use super::NotInV2;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::json::{Json, Object};
+use crate::metadata::{Json, Object};
 
 /// The most bytes of an element: numpy's own bound.
 const MAX_SIZE: u64 = i32::MAX as u64;

@@ -4,30 +4,20 @@ use std::cmp::Ordering;
 use std::ops::AddAssign;
 
 use super::value::{Compared, Comparer, Difference, Greatest, Tolerance};
-use crate::array::chunk_set::{ChunkSetBuilder, position};
-use crate::array::fault::{ChunkFault, Fault, ObjectOf};
-use crate::array::listing::Listing;
-use crate::array::stored::StoredArray;
-use crate::array::subchunks::SubchunkSource;
-use crate::codec::elements::VlenChain;
+use crate::array::{ChunkFault, ChunkSetBuilder, Fault, Listing, ObjectOf, StoredArray, SubchunkSource, position};
+use crate::codec::VlenChain;
 use crate::data_type::{DataType, FillValue};
 use crate::element::NumberType;
-use crate::engine::driver::Driver;
 use crate::engine::listing::list;
-use crate::engine::pairs::{Pair, Pairs};
-use crate::engine::progress::Progress;
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks};
-use crate::engine::transfer::Transfer;
+use crate::engine::{Driver, Pair, Pairs, Progress, Transfer};
 use crate::grid::Region;
-use crate::metadata::json::{Json, Number};
-use crate::operation::budget::{BASE_BYTES, Budget, comparing_bytes};
+use crate::metadata::{Json, Number};
+use crate::operation::budget::{BASE_BYTES, comparing_bytes};
 use crate::operation::cf::CfDecoding;
-use crate::operation::error::OperationError;
-use crate::operation::fault::explain;
-use crate::operation::new_driver;
-use crate::operation::open::OpenedArray;
 use crate::operation::stored::{opaque_array, side};
 use crate::operation::validate_result::AgainstNode;
+use crate::operation::{Budget, OpenedArray, OperationError, explain, new_driver};
 
 /// The values of an array.
 struct Values {

@@ -18,7 +18,7 @@ use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
 use super::progress::{Progress, Share};
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{Interrupt, new_driver};
-use crate::engine::driver::Driver;
+use crate::engine::Driver;
 use crate::metadata::array::num_elements;
 use array::ArrayComparison;
 use value::Tolerance;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::codec::{BoundChain, ChainFault, Workspace};
 use crate::grid::unravel;
-use crate::metadata::json::Json;
+use crate::metadata::Json;
 use crate::operation::against::value::{Compared, Comparer, Difference, Tolerance};
 use crate::operation::apply_codec_result::{AppliedStage, RoundTrip};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Representation, codec_kind};

@@ -7,9 +7,9 @@ use super::{
 };
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::driver::Driver;
-use crate::operation::document::{Place, expect_documents};
-use crate::operation::error::OperationError;
+use crate::engine::Driver;
+use crate::operation::document::expect_documents;
+use crate::operation::{OperationError, Place};
 use crate::store::{FolderListing, Node};
 
 /// A folder to be looked at.

@@ -2,16 +2,12 @@
 
 use std::time::Instant;
 
-use crate::array::chunk_set::position;
-use crate::array::fault::Fault;
 use crate::array::reader::ReadBuffers;
-use crate::array::shard::ShardLayout;
-use crate::array::stored::StoredArray;
-use crate::codec::chain::{OfShape, Workspace};
-use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError};
+use crate::array::{Fault, ShardLayout, StoredArray, position};
+use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Workspace};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::grid::{Grid, Region, ravel};
-use crate::operation::error::OperationError;
+use crate::operation::OperationError;
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};
 use crate::operation::options::ChunkOptions;
 

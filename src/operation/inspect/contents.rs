@@ -3,37 +3,26 @@
 use std::borrow::Cow;
 
 use super::chunk;
-use crate::array::chunk_set::position;
-use crate::array::fault::ChunkFault;
-use crate::array::listing::Listing;
-use crate::array::stored::StoredArray;
+use crate::array::{ChunkFault, Listing, StoredArray, position};
 use crate::data_type::{DataType, value_to_json};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::element::NumberType;
-use crate::engine::driver::Driver;
-use crate::engine::fold::Fold;
-use crate::engine::progress::Progress;
+use crate::engine::{Driver, Fold, Progress};
 use crate::kernel::bit_pairs::{BitPatterns, Information, bit_names, leading_bits};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::num_elements;
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Json;
-use crate::operation::budget::Budget;
-use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::fault::explain;
-use crate::operation::histogram::{Binning, Figures, Histogram, Stats, absent};
+use crate::metadata::{CodecMetadata, Json};
+use crate::operation::histogram::{Binning, Figures, absent};
 use crate::operation::information::{BitSurvey, Codes, codes};
-use crate::operation::inspect_result::{
-    ArrayResult, DimensionInformation, InformationResult, KeptBits, SuggestionResult,
-};
-use crate::operation::numbers::{CfNumbers, Numbers};
-use crate::operation::open::OpenedArray;
-use crate::operation::options::{ChangeOptions, InspectOptions, Missing, QuantizeOptions, Suggest};
+use crate::operation::inspect_result::{DimensionInformation, KeptBits, SuggestionResult};
 use crate::operation::quantize::first_pass::{Measure, Survey, Surveyor};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::Request;
-use crate::operation::{missing, narrowed};
+use crate::operation::{
+    ArrayResult, Budget, CfNumbers, ChangeOptions, FaultClass, Histogram, InformationResult, InspectOptions, Missing,
+    Numbers, OpenedArray, OperationError, QuantizeOptions, Stats, Suggest, explain, missing, narrowed,
+};
 
 /// An array whose chunks are read.
 pub(super) struct Contents<'a> {

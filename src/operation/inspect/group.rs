@@ -5,22 +5,19 @@ use super::inspect_reading;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::element::NumberType;
-use crate::engine::driver::Driver;
 use crate::engine::listing::list_with_sizes;
-use crate::engine::progress::{Progress, Share};
+use crate::engine::{Driver, Progress, Share};
+use crate::metadata::Object;
 use crate::metadata::array::num_elements;
-use crate::metadata::json::Object;
-use crate::operation::coordinates::{Coordinates, Member};
 use crate::operation::description::describe_members;
-use crate::operation::document::{Documents, Place};
-use crate::operation::error::OperationError;
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy_by_copies};
-use crate::operation::inspect_result::{ArrayResult, GroupResult, GroupTotals, NodeMembers, NodeResult};
-use crate::operation::open::ArrayReading;
-use crate::operation::options::InspectOptions;
+use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult};
 use crate::operation::quantize::request::is_packed;
 use crate::operation::storage::not_keys;
-use crate::operation::{Interrupt, new_driver};
+use crate::operation::{
+    ArrayReading, ArrayResult, Coordinates, Documents, InspectOptions, Interrupt, Member, OperationError, Place,
+    new_driver,
+};
 
 /// Reads a group and the nodes below it, as deep as was asked for, and with `--stats` the values of each array.
 /// Findings are those of the nodes that are shown.

@@ -2,22 +2,21 @@
 //! number of chunks.
 
 use super::contents::{Contents, finding};
-use crate::array::fault::ChunkFault;
-use crate::array::stored::StoredArray;
+use crate::array::{ChunkFault, StoredArray};
 use crate::codec::region::as_index;
 use crate::diagnostic::code;
-use crate::engine::fold::Fold;
-use crate::engine::listing;
-use crate::metadata::array::{ArrayMetadata, num_elements};
-use crate::metadata::json::Json;
-use crate::operation::drawing::{ArrayDrawing, LevelResult, finite_range};
-use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::fault::explain;
-use crate::operation::histogram::{Binning, Histogram, Stats, absent};
-use crate::operation::inspect_result::{ArrayResult, PreviewResult, PreviewRow, StatsResult};
-use crate::operation::numbers::CfNumbers;
+use crate::engine::{Fold, listing};
+use crate::metadata::array::num_elements;
+use crate::metadata::{ArrayMetadata, Json};
+use crate::operation::drawing::finite_range;
+use crate::operation::histogram::{Binning, absent};
+use crate::operation::inspect_result::PreviewRow;
 use crate::operation::options::{PictureSize, PreviewOptions};
 use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
+use crate::operation::{
+    ArrayDrawing, ArrayResult, CfNumbers, FaultClass, Histogram, LevelResult, OperationError, PreviewResult, Stats,
+    StatsResult, explain,
+};
 
 /// Slices of more elements than this are not read whole.
 const MOST_ELEMENTS: u64 = 1 << 26;

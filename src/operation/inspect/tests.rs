@@ -5,11 +5,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use super::inspect;
-use crate::array::interrupt::Interrupt;
+use crate::array::Interrupt;
 use crate::element::NumberType;
-use crate::engine::progress::Silent;
-use crate::operation::inspect_result::{ArrayResult, InspectResult};
-use crate::operation::options::{HistogramOptions, InspectOptions, Suggest};
+use crate::engine::Silent;
+use crate::operation::{ArrayResult, HistogramOptions, InspectOptions, InspectResult, Suggest};
 use crate::store::tests::faulty::{Faults, Heard};
 use crate::store::{MemoryStore, Node, PrefetchLimit};
 

@@ -1,25 +1,18 @@
 //! `--suggest` without TYPE: ways to store an array of floats smaller, each tried on the same sample of its chunks.
 
 use super::contents::{Contents, command, has_missing, missing_option};
-use crate::array::listing::Listing;
+use crate::array::Listing;
 use crate::codec::kinds::BytesSize;
 use crate::diagnostic::quantity::approximate;
 use crate::element::NumberType;
-use crate::engine::fold::Fold;
-use crate::engine::progress::Silent;
-use crate::operation::budget::Budget;
-use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::fault::explain;
-use crate::operation::histogram::Stats;
-use crate::operation::inspect_result::{StatsResult, WayResult, WaysResult};
-use crate::operation::numbers::CfNumbers;
-use crate::operation::options::{
-    CfOptions, ChangeOptions, Compression, InspectOptions, KeepBits, Missing, Predict, QuantizeOptions,
-};
+use crate::engine::{Fold, Silent};
+use crate::operation::inspect_result::{WayResult, WaysResult};
 use crate::operation::quantize::request::Request;
-use crate::operation::stored::stored_array;
 use crate::operation::transcode::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial, as_source};
-use crate::operation::{codec_words, new_driver};
+use crate::operation::{
+    Budget, CfNumbers, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing,
+    OperationError, Predict, QuantizeOptions, Stats, StatsResult, codec_words, explain, new_driver, stored_array,
+};
 use crate::pipeline::Representation;
 
 /// Types that all values are laid over.

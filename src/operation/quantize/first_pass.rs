@@ -5,15 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::range::Fit;
 use super::{Quantization, Request};
-use crate::array::reader::element_fault;
-use crate::array::{ChunkSet, Fault, Interrupt, StoredArray};
+use crate::array::{ChunkSet, Fault, Interrupt, StoredArray, element_fault};
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::kernel::unpack::Unpack;
-use crate::operation::numbers::Numbers;
-use crate::operation::{Budget, OperationError, explain, missing, new_driver, stored_array};
+use crate::operation::{Budget, Numbers, OperationError, explain, missing, new_driver, stored_array};
 
 /// The passes over an array that settle a quantisation.
 pub(in crate::operation) struct FirstPass<'a> {

@@ -6,9 +6,9 @@ use crate::element::NumberType;
 use crate::kernel::unpack::Unpack;
 use crate::metadata::{CodecMetadata, Json};
 use crate::operation::draft::codec_names;
-use crate::operation::numbers::Numbers;
-use crate::operation::options::Missing;
-use crate::operation::{ChangeOptions, OpenedArray, OperationError, QuantizeForm, QuantizeOptions, cf, missing};
+use crate::operation::{
+    ChangeOptions, Missing, Numbers, OpenedArray, OperationError, QuantizeForm, QuantizeOptions, cf, missing,
+};
 
 /// A quantisation as it is asked for, before the range is known.
 #[derive(Debug)]

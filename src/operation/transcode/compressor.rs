@@ -6,9 +6,11 @@ use super::{DestinationMetadata, Plan, Sampler};
 use crate::diagnostic::quantity::approximate;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Object};
 use crate::operation::codec_words::compression;
-use crate::operation::quantize::Quantization;
-use crate::operation::sample_result::{CompressionResult, TriedResult};
-use crate::operation::{ChangeOptions, Compression, CompressionGoal, FaultClass, OpenedArray, OperationError, Predict};
+use crate::operation::sample_result::TriedResult;
+use crate::operation::{
+    ChangeOptions, Compression, CompressionGoal, CompressionResult, FaultClass, OpenedArray, OperationError, Predict,
+    Quantization,
+};
 
 /// Decoded bytes that are tried, about: a plan must not depend on the memory of the machine that makes it, so that
 /// `--resume` makes it again.

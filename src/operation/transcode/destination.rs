@@ -12,8 +12,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::array::interrupt::Clearing;
-use crate::engine::Journal;
-use crate::engine::journal::{Assignment, Fingerprint, JournalError};
+use crate::engine::journal::JournalError;
+use crate::engine::{Assignment, Fingerprint, Journal};
 use crate::operation::document::NODE_KEYS;
 use crate::operation::{OperationError, TranscodeOptions};
 use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder};

@@ -8,9 +8,8 @@ use super::{Output, Plan, PlannedArray, Sampler};
 use crate::diagnostic::quantity::{approximate, bytes, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Job, Progress};
-use crate::operation::sample_result::EstimateResult;
 use crate::operation::transcode_result::PlannedObjects;
-use crate::operation::{ChangeOptions, OperationError};
+use crate::operation::{ChangeOptions, EstimateResult, OperationError};
 use crate::store::{Node, UPLOAD_PART_BYTES};
 
 /// With more stored objects than this, file systems and object stores become slow: larger shards are advised.

@@ -3,9 +3,7 @@
 use super::SourceArray;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::{Json, Object};
-use crate::operation::document::GroupReading;
-
-use crate::operation::{ChangeOptions, OperationError, QuantizeForm, QuantizeOptions};
+use crate::operation::{ChangeOptions, GroupReading, OperationError, QuantizeForm, QuantizeOptions};
 
 /// An error where an option would make levels of one image disagree.
 pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(), OperationError> {

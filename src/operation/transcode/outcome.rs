@@ -10,9 +10,9 @@ use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Json};
 use crate::operation::draft::{DELTA, codec_names, edit_innermost, has_differences};
-use crate::operation::quantize::{Quantization, readers};
-use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, QualityResult, QuantizationResult};
-use crate::operation::{KeepBits, Predict};
+use crate::operation::quantize::readers;
+use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult};
+use crate::operation::{KeepBits, Predict, QualityResult, Quantization, QuantizationResult};
 use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
 
 /// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the

@@ -3,17 +3,15 @@
 use crate::array::{Interrupt, StoredArray};
 use crate::engine::{Driver, Fold, Progress};
 use crate::grid::Region;
-use crate::operation::drawing::{ComparedArray, Comparison, LevelResult, finite_range};
-use crate::operation::histogram::Histogram;
-
-use crate::operation::numbers::CfNumbers;
-use crate::operation::open::open_array;
-use crate::operation::options::{CfOptions, Missing};
-use crate::operation::slice::{Slice, SliceReader, is_upside_down};
-use crate::operation::transcode_result::{NodeResult, QuantizationResult, TranscodeResult};
+use crate::operation::drawing::{Comparison, finite_range};
 use crate::operation::{
-    Budget, FaultClass, OpenedArray, OperationError, TranscodeOptions, explain, new_driver, stored_array,
+    Budget, CfNumbers, CfOptions, ComparedArray, FaultClass, Histogram, LevelResult, Missing, OpenedArray,
+    OperationError, QuantizationResult, TranscodeOptions, TranscodeResult, explain, new_driver, stored_array,
 };
+
+use crate::operation::open::open_array;
+use crate::operation::slice::{Slice, SliceReader, is_upside_down};
+use crate::operation::transcode_result::NodeResult;
 use crate::store::Location;
 
 /// Bins of the histograms.

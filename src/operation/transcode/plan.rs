@@ -15,23 +15,21 @@ use serde::{Deserialize, Serialize};
 use self::keep_bits::BitRounding;
 use self::metadata::DestinationMetadata;
 use super::{NodeDocuments, Repacking};
-use crate::array::buffers::PIECE;
-use crate::array::fault::ObjectOf;
-use crate::array::stored::MOST_OPEN_SHARDS;
-use crate::array::{ArrayCache, ChunkCache, ChunkFault, Fault, Listing, StoredArray};
-use crate::codec::sharding::IndexEntry;
-use crate::codec::{Conversion, Recoding, ValueChange};
+use crate::array::{
+    ArrayCache, ChunkCache, ChunkFault, Fault, Listing, MOST_OPEN_SHARDS, ObjectOf, PIECE, StoredArray,
+};
+use crate::codec::{Conversion, IndexEntry, Recoding, ValueChange};
 use crate::data_type::DataType;
 use crate::diagnostic::Diagnostic;
-use crate::engine::plan::StagingShape;
 use crate::engine::route::rechunk::Rechunk;
 use crate::engine::route::variable_size::SubchunkChange;
-use crate::engine::{Driver, Job, ObjectJob, Pairs, Route, Transfer};
+use crate::engine::{Driver, Job, ObjectJob, Pairs, Route, StagingShape, Transfer};
 use crate::operation::budget::{BASE_BYTES, comparing_bytes, shard_bytes};
-use crate::operation::quantize::{Quantization, Survey};
-use crate::operation::sample_result::CompressionResult;
 use crate::operation::stored::{opaque_array, side};
-use crate::operation::{Budget, ChangeOptions, OpenedArray, OperationError, Predict, RunOptions, explain};
+use crate::operation::{
+    Budget, ChangeOptions, CompressionResult, OpenedArray, OperationError, Predict, Quantization, RunOptions, Survey,
+    explain,
+};
 use crate::store::Node;
 
 /// A settled plan.

@@ -4,13 +4,11 @@ use super::compressor::Search;
 use super::plan::{Memory, Planner};
 use super::{Plan, Sampler, SourceArray, cannot_write};
 use crate::array::ChunkCache;
-use crate::engine::progress::Share;
-use crate::engine::{Driver, Progress, Silent};
+use crate::engine::{Driver, Progress, Share, Silent};
 use crate::metadata::array::num_elements;
-use crate::operation::quantize::Quantization;
-use crate::operation::sample_result::CompressionResult;
 use crate::operation::{
-    Budget, ChangeOptions, Compression, KeepBits, OpenedArray, OperationError, Predict, RunOptions,
+    Budget, ChangeOptions, Compression, CompressionResult, KeepBits, OpenedArray, OperationError, Predict,
+    Quantization, RunOptions,
 };
 use crate::store::Node;
 

@@ -9,7 +9,7 @@ use self::packing::{Decode, Packing, values};
 pub(super) use self::packing::{PACKED, PACKING, is_for};
 use crate::array::{ChunkSet, Fault, StoredArray};
 use crate::codec::fault::number_value;
-use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
+use crate::codec::{StepOrigin, Tiles, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
@@ -19,10 +19,10 @@ use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::ArrayMetadata;
 use crate::operation::cf::PACKING_ATTRIBUTES;
 use crate::operation::draft::strip;
-use crate::operation::quantize::{Codes, FloatType, Quantization, Scaling};
+use crate::operation::quantize::{Codes, Scaling};
 use crate::operation::stored::side;
 use crate::operation::xarray::{self, FILL_VALUE};
-use crate::operation::{Draft, OpenedArray, OperationError, QuantizeForm, explain};
+use crate::operation::{Draft, FloatType, OpenedArray, OperationError, Quantization, QuantizeForm, explain};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
 /// Units in the last place of the greatest value by which values may differ.

@@ -18,8 +18,10 @@ use crate::array::{ChunkCache, Interrupt};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{ObjectReport, Progress};
 use crate::operation::hierarchy::compare_paths;
-use crate::operation::transcode_result::{QualityResult, QuantizationResult, Totals, TranscodeResult};
-use crate::operation::{Budget, OperationError, TranscodeOptions, new_driver};
+use crate::operation::transcode_result::Totals;
+use crate::operation::{
+    Budget, OperationError, QualityResult, QuantizationResult, TranscodeOptions, TranscodeResult, new_driver,
+};
 use crate::store::RUN_FOLDER;
 
 /// Writes an array, or a group and all below it, anew.

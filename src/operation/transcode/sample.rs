@@ -13,11 +13,9 @@ use super::format::version_2::as_source;
 use super::plan::metadata::{in_memory, read_back, unkept};
 use super::plan::{Blocks, Planner, Settled};
 use super::{Plan, SourceArray};
-use crate::array::chunk_set::position;
-use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing};
+use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::Profile;
-use crate::engine::journal::{Assignment, Fingerprint};
-use crate::engine::{Driver, Journal, ObjectReport, Progress, Route, Silent, Transfer};
+use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Progress, Route, Silent, Transfer};
 use crate::grid::{Region, num_elements};
 use crate::metadata::ArrayMetadata;
 use crate::operation::{

@@ -14,11 +14,12 @@ use serde::{Deserialize, Serialize};
 use super::plan::route::name_of;
 use super::plan::{Blocks, Settled};
 use super::{JobPlan, PlannedArray, Source};
-use crate::engine::journal::{Fingerprint, digest};
+use crate::engine::Fingerprint;
+use crate::engine::journal::digest;
 use crate::metadata::{Json, Object};
-use crate::operation::pattern::PathPattern;
-use crate::operation::quantize::{Quantization, Survey};
-use crate::operation::{ChangeOptions, OpenedArray, OperationError, TranscodeOptions};
+use crate::operation::{
+    ChangeOptions, OpenedArray, OperationError, PathPattern, Quantization, Survey, TranscodeOptions,
+};
 use crate::store::Node;
 
 /// All that decides what DEST will hold, and how its chunks are cut into work.

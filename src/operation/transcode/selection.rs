@@ -8,11 +8,11 @@ use super::{SourceArray, repack};
 use crate::diagnostic::quantity::counted;
 use crate::element::NumberType;
 use crate::grid::Region;
-use crate::operation::coordinates::{Coordinates, Member, named};
+use crate::operation::coordinates::named;
 use crate::operation::options::Slice;
-use crate::operation::pattern::PathPattern;
 use crate::operation::{
-    ChangeOptions, OpenedArray, OperationError, Predict, ShapeRequest, ShardRequest, TranscodeOptions,
+    ChangeOptions, Coordinates, Member, OpenedArray, OperationError, PathPattern, Predict, ShapeRequest, ShardRequest,
+    TranscodeOptions,
 };
 
 const SPARED: &str = "coordinates and what CF attributes of others name are changed where `--include` or `--rule` \

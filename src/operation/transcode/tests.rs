@@ -17,14 +17,14 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::transcode;
-use crate::array::interrupt::Interrupt;
-use crate::engine::progress::Silent;
-use crate::metadata::json::Json;
+use crate::array::Interrupt;
+use crate::engine::Silent;
+use crate::metadata::Json;
 use crate::operation::codec_words::compression;
-use crate::operation::error::{FaultClass, OperationError};
 use crate::operation::open::open_documents;
-use crate::operation::options::{
-    ChangeOptions, CommonOptions, Compression, QuantizeOptions, RunOptions, ShapeRequest, ShardRequest,
+use crate::operation::options::CommonOptions;
+use crate::operation::{
+    ChangeOptions, Compression, FaultClass, OperationError, QuantizeOptions, RunOptions, ShapeRequest, ShardRequest,
     TranscodeOptions,
 };
 use crate::store::tests::faulty::{Call, Failure, Faults};

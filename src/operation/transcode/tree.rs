@@ -10,13 +10,13 @@ use crate::engine::Driver;
 use crate::metadata::edit::set_member;
 use crate::metadata::v2::netcdf_members;
 use crate::metadata::{Json, NodeKind};
-use crate::operation::coordinates::{Coordinates, Member};
-use crate::operation::document::{Documents, GroupReading};
+use crate::operation::{
+    ArrayReading, Coordinates, Documents, GroupReading, Member, OpenedArray, OperationError, Place, TranscodeOptions,
+};
 
 use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
-use crate::operation::open::{ArrayReading, open_documents, opened, read_array_of, refusal};
+use crate::operation::open::{open_documents, opened, read_array_of, refusal};
 use crate::operation::storage::not_keys;
-use crate::operation::{OpenedArray, OperationError, Place, TranscodeOptions};
 use crate::store::{FolderListing, Node};
 
 /// The most errors that a refusal lists.

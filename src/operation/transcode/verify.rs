@@ -14,17 +14,14 @@ use self::comparison::variable_size_values;
 pub(super) use self::comparison::{Compared, Comparison, Scratch};
 use super::Plan;
 use super::plan::{compared_in, losses};
-use crate::array::buffers::PIECE;
-use crate::array::{ChunkFault, ChunkSet, Fault};
+use crate::array::{ChunkFault, ChunkSet, Fault, PIECE};
 use crate::codec::ValueChange;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::route::copy::{CopyJob, SideOfCopy};
 use crate::engine::route::staged::Staged;
 use crate::engine::{Driver, Job, ObjectJob, Pair, Progress, Route, Transfer};
 use crate::metadata::array::num_elements;
-use crate::operation::quantize::Quantization;
-use crate::operation::transcode_result::VerifyResult;
-use crate::operation::{Budget, OperationError, narrowed};
+use crate::operation::{Budget, OperationError, Quantization, VerifyResult, narrowed};
 use crate::store::ObjectReader;
 
 #[derive(Debug, Clone)]

@@ -6,14 +6,13 @@ use super::quality::{is_lossy, measure};
 use super::verify::verify;
 use super::{Claim, Done, JobPlan, Plan, PlannedArray, Verification, cannot_write};
 use crate::array::ChunkSet;
-use crate::engine::journal::{PassProgress, name_of_pass};
+use crate::engine::journal::name_of_pass;
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
-use crate::engine::progress::{Piece, Share};
+use crate::engine::progress::Piece;
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::unfinished::{remove_objects, remove_unfinished};
-use crate::engine::{Driver, ObjectReport, Progress, Silent};
-use crate::operation::transcode_result::QualityResult;
-use crate::operation::{Budget, FaultClass, OperationError, narrowed};
+use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Share, Silent};
+use crate::operation::{Budget, FaultClass, OperationError, QualityResult, narrowed};
 use crate::store::Node;
 
 /// The number of times that missing objects are written again.

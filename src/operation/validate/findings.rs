@@ -1,7 +1,7 @@
 //! Findings as they are gathered: the first of them kept, all of them counted.
 
 use crate::diagnostic::{Code, Diagnostic, Profile, Severity, code};
-use crate::operation::options::ValidateOptions;
+use crate::operation::ValidateOptions;
 
 impl ValidateOptions {
     /// The severity that a code has by the table and the options; `None` where it is allowed.

@@ -1,11 +1,9 @@
 //! Results of `validate` beside the findings: things not looked at, absent, or unreadable.
 
 use super::findings::Findings;
-use crate::array::chunk_set::ChunkSet;
-use crate::operation::document::Place;
-use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::options::ValidateLevel;
-use crate::operation::validate_result::{AbsentChunks, Failure, Partition, Unchecked, ValidateResult};
+use crate::array::ChunkSet;
+use crate::operation::validate_result::{AbsentChunks, Unchecked};
+use crate::operation::{Failure, FaultClass, OperationError, Partition, Place, ValidateLevel, ValidateResult};
 
 /// The most ranges of absent chunks, of all arrays together.
 const MAX_RANGES: usize = 100;

@@ -3,14 +3,14 @@
 use std::convert::Infallible;
 
 use super::gathered::Gathered;
-use crate::array::listing::{Listing, SizeRule, Sizes, Stray, StrayKind};
-use crate::codec::BoundChain;
-use crate::codec::chain::ByShape;
+use crate::array::{Listing, SizeRule, Sizes, Stray, StrayKind};
+use crate::codec::{BoundChain, ByShape};
 use crate::diagnostic::quantity::count;
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
-use crate::metadata::array::{ArrayMetadata, num_elements};
-use crate::operation::document::Place;
+use crate::metadata::ArrayMetadata;
+use crate::metadata::array::num_elements;
+use crate::operation::Place;
 use crate::operation::hierarchy::HierarchyNode;
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;

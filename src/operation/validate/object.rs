@@ -1,20 +1,15 @@
 //! Levels `index` and `data`: one stored object, its shard index and its chunks.
 
 use super::findings::Findings;
-use crate::array::chunk_set::position;
-use crate::array::fault::Fault;
-use crate::codec::chain::{OfShape, Workspace};
-use crate::codec::kinds::Role;
-use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec, CodecError};
+use crate::array::{Fault, position};
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Role, Workspace};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::engine::ahead::{MOST_WHOLE_SHARD, Reads, index_part};
-use crate::metadata::array::ArrayMetadata;
-use crate::operation::budget::Budget;
-use crate::operation::document::Place;
-use crate::operation::error::OperationError;
+use crate::engine::Reads;
+use crate::engine::ahead::{MOST_WHOLE_SHARD, index_part};
+use crate::metadata::ArrayMetadata;
+use crate::operation::{Budget, OperationError, Place};
 use crate::pipeline::{BytesSize, Representation};
-use crate::store::file_format::FileFormat;
-use crate::store::{Node, ObjectReader, Part};
+use crate::store::{FileFormat, Node, ObjectReader, Part};
 
 /// The check of each object of an array.
 pub(super) struct ObjectCheck<'a> {

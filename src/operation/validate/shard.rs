@@ -6,13 +6,12 @@
 use std::sync::Arc;
 
 use super::object::{Buffers, Object, decode, skips_values};
-use crate::array::fault::Fault;
-use crate::codec::kinds::Role;
+use crate::array::Fault;
 use crate::codec::sharding::ABSENT;
-use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec};
+use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec, Role};
 use crate::diagnostic::code;
 use crate::grid::unravel;
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation};
 use crate::store::{MemoryReader, ObjectReader, ReadObject, StoreError};
 

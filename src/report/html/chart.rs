@@ -10,7 +10,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Ids;
-use crate::operation::inspect_result::HistogramResult;
+use crate::operation::HistogramResult;
 use crate::report::quantity::{count, figure};
 
 const INK: RGBColor = RGBColor(1, 1, 1);

@@ -7,9 +7,9 @@ use maud::{Markup, html};
 
 use super::chart::{self, BAR, Mark, SECOND, Words, lines};
 use super::{Ids, capital, text};
-use crate::metadata::json::Json;
-use crate::operation::drawing::{Comparison, LevelResult, finite_range};
-use crate::operation::transcode_result::QuantizationResult;
+use crate::metadata::Json;
+use crate::operation::drawing::{Comparison, finite_range};
+use crate::operation::{LevelResult, QuantizationResult};
 use crate::report::colour_map::{colour, png, share};
 use crate::report::inspect_preview;
 use crate::report::quantity::{count, counted, figure};

@@ -15,9 +15,9 @@ use super::table::Table;
 use super::terminal::{Role, one_line};
 use super::{histogram, inspect_preview, quantity};
 use crate::diagnostic::Diagnostic;
-use crate::metadata::json::Json;
-use crate::operation::drawing::{ArrayDrawing, finite_range};
-use crate::operation::inspect_result::PreviewResult;
+use crate::metadata::Json;
+use crate::operation::drawing::finite_range;
+use crate::operation::{ArrayDrawing, PreviewResult};
 use comparison::{Pixels, Scale, colour_bar, picture, with_units};
 
 const STYLE: &str = include_str!("style.css");

@@ -3,11 +3,10 @@
 use lru::LruCache;
 
 use crate::array::{Fault, ReadBuffers, Result, SubchunkSource};
-use crate::codec::chain::Workspace;
-use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
+use crate::codec::elements::PLACE_BYTES;
 use crate::codec::kinds::Contexts;
 use crate::codec::region::as_index;
-use crate::codec::{ChainFault, ChainFaultKind, Recoding};
+use crate::codec::{ChainFault, ChainFaultKind, Recoding, VlenChain, VlenElements, Workspace};
 use crate::memory::fallibly;
 
 /// Buffers that are larger are not kept from one subchunk to the next.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::buffers::{DecodedSubchunk, VariableSizeBuffers};
 use crate::array::{Fault, Result, StoredArray, SubchunkSource, position};
-use crate::codec::chain::OfShape;
-use crate::codec::elements::{PLACE_BYTES, VlenChain, VlenElements};
+use crate::codec::elements::PLACE_BYTES;
 use crate::codec::region::{advance, as_index};
+use crate::codec::{OfShape, VlenChain, VlenElements};
 use crate::grid::{Region, ravel, volume};
 use crate::memory::fallibly;
 

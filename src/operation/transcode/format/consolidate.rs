@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::from_v2::keep_members;
-use crate::metadata::consolidated::Consolidated;
 use crate::metadata::same_node::{CONSOLIDATED_MEMBER as MEMBER, is_copy_of, says_nothing, without_copies};
 use crate::metadata::v2::netcdf_members;
-use crate::metadata::{Json, Object};
-use crate::operation::document::{CONSOLIDATED_KEY, Documents, GroupReading, parse_document};
-
-use crate::operation::{OperationError, TranscodeOptions};
+use crate::metadata::{Consolidated, Json, Object};
+use crate::operation::document::{CONSOLIDATED_KEY, parse_document};
+use crate::operation::{Documents, GroupReading, OperationError, TranscodeOptions};
 
 /// The documents of a node by their keys: the one that makes it a node last.
 pub(in crate::operation) type NodeDocuments = Vec<(String, NodeDocument)>;

@@ -5,16 +5,15 @@ use super::from_v2::{keep_members, leave_quantize};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::edit::{codecs_json, set_chunk_shape, set_member};
-use crate::metadata::extension::View;
 use crate::metadata::v2::{
     self, NotInV2, V2ByteOrder, V2Chain, extension_finding, with_little_endian_types, write_codecs, write_dtype,
     write_fill_value,
 };
-use crate::metadata::{ArrayMetadata, ChunkKeyEncoding, CodecMetadata, Json, Object};
-use crate::operation::document::{Documents, parse_document};
+use crate::metadata::{ArrayMetadata, ChunkKeyEncoding, CodecMetadata, Json, Object, View};
+use crate::operation::document::parse_document;
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
-use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, QuantizeForm};
+use crate::operation::{ChangeOptions, Documents, Draft, OpenedArray, OperationError, QuantizeForm};
 
 mod description;
 

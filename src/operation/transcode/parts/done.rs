@@ -11,11 +11,9 @@ use crate::engine::ObjectReport;
 use crate::engine::route::staged::Intermediate;
 use crate::kernel::quantize::float_bits;
 use crate::metadata::array::num_elements;
-use crate::operation::OperationError;
 use crate::operation::parts_result::PassStatus;
-use crate::operation::quantize::Quantization;
 use crate::operation::transcode::{Plan, Verification, cannot_write};
-use crate::operation::transcode_result::VerifyResult;
+use crate::operation::{OperationError, Quantization, VerifyResult};
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
 /// Notes of the parts of a pass, by their numbers: for each array of the part, by its number.

@@ -9,14 +9,12 @@ use super::plan_file::{PartsPlan, PassName, PassPlan};
 use super::range::settled;
 use super::{job_under_way, left_by_others, status, status_of};
 use crate::array::{ChunkSet, Interrupt};
-use crate::engine::journal::{Assignment, JournalError};
+use crate::engine::journal::JournalError;
 use crate::engine::unfinished::bytes_of;
-use crate::engine::{Driver, Journal, ObjectReport, Progress};
-use crate::operation::parts_result::StatusResult;
+use crate::engine::{Assignment, Driver, Journal, ObjectReport, Progress};
 use crate::operation::transcode::writing::stored;
 use crate::operation::transcode::{Done, JobPlan, PlannedArray, Source, cannot_write};
-use crate::operation::transcode_result::TranscodeResult;
-use crate::operation::{OperationError, TranscodeOptions};
+use crate::operation::{OperationError, StatusResult, TranscodeOptions, TranscodeResult};
 use crate::store::{JOURNAL, Node, RUN_FOLDER, clear_run_folder};
 
 /// The result of `--finish`.

@@ -9,10 +9,9 @@ use super::cut::Boundary;
 use crate::array::{ChunkSet, Listing};
 use crate::engine::Job;
 use crate::metadata::Json;
-use crate::operation::quantize::Survey;
 use crate::operation::transcode::sealed::{document_of, read_document};
 use crate::operation::transcode::{PlannedArray, SealedPlan, Source, cannot_write};
-use crate::operation::{OperationError, TranscodeOptions};
+use crate::operation::{OperationError, Survey, TranscodeOptions};
 use crate::store::Node;
 
 /// The key of the plan in DEST.

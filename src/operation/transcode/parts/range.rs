@@ -12,9 +12,8 @@ use crate::array::{ChunkSet, Interrupt};
 use crate::element::NumberType;
 use crate::engine::{Progress, listing};
 use crate::kernel::statistics::ExtentScan;
-use crate::operation::quantize::{FirstPass, Request, Survey};
 use crate::operation::transcode::{JobPlan, Source};
-use crate::operation::{Budget, OperationError, TranscodeOptions, new_driver};
+use crate::operation::{Budget, FirstPass, OperationError, Request, Survey, TranscodeOptions, new_driver};
 use crate::store::Node;
 
 /// Surveys the chunks of SOURCE between two boundaries: what was found, by the numbers of the arrays, and the encoded bytes that

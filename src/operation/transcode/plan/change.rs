@@ -1,9 +1,8 @@
 //! `--data-type`: values and the fill value converted by `cast_value`'s rules. `--unpack`: plain floats again, by dropping
 //! `scale_offset` and `cast_value`, or by applying CF attributes.
 
-use crate::codec::ValueChange;
-use crate::codec::kinds::Role;
 use crate::codec::kinds::cast_value::is_lossy;
+use crate::codec::{Role, ValueChange};
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::element::{FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
@@ -12,9 +11,8 @@ use crate::kernel::unpack::Unpack;
 use crate::metadata::CodecMetadata;
 use crate::operation::draft::{DELTA, codec_names, follow, has_differences, strip};
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
-use crate::operation::quantize::{FloatType, Quantization};
 use crate::operation::transcode::{BitRounding, Repacking};
-use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, cf};
+use crate::operation::{ChangeOptions, Draft, FloatType, OpenedArray, OperationError, Quantization, cf};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// Codecs whose configuration was made for one data type.

@@ -10,11 +10,10 @@ use crate::kernel::bit_pairs::{BitPatterns, Information, leading_bits};
 use crate::kernel::keep_bits::KeepBits as Kernel;
 use crate::metadata::{CodecMetadata, Object};
 use crate::operation::information::BitSurvey;
-use crate::operation::numbers::Numbers;
-use crate::operation::quantize::FloatType;
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::{
-    Budget, Draft, KeepBits, OpenedArray, OperationError, cf, explain, missing, new_driver, stored_array,
+    Budget, Draft, FloatType, KeepBits, Numbers, OpenedArray, OperationError, cf, explain, missing, new_driver,
+    stored_array,
 };
 use crate::pipeline::{Completeness, Pipeline};
 

@@ -2,8 +2,7 @@
 //! that a chain makes new and that few programs read (SEMANTICS: B23).
 
 use crate::codec::conversion::round_trip;
-use crate::codec::kinds::Role;
-use crate::codec::{BoundCodec, Workspace};
+use crate::codec::{BoundCodec, Role, Workspace};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{ObjectJob, Route};

@@ -8,9 +8,9 @@ use crate::metadata::edit::codecs_json;
 use crate::metadata::v2::write_dtype;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object};
 use crate::operation::draft::build;
-use crate::operation::open::{ArrayReading, open_documents, opened, refusal};
+use crate::operation::open::{open_documents, opened, refusal};
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
-use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, Place};
+use crate::operation::{ArrayReading, ChangeOptions, Draft, OpenedArray, OperationError, Place};
 use crate::pipeline::{BoundConfiguration, Pipeline, Stage};
 use crate::store::{MemoryStore, Node, StoreError};
 

@@ -15,14 +15,13 @@ use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{DELTA, compress, innermost_element_size, read_chain};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
-use crate::operation::quantize::{FirstPass, Quantization, Request};
 use crate::operation::storage::{dangling_links, not_keys};
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::plan::SourceArray;
 use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, repack};
 use crate::operation::{
-    ChangeOptions, Compression, Draft, KeepBits, OpenedArray, OperationError, Predict, QuantizeForm, QuantizeOptions,
-    new_driver,
+    ChangeOptions, Compression, Draft, FirstPass, KeepBits, OpenedArray, OperationError, Predict, Quantization,
+    QuantizeForm, QuantizeOptions, Request, new_driver,
 };
 use crate::store::Node;
 

@@ -3,7 +3,7 @@
 //! `numcodecs.delta` takes differences along the last dimension of a chunk in C order; `transpose` brings others there.
 
 use super::regrid::Names;
-use crate::codec::kinds::Role;
+use crate::codec::Role;
 use crate::data_type::DataType;
 use crate::metadata::v2::write_dtype;
 use crate::metadata::{CodecMetadata, Json, Object};

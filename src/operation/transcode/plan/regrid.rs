@@ -1,6 +1,6 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, its chain put inside shards or taken out of them.
 
-use crate::codec::kinds::Role;
+use crate::codec::Role;
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::spelling::near;
 use crate::grid::{Lengths, fit, num_elements};

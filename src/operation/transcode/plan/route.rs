@@ -7,19 +7,15 @@ use super::keep_bits::rounding_first;
 use super::losses::kept;
 use super::staging::{Begun, begun, staging};
 use super::{Blocks, ENTRY_BYTES, Planner, first_pass_bytes, least_bytes, of_chunks, open_bytes};
-use crate::array::stored::Missing;
-use crate::array::{ChunkSet, StoredArray};
+use crate::array::{ChunkSet, Missing, StoredArray};
 use crate::codec::conversion::depends_on_one_element;
-use crate::codec::elements::VlenChain;
-use crate::codec::{BindError, Conversion, Recoding, ValueChange};
-use crate::engine::plan::{
-    BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, RechunkPlan, StagedCosts, StagedPlan, StagingShape,
-};
+use crate::codec::{BindError, Conversion, Recoding, ValueChange, VlenChain};
+use crate::engine::plan::{BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, StagedCosts, StagedPlan};
 use crate::engine::route::copy::CopyJob;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
 use crate::engine::route::staged::{Staged, folder, folder_inside};
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, VariableSize};
-use crate::engine::{Job, ObjectJob, Route, SubchunkEncoder, Transfer};
+use crate::engine::{Job, ObjectJob, RechunkPlan, Route, StagingShape, SubchunkEncoder, Transfer};
 use crate::grid::num_elements;
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
 use crate::operation::draft::strip;

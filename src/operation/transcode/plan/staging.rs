@@ -1,7 +1,7 @@
 //! The intermediate data of a rechunk in two passes: their metadata, and those that an unfinished run has left.
 
 use crate::array::StoredArray;
-use crate::engine::plan::StagingShape;
+use crate::engine::StagingShape;
 use crate::engine::route::staged::{folder, left_document};
 use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
 use crate::operation::OperationError;

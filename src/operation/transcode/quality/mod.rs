@@ -21,8 +21,7 @@ use crate::kernel::quality::distribution::PairCounts;
 use crate::kernel::quality::kolmogorov::p_value;
 use crate::kernel::quality::similarity::SimilarityScan;
 use crate::kernel::quality::sums::{PairScan, PairSums};
-use crate::operation::transcode_result::QualityResult;
-use crate::operation::{Budget, OperationError, narrowed};
+use crate::operation::{Budget, OperationError, QualityResult, narrowed};
 
 /// Whether values are quantised, or rounded to bits.
 pub(super) fn is_lossy(plan: &Plan) -> bool {

@@ -3,14 +3,12 @@
 use crate::array::StoredArray;
 use crate::codec::conversion::push_change;
 use crate::codec::fault::number_value;
-use crate::codec::value_program::ValueProgram;
-use crate::codec::{ValueChange, Workspace, element_bits};
+use crate::codec::{ValueChange, ValueProgram, Workspace, element_bits};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::quality::Widening;
 use crate::kernel::quality::distribution::{MOST_VALUES, PossibleValues};
-use crate::operation::QuantizeForm;
-use crate::operation::quantize::Quantization;
 use crate::operation::transcode::Plan;
+use crate::operation::{Quantization, QuantizeForm};
 
 /// The conversion of a side's elements to numbers.
 #[derive(Debug)]

@@ -1,16 +1,13 @@
 //! A packing that is there: CF attributes, `fixedscaleoffset`, or `scale_offset` and `cast_value`.
 
-use crate::codec::BoundCodec;
 use crate::codec::conversion::value_programs;
 use crate::codec::fault::number_value;
-use crate::codec::kinds::Role;
-use crate::codec::value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
+use crate::codec::{BoundCodec, Role, StepOrigin, Tiles, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
-use crate::metadata::json::Number;
+use crate::metadata::Number;
 use crate::operation::draft::{DELTA, codec_names, strip};
-use crate::operation::quantize::FloatType;
-use crate::operation::{OpenedArray, OperationError, QuantizeForm, cf, missing, stored_array};
+use crate::operation::{FloatType, OpenedArray, OperationError, QuantizeForm, cf, missing, stored_array};
 
 const FILTER: &str = "numcodecs.fixedscaleoffset";
 

@@ -4,18 +4,16 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::{Sample, Sampler, elements_inside, has_fixed_size, held, stored_bytes};
-use crate::array::chunk_set::position;
-use crate::array::{ChunkSet, Listing};
+use crate::array::{ChunkSet, Listing, position};
 use crate::diagnostic::quantity::approximate;
 use crate::engine::Silent;
 use crate::grid::{Grid, num_elements};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::Json;
-use crate::operation::quantize::{FirstPass, Quantization, Request};
 use crate::operation::sample_result::SampleResult;
 use crate::operation::transcode::plan::{Settled, keep_bits};
 use crate::operation::transcode::{BitRounding, Plan};
-use crate::operation::{ChangeOptions, KeepBits, OpenedArray, OperationError};
+use crate::operation::{ChangeOptions, FirstPass, KeepBits, OpenedArray, OperationError, Quantization, Request};
 use crate::pipeline::Pipeline;
 
 /// The sample after a change.

@@ -9,10 +9,10 @@ use super::{
     ChangeOptions, Files, Kind, Scene, changing, plain, plain_v2, planes, shape, sharded, text, text_in_shards,
     transcode, write, zstd,
 };
-use crate::array::interrupt::Interrupt;
-use crate::engine::progress::{Progress, Silent};
-use crate::metadata::json::Json;
-use crate::operation::options::{ShardRequest, TranscodeOptions};
+use crate::array::Interrupt;
+use crate::engine::{Progress, Silent};
+use crate::metadata::Json;
+use crate::operation::{ShardRequest, TranscodeOptions};
 use crate::store::tests::faulty::{Faults, Heard};
 use crate::store::{MemoryStore, Node, Part, PrefetchLimit};
 

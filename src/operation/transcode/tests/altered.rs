@@ -2,13 +2,12 @@
 
 use super::sealed::{from_document, seal, to_document, transcode_sealed};
 use super::{ChangeOptions, Files, Kind, Scene, changing, files, plain, planes, shape, sharded, transcode, zstd};
-use crate::array::interrupt::Interrupt;
+use crate::array::Interrupt;
 use crate::element::{ElementType, NumberType};
-use crate::engine::progress::Silent;
-use crate::metadata::json::{Json, Number, Object};
-use crate::operation::error::OperationError;
-use crate::operation::options::{Missing, QuantizeForm, QuantizeOptions, ShardRequest, TranscodeOptions};
+use crate::engine::Silent;
+use crate::metadata::{Json, Number, Object};
 use crate::operation::transcode::sealed::seal_of;
+use crate::operation::{Missing, OperationError, QuantizeForm, QuantizeOptions, ShardRequest, TranscodeOptions};
 
 /// Values in place of a number, one after the other.
 fn others(number: &Number) -> Vec<Json> {

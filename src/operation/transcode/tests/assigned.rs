@@ -4,24 +4,19 @@
 use std::ops::Range;
 
 use super::{ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, text, zstd};
-use crate::array::ChunkSet;
-use crate::array::chunk_cache::ChunkCache;
-use crate::array::interrupt::Interrupt;
-use crate::engine::journal::{Assignment, Fingerprint, Journal, name_of_pass};
+use crate::array::{ChunkCache, ChunkSet, Interrupt};
+use crate::engine::journal::name_of_pass;
 use crate::engine::listing::list;
-use crate::engine::progress::Silent;
-use crate::engine::report::{ObjectReport, digest_of};
+use crate::engine::report::digest_of;
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::unfinished::remove_unfinished;
-use crate::metadata::array::ArrayMetadata;
-use crate::metadata::json::Json;
-use crate::operation::budget::Budget;
-use crate::operation::new_driver;
-use crate::operation::options::{ShardRequest, TranscodeOptions};
+use crate::engine::{Assignment, Fingerprint, Journal, ObjectReport, Silent};
+use crate::metadata::{ArrayMetadata, Json};
 use crate::operation::transcode::destination::Output;
 use crate::operation::transcode::planning::{PlannedArray, Planning};
 use crate::operation::transcode::transcode;
 use crate::operation::transcode::tree::Source;
+use crate::operation::{Budget, ShardRequest, TranscodeOptions, new_driver};
 use crate::store::tests::faulty::{Failure, Faults};
 
 /// A run of one of some passes.

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::engine::progress::Progress;
+use crate::engine::Progress;
 use crate::operation::transcode::JobPlan;
 use crate::operation::transcode::parts::{Finished, Wanted, finish, init, partition};
 use crate::store::Room;

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{KINDS, Kind, Scene, changing, plain, transcode, try_all, zstd};
-use crate::array::interrupt::Interrupt;
+use crate::array::Interrupt;
 use crate::element::{ElementType, NumberType};
-use crate::engine::progress::Silent;
-use crate::metadata::json::Json;
-use crate::operation::error::FaultClass;
+use crate::engine::Silent;
+use crate::metadata::Json;
 use crate::operation::open::open_documents;
-use crate::operation::options::{ChangeOptions, QuantizeOptions, TranscodeOptions};
+use crate::operation::{ChangeOptions, FaultClass, QuantizeOptions, TranscodeOptions};
 use crate::store::PrefetchLimit;
 use crate::store::tests::faulty::{Faults, Heard};
 

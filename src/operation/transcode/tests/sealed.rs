@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::{ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, zstd};
-use crate::array::interrupt::Interrupt;
+use crate::array::Interrupt;
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
-use crate::engine::progress::Silent;
+use crate::engine::Silent;
 use crate::kernel::Rounding;
-use crate::metadata::chunk_key::Separator;
 use crate::metadata::extension::read_codecs;
-use crate::metadata::json::Json;
-use crate::operation::error::OperationError;
-use crate::operation::options::{
-    Compression, KeepBits, Missing, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest, Slice, TranscodeOptions,
-};
+use crate::metadata::{Json, Separator};
+use crate::operation::options::Slice;
 use crate::operation::transcode::JobPlan;
 use crate::operation::transcode::sealed::{SealedPlan, document_of, read_document};
 use crate::operation::transcode::transcode;
-use crate::operation::transcode_result::TranscodeResult;
+use crate::operation::{
+    Compression, KeepBits, Missing, OperationError, QuantizeForm, QuantizeOptions, ShapeRequest, ShardRequest,
+    TranscodeOptions, TranscodeResult,
+};
 
 const SCHEMA: &str = "zarrcast.plan/2";
 

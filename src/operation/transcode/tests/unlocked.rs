@@ -5,12 +5,9 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::{Kind, Scene, plain, transcode};
-use crate::array::interrupt::Interrupt;
-use crate::engine::journal::{Fingerprint, Journal};
-use crate::engine::progress::Silent;
-use crate::operation::error::{FaultClass, OperationError};
-use crate::operation::options::TranscodeOptions;
-use crate::operation::transcode_result::TranscodeResult;
+use crate::array::Interrupt;
+use crate::engine::{Fingerprint, Journal, Silent};
+use crate::operation::{FaultClass, OperationError, TranscodeOptions, TranscodeResult};
 use crate::store::RUN_FOLDER;
 use crate::store::tests::faulty::{Call, Failure, Faults};
 

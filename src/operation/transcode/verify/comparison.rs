@@ -4,13 +4,12 @@
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::array::subchunks::SubchunkSource;
-use crate::array::{ChunkFault, ChunkSet, Fault};
+use crate::array::{ChunkFault, ChunkSet, Fault, SubchunkSource};
 use crate::codec::conversion::{push_change, round_trip};
 use crate::codec::fault::number_value;
 use crate::codec::region::as_index;
-use crate::codec::value_program::{ProgramFault, ValueProgram};
-use crate::codec::{BoundChain, Recoding, ValueChange, Workspace, element_bits};
+use crate::codec::value_program::ProgramFault;
+use crate::codec::{BoundChain, Recoding, ValueChange, ValueProgram, Workspace, element_bits};
 use crate::element::NumberType;
 use crate::engine::route::variable_size::{
     ElementReader, SubchunkChange, VariableSize, VariableSizeBuffers, fold_subchunks, recoding_of,
@@ -18,7 +17,7 @@ use crate::engine::route::variable_size::{
 use crate::engine::{Driver, ObjectJob, Pair, Transfer};
 use crate::grid::Region;
 use crate::kernel::quantize::QuantizeFigures;
-use crate::operation::quantize::Quantization;
+use crate::operation::Quantization;
 use crate::operation::transcode::Plan;
 use crate::operation::transcode::plan::losses::kept;
 
