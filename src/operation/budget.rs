@@ -16,7 +16,7 @@ const MOST_ADVISED: u64 = 16 << 40;
 
 /// The threads and the bytes that a command may use.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     threads: usize,
     /// `None` where neither the user nor the system sets a bound.
     bytes: Option<u64>,

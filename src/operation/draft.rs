@@ -13,7 +13,7 @@ use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, co
 
 /// The metadata of DEST in the making.
 #[derive(Debug, Clone)]
-pub(super) struct Draft {
+pub(crate) struct Draft {
     /// 2 or 3.
     pub zarr_format: u64,
     /// The document, in the form of v3.

@@ -10,7 +10,7 @@ use crate::store::Node;
 
 /// Binds an array. `hoisted` codecs of the innermost chain are moved to the front of a subchunk's, where a kernel takes
 /// their place: they work on each value by itself, so that no `transpose` in front of the shard makes a difference.
-pub(in crate::operation) fn side(
+pub(crate) fn side(
     node: Node,
     metadata: ArrayMetadata,
     pipeline: &Pipeline,
@@ -36,12 +36,12 @@ pub(in crate::operation) fn side(
 }
 
 /// Binds an array that was opened.
-pub(in crate::operation) fn stored_array(opened: &OpenedArray) -> Result<StoredArray, OperationError> {
+pub(crate) fn stored_array(opened: &OpenedArray) -> Result<StoredArray, OperationError> {
     side(opened.node.clone(), opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)
 }
 
 /// Binds an array whose chunks are not decoded to elements, or only by who knows how.
-pub(in crate::operation) fn opaque_array(
+pub(crate) fn opaque_array(
     node: Node,
     metadata: ArrayMetadata,
     pipeline: &Pipeline,

@@ -75,7 +75,7 @@ impl BoundCodec {
     }
 }
 
-pub(in crate::codec) fn expect_size(representation: &Representation, found: usize) -> Result<(), ChainFaultKind> {
+pub(crate) fn expect_size(representation: &Representation, found: usize) -> Result<(), ChainFaultKind> {
     let (expected, found) = (representation.max_bytes().unwrap_or(0), found as u64);
     if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
 }
@@ -95,7 +95,7 @@ fn in_frame(mut error: CodecError, frame: &Representation) -> ChainFaultKind {
 
 /// The size of the elements that a chain is bound for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::codec) enum ElementSize {
+pub(crate) enum ElementSize {
     /// Of one size.
     Fixed,
     /// Of any.

@@ -216,7 +216,7 @@ pub(super) fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<us
 }
 
 /// Copies bytes, if there is memory for them.
-pub(in crate::codec) fn copy(source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+pub(crate) fn copy(source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
     target.clear();
     reserve(target, source.len())?;
     target.extend_from_slice(source);

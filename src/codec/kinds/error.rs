@@ -48,12 +48,12 @@ pub enum CodecError {
 
 impl CodecError {
     /// Bytes that are no encoded chunk.
-    pub(in crate::codec) fn bytes(reason: impl std::fmt::Display) -> Self {
+    pub(crate) fn bytes(reason: impl std::fmt::Display) -> Self {
         CodecError::Bytes(reason.to_string())
     }
 
     /// The format of a compressor is violated.
-    pub(in crate::codec) fn corrupt(reason: impl std::fmt::Display) -> Self {
+    pub(crate) fn corrupt(reason: impl std::fmt::Display) -> Self {
         CodecError::Bytes(format!("the encoded bytes are corrupt: {reason}"))
     }
 

@@ -236,7 +236,7 @@ impl BytesCodec {
     }
 
     /// A codec that was made by other means.
-    pub(in crate::codec) fn of(codec: &CodecMetadata, kind: &'static BytesKind, coder: Arc<dyn Coder>) -> Self {
+    pub(crate) fn of(codec: &CodecMetadata, kind: &'static BytesKind, coder: Arc<dyn Coder>) -> Self {
         let CodecMetadata { name, configuration, .. } = codec.clone();
         BytesCodec { name, configuration, kind, transform: coder }
     }

@@ -167,7 +167,7 @@ fn extents(shape: &[NonZeroU64]) -> Vec<u64> {
 }
 
 /// A data type of zarrs as this crate has it; `Other` where it has none.
-pub(in crate::codec) fn from_zarrs(data_type: &DataType) -> data_type::DataType {
+pub(crate) fn from_zarrs(data_type: &DataType) -> data_type::DataType {
     let name = data_type.name_v3().unwrap_or_default().into_owned();
     let configuration = super::members(Some(&data_type.configuration_v3())).unwrap_or_default();
     let metadata = if configuration.is_empty() {

@@ -19,7 +19,7 @@ impl OurCodec {
 }
 
 /// A size as this crate has it.
-pub(in crate::codec) fn bytes_size(representation: BytesRepresentation) -> BytesSize {
+pub(crate) fn bytes_size(representation: BytesRepresentation) -> BytesSize {
     match representation {
         BytesRepresentation::FixedSize(bytes) => BytesSize::Fixed(bytes),
         BytesRepresentation::BoundedSize(bytes) => BytesSize::Bounded(bytes),

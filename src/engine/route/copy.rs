@@ -210,12 +210,12 @@ impl CopyJob {
 }
 
 /// A copy that is under way.
-pub(in crate::engine) struct CopyPass<'a> {
-    pub(in crate::engine) job: &'a CopyJob,
+pub(crate) struct CopyPass<'a> {
+    pub(crate) job: &'a CopyJob,
     /// The objects that are done.
-    pub(in crate::engine) progress: &'a PassProgress<'a>,
+    pub(crate) progress: &'a PassProgress<'a>,
     /// Who is told of each object.
-    pub(in crate::engine) listener: &'a dyn Progress,
+    pub(crate) listener: &'a dyn Progress,
 }
 
 impl Reads for CopyPass<'_> {

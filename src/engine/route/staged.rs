@@ -160,7 +160,7 @@ fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
 
 impl Staged {
     /// The first pass; what it and the runs that it goes on after have written, which is reported as temporary.
-    pub(in crate::engine) fn run_first(
+    pub(crate) fn run_first(
         &self,
         transfer: &Transfer,
         (part, progress): (&PassProgress<'_>, &dyn Progress),
@@ -188,7 +188,7 @@ impl Staged {
     }
 
     /// The second pass, after the first, which wrote so much.
-    pub(in crate::engine) fn run_second(
+    pub(crate) fn run_second(
         &self,
         transfer: &Transfer,
         between: Intermediate,

@@ -142,11 +142,7 @@ struct VariableSizeRun<'p, 'a> {
 
 impl Pass<'_, VariableSize> {
     /// Writes every object of the destination.
-    pub(in crate::engine) fn run_objects(
-        &self,
-        driver: &Driver,
-        fold: &mut dyn FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
+    pub(crate) fn run_objects(&self, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault> {
         let Transfer { source, destination, .. } = self.transfer;
         let (groups, reader) = (Groups::new(destination, source), ElementReader::new(&self.source, 0));
         let by = VariableSizeRun { pass: self, groups, reader, interrupt: driver.interrupt() };

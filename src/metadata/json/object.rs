@@ -61,12 +61,12 @@ impl Object {
     }
 
     /// A member for messages; "nothing" where there is none of this name.
-    pub(in crate::metadata) fn excerpt(&self, name: &str) -> String {
+    pub(crate) fn excerpt(&self, name: &str) -> String {
         self.get(name).map_or_else(|| "nothing".to_owned(), Json::excerpt)
     }
 
     /// The names that are not among `known`, repeated ones included.
-    pub(in crate::metadata) fn unknown_names(&self, known: &[&str]) -> impl Iterator<Item = &str> {
+    pub(crate) fn unknown_names(&self, known: &[&str]) -> impl Iterator<Item = &str> {
         self.names().filter(|name| !known.contains(name))
     }
 

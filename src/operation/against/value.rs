@@ -13,9 +13,9 @@ use crate::kernel::unpack::Unpack;
 
 /// `|a - b| <= atol + rtol * |b|`.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::operation) struct Tolerance {
-    pub(in crate::operation) rtol: f64,
-    pub(in crate::operation) atol: f64,
+pub(crate) struct Tolerance {
+    pub(crate) rtol: f64,
+    pub(crate) atol: f64,
 }
 
 /// The meaning of the bytes of an element.
@@ -30,7 +30,7 @@ enum Form {
 
 /// Compares elements of one data type with those of another.
 #[derive(Debug, Clone)]
-pub(in crate::operation) struct Comparer {
+pub(crate) struct Comparer {
     forms: (Form, Form),
     sizes: (usize, usize),
     /// The conversions of both to float64, where that holds every value.
@@ -40,27 +40,27 @@ pub(in crate::operation) struct Comparer {
 
 /// Elements that were compared.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::operation) struct Compared {
+pub(crate) struct Compared {
     /// The number of elements that differ.
-    pub(in crate::operation) differing: u64,
+    pub(crate) differing: u64,
     /// The one that differs most, the first among equals.
-    pub(in crate::operation) greatest: Option<Greatest>,
+    pub(crate) greatest: Option<Greatest>,
     /// Greatest `|a - b| / |b|`.
-    pub(in crate::operation) relative: Option<f64>,
+    pub(crate) relative: Option<f64>,
 }
 
 /// An element that differs.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::operation) struct Greatest {
+pub(crate) struct Greatest {
     /// Its place among those compared.
-    pub(in crate::operation) index: usize,
+    pub(crate) index: usize,
     /// By how much; `None` where that is no number, as with a NaN on one side.
-    pub(in crate::operation) difference: Option<Difference>,
+    pub(crate) difference: Option<Difference>,
 }
 
 /// An absolute difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::operation) enum Difference {
+pub(crate) enum Difference {
     /// The difference of two integers, exact.
     Integer(u128),
     /// Rounded once.
@@ -82,7 +82,7 @@ const TILE: usize = 512;
 
 impl Comparer {
     /// Pairs two data types; why they cannot be compared.
-    pub(in crate::operation) fn new(a: &DataType, b: &DataType, tolerance: Tolerance) -> Result<Self, String> {
+    pub(crate) fn new(a: &DataType, b: &DataType, tolerance: Tolerance) -> Result<Self, String> {
         let known = |data_type: &DataType| {
             let size = data_type.size();
             size.ok_or_else(|| format!("the data type {data_type} is not decoded by this program"))
@@ -102,7 +102,7 @@ impl Comparer {
     }
 
     /// Compares as many elements as there are; both slices hold the same number.
-    pub(in crate::operation) fn compare(&self, a: &[u8], b: &[u8]) -> Compared {
+    pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Compared {
         let mut compared = Compared::default();
         if self.forms.0 == self.forms.1 && a == b {
             return compared;
@@ -180,7 +180,7 @@ impl Comparer {
 
 impl Greatest {
     /// Orders by difference; `None` comes first.
-    pub(in crate::operation) fn exceeds(&self, other: &Greatest) -> Ordering {
+    pub(crate) fn exceeds(&self, other: &Greatest) -> Ordering {
         match (self.difference, other.difference) {
             (None, None) => Ordering::Equal,
             (None, Some(_)) => Ordering::Less,
@@ -194,7 +194,7 @@ impl Greatest {
 impl Difference {
     /// Rounded once.
     #[expect(clippy::cast_precision_loss, reason = "the nearest float is asked for")]
-    pub(in crate::operation) fn to_f64(self) -> f64 {
+    pub(crate) fn to_f64(self) -> f64 {
         match self {
             Difference::Integer(difference) => difference as f64,
             Difference::Float(difference) => difference,

@@ -14,7 +14,7 @@ use crate::kernel::unpack::Unpack;
 use crate::operation::{Budget, Numbers, OperationError, explain, missing, new_driver, stored_array};
 
 /// The passes over an array that settle a quantisation.
-pub(in crate::operation) struct FirstPass<'a> {
+pub(crate) struct FirstPass<'a> {
     request: &'a Request<'a>,
     /// The objects that are gone over, and where chunks that were read are kept.
     pub array: StoredArray,
@@ -26,7 +26,7 @@ pub(in crate::operation) struct FirstPass<'a> {
 
 impl<'a> FirstPass<'a> {
     /// Over the objects that are `present`, where that is known.
-    pub(in crate::operation) fn new(
+    pub(crate) fn new(
         request: &'a Request<'a>,
         present: Option<&ChunkSet>,
         lacks_chunks: bool,
@@ -40,7 +40,7 @@ impl<'a> FirstPass<'a> {
     }
 
     /// Looks for what the quantisation wants to know of the data; with the encoded bytes that were read.
-    pub(in crate::operation) fn survey(&self) -> Result<(Survey, u64), OperationError> {
+    pub(crate) fn survey(&self) -> Result<(Survey, u64), OperationError> {
         let Some(surveyor) = Surveyor::of(self.request) else { return Ok((Survey::default(), 0)) };
         if !surveyor.wants_pass(&self.array, self.lacks_chunks) {
             return Ok((surveyor.survey(None, self.lacks_chunks), 0));
@@ -54,7 +54,7 @@ impl<'a> FirstPass<'a> {
     }
 
     /// The quantisation, with the first type that has the codes.
-    pub(in crate::operation) fn settle(&self, survey: &Survey) -> Result<Quantization, OperationError> {
+    pub(crate) fn settle(&self, survey: &Survey) -> Result<Quantization, OperationError> {
         let request = self.request;
         request.first_fit(|target, fit| {
             let Some(max_error) = request.quantize.max_error else {
@@ -135,7 +135,7 @@ fn keep(
 
 /// Results of a first pass over the data.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(in crate::operation) struct Survey {
+pub(crate) struct Survey {
     /// Extent of all elements inside the array; `None` where no pass was made.
     pub extent: Option<Extent>,
     /// Elements equal to a value that the attributes declare missing, without `--missing`.
@@ -146,7 +146,7 @@ pub(in crate::operation) struct Survey {
 
 /// Finds the extent of the values of an array.
 #[derive(Debug)]
-pub(in crate::operation) struct Surveyor {
+pub(crate) struct Surveyor {
     /// Its elements as the floats that are quantised.
     numbers: Numbers,
     /// Whether the values are read, or only what is there.
@@ -186,7 +186,7 @@ impl Accumulator for Surveyor {
 
 impl Surveyor {
     /// The search for everything that a quantisation must know of the data; `None` where that is nothing.
-    pub(in crate::operation) fn of(request: &Request<'_>) -> Option<Self> {
+    pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
         let reads_values = request.needs_first_pass();
         if !reads_values && request.fill_is_nan() {
             return None;
@@ -203,12 +203,12 @@ impl Surveyor {
     }
 
     /// Whether a pass is needed for an array of which chunks are known to be absent, or not.
-    pub(in crate::operation) fn wants_pass(&self, array: &StoredArray, lacks_chunks: bool) -> bool {
+    pub(crate) fn wants_pass(&self, array: &StoredArray, lacks_chunks: bool) -> bool {
         self.reads_values || (array.layout.is_some() && !lacks_chunks)
     }
 
     /// Results of the pass; none where no pass was made.
-    pub(in crate::operation) fn survey(&self, found: Option<[Extent; 2]>, absent_elements: bool) -> Survey {
+    pub(crate) fn survey(&self, found: Option<[Extent; 2]>, absent_elements: bool) -> Survey {
         let [extent, declared] = found.unwrap_or([self.scan.empty(); 2]);
         let declared_missing = self.declared.as_ref().map_or(0, |_| declared.nan.saturating_sub(extent.nan));
         Survey { extent: self.reads_values.then_some(extent), declared_missing, absent_elements }
@@ -216,14 +216,14 @@ impl Surveyor {
 }
 
 /// Quantises all elements that are stored, once they are unpacked, and keeps the figures.
-pub(in crate::operation) struct Measure<'a> {
+pub(crate) struct Measure<'a> {
     unpack: Option<&'a Unpack>,
     quantization: &'a Quantization,
     kernel: Quantize,
 }
 
 impl<'a> Measure<'a> {
-    pub(in crate::operation) fn new(unpack: Option<&'a Unpack>, quantization: &'a Quantization) -> Self {
+    pub(crate) fn new(unpack: Option<&'a Unpack>, quantization: &'a Quantization) -> Self {
         Measure { unpack, quantization, kernel: quantization.bind() }
     }
 }

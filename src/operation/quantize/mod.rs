@@ -9,7 +9,7 @@ mod settle;
 mod widest_step;
 mod worst_error;
 
-pub(in crate::operation) use first_pass::{FirstPass, Survey};
-pub(in crate::operation) use quantization::Quantization;
-pub(in crate::operation) use range::{Codes, FloatType, RangeFinder, Scaling};
-pub(in crate::operation) use request::Request;
+pub(crate) use first_pass::{FirstPass, Survey};
+pub(crate) use quantization::Quantization;
+pub(crate) use range::{Codes, FloatType, RangeFinder, Scaling};
+pub(crate) use request::Request;

@@ -21,7 +21,7 @@ use crate::operation::{Draft, OperationError, QuantizeForm};
 
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::operation) struct Quantization {
+pub(crate) struct Quantization {
     pub form: QuantizeForm,
     /// The array's float type.
     pub source: NumberType,
@@ -74,7 +74,7 @@ fn settled() -> bool {
 
 /// The value next to `decode(encode(fill))` that survives the cast and the whole chain bit for bit, and lies within
 /// `--max-error` of `fill`.
-pub(in crate::operation) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f64> {
+pub(crate) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f64> {
     let kernel = quantization.codecs();
     let float = FloatType(quantization.source);
     let start = float.value(kernel.decode(kernel.encode(float.bits(fill))?)?);
@@ -111,26 +111,26 @@ impl ValueCodecs {
 
 impl Quantization {
     /// Whether all of it is known, and nothing is left to the data.
-    pub(in crate::operation) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         !self.is_open && self.is_target_settled
     }
 
     /// Whether the codes are known: of an open plan, where all of the type are used but for a NaN code that is set
     /// aside in any case.
-    pub(in crate::operation) fn are_codes_settled(&self) -> bool {
+    pub(crate) fn are_codes_settled(&self) -> bool {
         let is_whole_type = self.codes.nan.is_some() && self.max_error.is_none() && self.grid_step.is_none();
         self.is_target_settled && (!self.is_open || is_whole_type)
     }
 
     /// Whether nothing would be left of values that differ: their range is no wider than twice `--max-error`.
-    pub(in crate::operation) fn eats_range(&self) -> bool {
+    pub(crate) fn eats_range(&self) -> bool {
         let Some((lo, hi)) = self.range.filter(|(lo, hi)| lo < hi && !self.is_open) else { return false };
         // Halves: the difference of two float64 may overflow.
         self.max_error.is_some_and(|error| hi / 2.0 - lo / 2.0 <= error)
     }
 
     /// A warning where a step leaves few codes in use.
-    pub(in crate::operation) fn few_codes_warning(&self) -> Option<Diagnostic> {
+    pub(crate) fn few_codes_warning(&self) -> Option<Diagnostic> {
         const FEW: i64 = 8;
         let has_step = self.max_error.is_some() || self.grid_step.is_some();
         let differs = self.range.is_some_and(|(lo, hi)| lo < hi) && has_step && !self.is_open;
@@ -145,7 +145,7 @@ impl Quantization {
     }
 
     /// The bound kernel.
-    pub(in crate::operation) fn bind(&self) -> Quantize {
+    pub(crate) fn bind(&self) -> Quantize {
         let finder = RangeFinder {
             float: FloatType(self.source),
             target: self.target,
@@ -187,7 +187,7 @@ impl Quantization {
     }
 
     /// From codes to values, as any reader decodes them.
-    pub(in crate::operation) fn decoder(&self) -> ValueProgram {
+    pub(crate) fn decoder(&self) -> ValueProgram {
         let ValueCodecs { decode, scale_offset, .. } = self.codecs();
         let mut program = ValueProgram::new(self.target.size());
         program.push(ValueStep::Cast(decode), StepOrigin::DataType);
@@ -202,29 +202,29 @@ impl Quantization {
     }
 
     /// The value of a code, through the real decode.
-    pub(in crate::operation) fn value_of(&self, code: i64) -> Option<f64> {
+    pub(crate) fn value_of(&self, code: i64) -> Option<f64> {
         let decoded = self.codecs().decode(code.cast_unsigned() & mask(self.target))?;
         Some(FloatType(self.source).value(decoded))
     }
 
     /// The bits of a code's value, through the real decode.
-    pub(in crate::operation) fn decoded(&self, code: u64) -> Option<u64> {
+    pub(crate) fn decoded(&self, code: u64) -> Option<u64> {
         self.codecs().decode(code)
     }
 
     /// The bits of a value's code.
-    pub(in crate::operation) fn encoded(&self, bits: u64) -> Option<u64> {
+    pub(crate) fn encoded(&self, bits: u64) -> Option<u64> {
         self.codecs().encode(bits)
     }
 
     /// The bits of a code's value, if each codec by itself brings it back.
-    pub(in crate::operation) fn surviving(&self, code: u64) -> Option<u64> {
+    pub(crate) fn surviving(&self, code: u64) -> Option<u64> {
         let codecs = self.codecs();
         codecs.decode(code).filter(|bits| codecs.survives(*bits) && codecs.encode(*bits) == Some(code))
     }
 
     /// The value of absent elements, in DEST's data type.
-    pub(in crate::operation) fn absent_value(&self) -> FillValue {
+    pub(crate) fn absent_value(&self) -> FillValue {
         match self.form {
             QuantizeForm::Codecs if self.writes_absent => FillValue::from_bits(self.source, self.absent_bits),
             QuantizeForm::Codecs => FillValue::from_bits(self.source, self.fill_value),
@@ -236,13 +236,13 @@ impl Quantization {
     }
 
     /// The value that the code of absent elements stands for, where they are written out.
-    pub(in crate::operation) fn absent_read_back(&self) -> Option<FillValue> {
+    pub(crate) fn absent_read_back(&self) -> Option<FillValue> {
         Some(FillValue::from_bits(self.source, self.coded(self.absent_bits)?))
     }
 
     /// The error of absent elements: of the fill value that stands for them, or of the code that is written; `None`
     /// where they are NaN.
-    pub(in crate::operation) fn absent_error(&self) -> Option<f64> {
+    pub(crate) fn absent_error(&self) -> Option<f64> {
         let float = FloatType(self.source);
         let absent = float.value(self.absent_bits);
         let written = if self.writes_absent { self.coded(self.absent_bits)? } else { self.fill_value };
@@ -251,13 +251,13 @@ impl Quantization {
     }
 
     /// `|1/scale|`.
-    pub(in crate::operation) fn step(&self) -> f64 {
+    pub(crate) fn step(&self) -> f64 {
         (1.0 / self.scaling.scale.unwrap_or(1.0)).abs()
     }
 
     /// Bound of the error of values in range: `--max-error`; else half a step, or a whole one where the rounding is
     /// directed, and the error that the arithmetic of the float type adds.
-    pub(in crate::operation) fn bound(&self) -> f64 {
+    pub(crate) fn bound(&self) -> f64 {
         if let Some(max_error) = self.max_error {
             return max_error;
         }
@@ -275,27 +275,27 @@ impl Quantization {
 
     /// By how much a reader of CF attributes, who computes in float64, may be further from a value than the codecs are
     /// by what the array's type rounds: a few units in the last place of the greatest value.
-    pub(in crate::operation) fn cf_rounding(&self) -> f64 {
+    pub(crate) fn cf_rounding(&self) -> f64 {
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);
         let magnitude = self.range.map_or(0.0, |(lo, hi)| lo.abs().max(hi.abs()));
         if self.form == QuantizeForm::Cf { 2_f64.powi(2 - significand_bits) * magnitude } else { 0.0 }
     }
 
     /// `offset` and `scale` as literals of the array's type.
-    pub(in crate::operation) fn literals(&self) -> (Json, Json) {
+    pub(crate) fn literals(&self) -> (Json, Json) {
         let float = FloatType(self.source);
         let literal = |value: f64| value_to_json(self.source, float.bits(value));
         (literal(self.scaling.offset.unwrap_or(0.0)), literal(self.scaling.scale.unwrap_or(1.0)))
     }
 
     /// The range as literals of the array's type.
-    pub(in crate::operation) fn range_literals(&self) -> Option<[Json; 2]> {
+    pub(crate) fn range_literals(&self) -> Option<[Json; 2]> {
         let float = FloatType(self.source);
         self.range.map(|(lo, hi)| [lo, hi].map(|value| value_to_json(self.source, float.bits(value))))
     }
 
     /// The number of codecs that the kernel stands for.
-    pub(in crate::operation) fn num_codecs(&self) -> usize {
+    pub(crate) fn num_codecs(&self) -> usize {
         match self.form {
             QuantizeForm::Codecs => self.metadata().len(),
             QuantizeForm::Cf | QuantizeForm::Plain => 0,
@@ -303,28 +303,28 @@ impl Quantization {
     }
 
     /// Whether 0, the default of the array's type, has a code.
-    pub(in crate::operation) fn encodes_zero(&self) -> bool {
+    pub(crate) fn encodes_zero(&self) -> bool {
         self.codecs().encode(0).is_some()
     }
 
     /// The entry that gives the encoded 0 the NaN code, else the first code; `None` where it is infinite.
-    pub(in crate::operation) fn entry_for_zero(&self) -> Option<(u64, i64)> {
+    pub(crate) fn entry_for_zero(&self) -> Option<(u64, i64)> {
         let encoded = self.codecs().scale_offset.encode_one(0).ok()?;
         Some((encoded, self.codes.nan.unwrap_or(self.codes.first)))
     }
 
     /// The entry for some readers as metadata have it: the value of the array's type, and the code.
-    pub(in crate::operation) fn reader_workaround_literals(&self) -> Option<(Json, i64)> {
+    pub(crate) fn reader_workaround_literals(&self) -> Option<(Json, i64)> {
         self.reader_workaround.map(|(value, code)| (value_to_json(self.source, value), code))
     }
 
     /// Whether the codes are stored by `packbits`.
-    pub(in crate::operation) fn is_packed(&self) -> bool {
+    pub(crate) fn is_packed(&self) -> bool {
         !(self.target.is_whole() && self.target.bits().is_power_of_two())
     }
 
     /// The two codecs as metadata; a `scale_offset` that does nothing is left out.
-    pub(in crate::operation) fn metadata(&self) -> Vec<CodecMetadata> {
+    pub(crate) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
         let (mut encode, decode) = self.casts();
         encode
@@ -336,7 +336,7 @@ impl Quantization {
     }
 
     /// Writes the quantisation into DEST's metadata.
-    pub(in crate::operation) fn apply(&self, draft: &mut Draft) -> Result<(), OperationError> {
+    pub(crate) fn apply(&self, draft: &mut Draft) -> Result<(), OperationError> {
         let codes = DataType::Number(self.target);
         let packed = self.is_packed();
         let heading = if self.form == QuantizeForm::Codecs { self.metadata() } else { Vec::new() };

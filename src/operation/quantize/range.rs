@@ -15,7 +15,7 @@ use crate::kernel::{OutOfRange, Rounding};
 
 /// Parameters of `scale_offset`, and of `cast_value` with it. `None` is the identity, which is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub(in crate::operation) struct Scaling {
+pub(crate) struct Scaling {
     /// Subtracted first.
     pub offset: Option<f64>,
     /// Multiplied then.
@@ -26,7 +26,7 @@ pub(in crate::operation) struct Scaling {
 
 impl Scaling {
     /// The identities left out.
-    pub(in crate::operation) fn of(offset: Option<f64>, scale: Option<f64>) -> Self {
+    pub(crate) fn of(offset: Option<f64>, scale: Option<f64>) -> Self {
         Scaling {
             offset: offset.filter(|offset| *offset != 0.0),
             scale: scale.filter(|scale| *scale != 1.0),
@@ -37,7 +37,7 @@ impl Scaling {
 
 /// The codes that numbers may get, and the one that stands for NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::operation) struct Codes {
+pub(crate) struct Codes {
     /// The least.
     pub first: i64,
     /// The greatest.
@@ -48,7 +48,7 @@ pub(in crate::operation) struct Codes {
 
 impl Codes {
     /// All codes of `target` whose magnitude `source` holds exactly, less the NaN code; `None` where none is left.
-    pub(in crate::operation) fn of(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
+    pub(crate) fn of(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
         let exact = 1_i128 << source.significand_bits()?;
         let (least, greatest) = target.integer_bounds()?;
         let mut first = i64::try_from(least.max(-exact)).ok()?;
@@ -62,14 +62,14 @@ impl Codes {
     }
 
     /// The lowest code of a type, which stands for NaN unless another is named.
-    pub(in crate::operation) fn default_nan(target: NumberType) -> Option<i64> {
+    pub(crate) fn default_nan(target: NumberType) -> Option<i64> {
         i64::try_from(target.integer_bounds()?.0).ok()
     }
 }
 
 /// The rule by which the scaling of a type of codes is found.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::operation) enum Fit {
+pub(crate) enum Fit {
     /// As `--scale` and `--offset` say, else over all codes of the type.
     AllCodes,
     /// In the widest step whose error is at most this.
@@ -82,7 +82,7 @@ pub(in crate::operation) enum Fit {
 
 /// A scaling that was found, and the codes that it takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::operation) struct Fitted {
+pub(crate) struct Fitted {
     /// The scaling.
     pub scaling: Scaling,
     /// The codes that values get.
@@ -93,11 +93,11 @@ pub(in crate::operation) struct Fitted {
 
 /// A float type's arithmetic, on values held as `f64`.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::operation) struct FloatType(pub NumberType);
+pub(crate) struct FloatType(pub NumberType);
 
 impl FloatType {
     /// Rounds to the type; infinite beyond its range, or the greatest finite value when rounding towards zero.
-    pub(in crate::operation) fn round(self, value: f64, rounding: Rounding) -> f64 {
+    pub(crate) fn round(self, value: f64, rounding: Rounding) -> f64 {
         if self.0.element() == ElementType::Float64 || !value.is_finite() {
             return value;
         }
@@ -116,13 +116,13 @@ impl FloatType {
     }
 
     /// The value of a bit pattern of the type.
-    pub(in crate::operation) fn value(self, bits: u64) -> f64 {
+    pub(crate) fn value(self, bits: u64) -> f64 {
         number_value(self.0, bits)
     }
 
     /// The bit pattern of a value that the type holds.
     #[expect(clippy::cast_possible_truncation, reason = "the value is one of the type, so nothing is lost")]
-    pub(in crate::operation) fn bits(self, value: f64) -> u64 {
+    pub(crate) fn bits(self, value: f64) -> u64 {
         match self.0.element() {
             ElementType::Float16 => u64::from(half::f16::from_f64(value).to_bits()),
             ElementType::Float32 => u64::from((value as f32).to_bits()),
@@ -131,7 +131,7 @@ impl FloatType {
     }
 
     /// The greatest finite value.
-    pub(in crate::operation) fn greatest(self) -> f64 {
+    pub(crate) fn greatest(self) -> f64 {
         self.0.float_format().map_or(f64::MAX, |format| self.value(format.greatest()))
     }
 
@@ -141,27 +141,27 @@ impl FloatType {
     }
 
     /// The position of a value in the order of all values of the type, counted from 0.0; -0.0 is -1.
-    pub(in crate::operation) fn ordinal(self, value: f64) -> i64 {
+    pub(crate) fn ordinal(self, value: f64) -> i64 {
         let sign = 1_u64 << (self.0.bits() - 1);
         let bits = self.bits(value);
         if bits & sign == 0 { bits.cast_signed() } else { !(bits & !sign).cast_signed() }
     }
 
     /// The bit pattern of the value at a position in the order of all values.
-    pub(in crate::operation) fn of_ordinal(self, ordinal: i64) -> u64 {
+    pub(crate) fn of_ordinal(self, ordinal: i64) -> u64 {
         let sign = 1_u64 << (self.0.bits() - 1);
         if ordinal >= 0 { ordinal.cast_unsigned() } else { (!ordinal).cast_unsigned() | sign }
     }
 
     /// The value `steps` away in the order of all values (±0 are one step apart); `None` beyond the finite ones.
-    pub(in crate::operation) fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
+    pub(crate) fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
         let ordinal = self.ordinal(value).checked_add(steps)?;
         let greatest = self.ordinal(self.greatest());
         (-greatest - 1..=greatest).contains(&ordinal).then(|| self.value(self.of_ordinal(ordinal)))
     }
 
     /// The smallest power of two, 2^-126 or more, that is at least a unit in the last place of `value`.
-    pub(in crate::operation) fn unit_in_last_place(self, value: f64) -> f64 {
+    pub(crate) fn unit_in_last_place(self, value: f64) -> f64 {
         let significand_bits = self.0.significand_bits().map_or(53, u32::cast_signed);
         let least_exponent = match self.0.element() {
             ElementType::Float16 => -14,
@@ -175,19 +175,19 @@ impl FloatType {
 
 /// A code as a float.
 #[expect(clippy::cast_precision_loss, reason = "codes are at most 2^53 in magnitude, which is exact")]
-pub(in crate::operation) fn float_of(code: i64) -> f64 {
+pub(crate) fn float_of(code: i64) -> f64 {
     code as f64
 }
 
 /// The exponent of the leading bit of a finite value that is not zero.
-pub(in crate::operation) fn exponent_of(value: f64) -> i32 {
+pub(crate) fn exponent_of(value: f64) -> i32 {
     let biased = i32::try_from((value.to_bits() >> 52) & 0x7ff).unwrap_or(0);
     if biased == 0 { -1022 } else { biased - 1023 }
 }
 
 /// Why there is no `offset` and `scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(in crate::operation) enum RangeFault {
+pub(crate) enum RangeFault {
     /// `hi - lo` and what follows from it leave the array's type.
     #[error("the range is too wide for the arithmetic of the array's data type")]
     TooWide,
@@ -207,7 +207,7 @@ pub(in crate::operation) enum RangeFault {
 
 /// The parts of a quantisation but its scaling.
 #[derive(Debug, Clone)]
-pub(in crate::operation) struct RangeFinder {
+pub(crate) struct RangeFinder {
     /// The array's float type.
     pub float: FloatType,
     /// The integer type of the codes.
@@ -222,7 +222,7 @@ pub(in crate::operation) struct RangeFinder {
 
 impl RangeFinder {
     /// The scaling that gives `lo` the first code and `hi` the last.
-    pub(in crate::operation) fn find(&self, lo: f64, hi: f64) -> Result<Scaling, RangeFault> {
+    pub(crate) fn find(&self, lo: f64, hi: f64) -> Result<Scaling, RangeFault> {
         if lo >= hi {
             // With a 0.0 beside it -0.0 is no constant.
             return self.constant(if hi == 0.0 { hi } else { lo });
@@ -268,7 +268,7 @@ impl RangeFinder {
     }
 
     /// The code of a value through the real kernel; `None` where it is refused.
-    pub(in crate::operation) fn encode(&self, scaling: Scaling, value: f64) -> Option<i64> {
+    pub(crate) fn encode(&self, scaling: Scaling, value: f64) -> Option<i64> {
         let quantize = Quantize::new(self.options(scaling));
         let (mut code, mut figures) = ([0_u8; 8], QuantizeFigures::default());
         let code = code.get_mut(..self.target.size())?;
@@ -278,7 +278,7 @@ impl RangeFinder {
     }
 
     /// The options of the kernel for this scaling, with nothing out of range allowed.
-    pub(in crate::operation) fn options(&self, scaling: Scaling) -> QuantizeOptions {
+    pub(crate) fn options(&self, scaling: Scaling) -> QuantizeOptions {
         QuantizeOptions {
             source: self.float.0,
             target: self.target,
@@ -315,7 +315,7 @@ impl RangeFinder {
 }
 
 /// The integer that an element's bytes hold.
-pub(in crate::operation) fn integer_of(number_type: NumberType, bytes: &[u8]) -> i64 {
+pub(crate) fn integer_of(number_type: NumberType, bytes: &[u8]) -> i64 {
     let bits = element_bits(bytes);
     let unused = 64 - u32::try_from(number_type.size() * 8).unwrap_or(64);
     if number_type.element().is_signed_integer() {
@@ -327,7 +327,7 @@ pub(in crate::operation) fn integer_of(number_type: NumberType, bytes: &[u8]) ->
 
 /// The multiples of a step.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::operation) struct Grid {
+pub(crate) struct Grid {
     /// S.
     step: f64,
     /// 1/S, where that is an integer: then a multiple divided by it is rounded once, as a decimal is that is read.
@@ -335,7 +335,7 @@ pub(in crate::operation) struct Grid {
 }
 
 impl Grid {
-    pub(in crate::operation) fn new(step: f64) -> Self {
+    pub(crate) fn new(step: f64) -> Self {
         let per_unit = (1.0 / step).round();
         let is_whole = (1.0 / step - per_unit).abs() <= per_unit * f64::EPSILON;
         Grid { step, per_unit: Some(per_unit).filter(|per_unit| is_whole && *per_unit >= 1.0) }
@@ -367,11 +367,7 @@ impl Grid {
 
 impl RangeFinder {
     /// The scaling of a grid with offset 0, if values from `lo` to `hi` have codes then.
-    pub(in crate::operation) fn on_grid_from_zero(
-        &self,
-        grid: Grid,
-        range: Option<(f64, f64)>,
-    ) -> Result<Scaling, RangeFault> {
+    pub(crate) fn on_grid_from_zero(&self, grid: Grid, range: Option<(f64, f64)>) -> Result<Scaling, RangeFault> {
         let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
         let scaling = Scaling::of(None, Some(scale));
         let (lo, hi) = range.unwrap_or_default();
@@ -384,7 +380,7 @@ impl RangeFinder {
     /// The roundest is divisible by the highest power of ten: the arithmetic is likely to hold it exactly, and other
     /// stores of the same kind to have the same. It follows from the codes of `lo` and `hi` alone, so that what was
     /// quantised gets the same again.
-    pub(in crate::operation) fn on_grid(&self, grid: Grid, (lo, hi): (f64, f64)) -> Result<Scaling, RangeFault> {
+    pub(crate) fn on_grid(&self, grid: Grid, (lo, hi): (f64, f64)) -> Result<Scaling, RangeFault> {
         let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
         let (first, last) = (float_of(self.codes.first), float_of(self.codes.last));
         let least = grid.multiple(hi, self.rounding) - last;

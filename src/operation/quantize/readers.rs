@@ -14,11 +14,7 @@ use crate::operation::{Draft, OpenedArray, OperationError, QuantizeForm};
 /// They cast the data type's default scalar, 0, instead of the fill value when they open a shard
 /// (`_validate_inner_codecs` of `zarr/codecs/sharding.py`). An entry of `scalar_map.encode` gives it a code. No chunk
 /// holds it: the chunks are made by a kernel that does not look at the entry, and refuses a 0 in SOURCE all the same.
-pub(in crate::operation) fn work_around(
-    quantization: &mut Quantization,
-    draft: &mut Draft,
-    is_wanted: bool,
-) -> Option<Diagnostic> {
+pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is_wanted: bool) -> Option<Diagnostic> {
     let is_sharded = codec_names(&draft.codecs).iter().any(|name| name == "sharding_indexed");
     let concerns = is_sharded && quantization.form == QuantizeForm::Codecs && !quantization.is_open;
     if !concerns || !is_wanted || quantization.encodes_zero() {
@@ -42,10 +38,7 @@ pub(in crate::operation) fn work_around(
 }
 
 /// SOURCE's whole chain with the quantisation in it, and the help for readers.
-pub(in crate::operation) fn chain(
-    quantization: &Quantization,
-    source: &OpenedArray,
-) -> Result<Vec<CodecMetadata>, OperationError> {
+pub(crate) fn chain(quantization: &Quantization, source: &OpenedArray) -> Result<Vec<CodecMetadata>, OperationError> {
     let mut draft = Draft::of(source);
     quantization.apply(&mut draft)?;
     work_around(&mut quantization.clone(), &mut draft, true);
@@ -53,7 +46,7 @@ pub(in crate::operation) fn chain(
 }
 
 /// A warning where CF has no type like that of the codes: of float32, CF 8.1 has types of 8 and 16 bits alone.
-pub(in crate::operation) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
+pub(crate) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
     let Quantization { form, source, target, is_target_settled, .. } = quantization;
     let is_beyond = *form == QuantizeForm::Cf && source.bits() == 32 && target.bits() > 16;
     (is_beyond && *is_target_settled).then(|| {
@@ -66,7 +59,7 @@ pub(in crate::operation) fn cf_warning(quantization: &Quantization) -> Option<Di
 
 /// Who reads what is written, for the report; `None` where only the caller knows what the integers mean, and for types
 /// of which a warning speaks.
-pub(in crate::operation) fn names(quantization: &Quantization) -> Option<&'static str> {
+pub(crate) fn names(quantization: &Quantization) -> Option<&'static str> {
     if quantization.is_packed() {
         return None;
     }
@@ -86,7 +79,7 @@ const MISSING_VALUE: &str = "missing_value";
 const MASKS: [&str; 5] = [FILL_VALUE, MISSING_VALUE, "valid_min", "valid_max", "valid_range"];
 
 /// Lets NaN stand for what is missing: no code stands for another value.
-pub(in crate::operation) fn mask_by_nan(draft: &mut Draft) {
+pub(crate) fn mask_by_nan(draft: &mut Draft) {
     let mut attributes = draft.attributes();
     if let Some(json) = attributes.get_mut(FILL_VALUE) {
         *json = nan_like(json);
@@ -96,7 +89,7 @@ pub(in crate::operation) fn mask_by_nan(draft: &mut Draft) {
 }
 
 /// Tells of such attributes that are others in DEST, or are gone.
-pub(in crate::operation) fn changed_masks(source: &Object, destination: &Object) -> Option<Diagnostic> {
+pub(crate) fn changed_masks(source: &Object, destination: &Object) -> Option<Diagnostic> {
     let mut said = Vec::new();
     for name in MASKS {
         match (source.get(name), destination.get(name)) {

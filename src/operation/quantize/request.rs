@@ -12,7 +12,7 @@ use crate::operation::{
 
 /// A quantisation as it is asked for, before the range is known.
 #[derive(Debug)]
-pub(in crate::operation) struct Request<'a> {
+pub(crate) struct Request<'a> {
     /// The array.
     pub source: &'a OpenedArray,
     /// The options of the run.
@@ -31,7 +31,7 @@ pub(in crate::operation) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Checks that the array can be quantised at all.
-    pub(in crate::operation) fn new(
+    pub(crate) fn new(
         source: &'a OpenedArray,
         options: &'a ChangeOptions,
         quantize: &'a QuantizeOptions,
@@ -69,7 +69,7 @@ impl<'a> Request<'a> {
     }
 
     /// Stored elements as the floats that are quantised.
-    pub(in crate::operation) fn numbers(&self) -> Numbers {
+    pub(crate) fn numbers(&self) -> Numbers {
         match &self.unpack {
             Some(unpack) => Numbers::Unpacked(Box::new(unpack.clone())),
             None => Numbers::Own(self.float.0),
@@ -77,27 +77,23 @@ impl<'a> Request<'a> {
     }
 
     /// Whether the range must be looked for in the data.
-    pub(in crate::operation) fn needs_first_pass(&self) -> bool {
+    pub(crate) fn needs_first_pass(&self) -> bool {
         self.quantize.finds_range()
     }
 
     /// Whether chunks must be read before anything can be settled.
-    pub(in crate::operation) fn reads_data(&self) -> bool {
+    pub(crate) fn reads_data(&self) -> bool {
         self.needs_first_pass() || self.quantize.max_error.is_some()
     }
 
     /// Whether the fill value stands for NaN.
-    pub(in crate::operation) fn fill_is_nan(&self) -> bool {
+    pub(crate) fn fill_is_nan(&self) -> bool {
         let fill = self.float.value(self.fill_bits);
         fill.is_nan() || self.missing.iter().any(|bits| self.float.value(*bits) == fill)
     }
 
     /// The scaling of `--scale` and `--offset`, or of all codes over the range.
-    pub(in crate::operation) fn scaling(
-        &self,
-        finder: &RangeFinder,
-        range: Option<(f64, f64)>,
-    ) -> Result<Scaling, OperationError> {
+    pub(crate) fn scaling(&self, finder: &RangeFinder, range: Option<(f64, f64)>) -> Result<Scaling, OperationError> {
         if self.quantize.scale.is_some() || self.quantize.offset.is_some() {
             let number = |json: &Option<Json>, option| json.as_ref().map(|json| self.number(json, option)).transpose();
             let scale = number(&self.quantize.scale, "--scale")?;
@@ -129,7 +125,7 @@ impl<'a> Request<'a> {
 }
 
 /// Refuses to quantise what is quantised already: the chain of `whose`.
-pub(in crate::operation) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<(), OperationError> {
+pub(crate) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<(), OperationError> {
     if !is_packed(codecs) {
         return Ok(());
     }
@@ -139,10 +135,10 @@ pub(in crate::operation) fn refuse_packed(codecs: &[CodecMetadata], whose: &str)
 }
 
 /// The codecs that quantise.
-pub(in crate::operation) const PACKING_CODECS: [&str; 2] = ["scale_offset", "cast_value"];
+pub(crate) const PACKING_CODECS: [&str; 2] = ["scale_offset", "cast_value"];
 
 /// Whether a chain has codecs that quantise.
-pub(in crate::operation) fn is_packed(codecs: &[CodecMetadata]) -> bool {
+pub(crate) fn is_packed(codecs: &[CodecMetadata]) -> bool {
     codec_names(codecs).iter().any(|name| PACKING_CODECS.contains(&name.as_str()))
 }
 

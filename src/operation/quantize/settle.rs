@@ -12,7 +12,7 @@ use crate::operation::{FaultClass, OperationError, QuantizeForm};
 
 impl Request<'_> {
     /// The quantisation as far as it is known before any chunk is read.
-    pub(in crate::operation) fn open(&self, lacks_chunks: bool) -> Result<Quantization, OperationError> {
+    pub(crate) fn open(&self, lacks_chunks: bool) -> Result<Quantization, OperationError> {
         let survey = Survey { absent_elements: lacks_chunks, ..Survey::default() };
         // Whether inner chunks are absent decides what becomes of a finite fill value.
         let knows_fill = self.fill_is_nan() || self.source.pipeline.sharding().is_none();
@@ -37,12 +37,7 @@ impl Request<'_> {
     }
 
     /// Settles everything for one type of codes.
-    pub(in crate::operation) fn settle(
-        &self,
-        target: NumberType,
-        survey: &Survey,
-        fit: Fit,
-    ) -> Result<Quantization, OperationError> {
+    pub(crate) fn settle(&self, target: NumberType, survey: &Survey, fit: Fit) -> Result<Quantization, OperationError> {
         let fill = self.float.value(self.fill_bits);
         let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
         if fill.is_infinite() && fill_is_data {
@@ -207,12 +202,12 @@ fn in_use(fitted: Fitted, finder: &RangeFinder, range: Option<(f64, f64)>) -> Fi
 
 impl Request<'_> {
     /// Whether the codes follow from the greatest error alone.
-    pub(in crate::operation) fn fits_error(&self) -> bool {
+    pub(crate) fn fits_error(&self) -> bool {
         self.quantize.max_error.is_some() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
     }
 
     /// The candidates for the codes' type, narrowest first.
-    pub(in crate::operation) fn candidates(&self) -> Vec<NumberType> {
+    pub(crate) fn candidates(&self) -> Vec<NumberType> {
         use crate::element::ElementType::{Int8, Int16, Int32, UInt8, UInt16, UInt32};
         match (self.quantize.data_type, self.quantize.step) {
             (Some(data_type), _) => vec![data_type],
@@ -223,7 +218,7 @@ impl Request<'_> {
     }
 
     /// The first type of codes, with the way to fit them, for which `settle` succeeds; else the last refusal.
-    pub(in crate::operation) fn first_fit(
+    pub(crate) fn first_fit(
         &self,
         settle: impl Fn(NumberType, Fit) -> Result<Quantization, OperationError>,
     ) -> Result<Quantization, OperationError> {
@@ -247,7 +242,7 @@ impl Request<'_> {
     }
 
     /// The scaling, and the codes that it takes.
-    pub(in crate::operation) fn fitted(
+    pub(crate) fn fitted(
         &self,
         finder: &RangeFinder,
         range: Option<(f64, f64)>,

@@ -26,7 +26,7 @@ enum Attempt {
 
 impl RangeFinder {
     /// The widest step from `lo` to `hi` whose error is at most `allowed`.
-    pub(in crate::operation) fn widest(&self, (lo, hi): (f64, f64), allowed: f64) -> Result<Fitted, RangeFault> {
+    pub(crate) fn widest(&self, (lo, hi): (f64, f64), allowed: f64) -> Result<Fitted, RangeFault> {
         if lo >= hi {
             let scaling = self.find(lo, hi)?;
             let code = self.encode(scaling, lo).ok_or(RangeFault::NotFound)?;

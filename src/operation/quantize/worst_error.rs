@@ -15,7 +15,7 @@ use crate::kernel::quantize::{Quantize, QuantizeFigures};
 const BLOCK: usize = 1 << 11;
 
 /// A quantisation that is looked at, and the values that it is for.
-pub(in crate::operation) struct WorstError<'a> {
+pub(crate) struct WorstError<'a> {
     finder: &'a RangeFinder,
     scaling: Scaling,
     kernel: Quantize,
@@ -88,7 +88,7 @@ impl<'a> WorstError<'a> {
     /// The quantisation of values from `lo` to `hi`; `None` where an end gets no code of the finder.
     ///
     /// A NaN code among the others counts as theirs: what is proved holds for a number that would get it.
-    pub(in crate::operation) fn new(finder: &'a RangeFinder, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Self> {
+    pub(crate) fn new(finder: &'a RangeFinder, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Self> {
         let with_all = RangeFinder { codes: Codes { nan: None, ..finder.codes }, ..finder.clone() };
         let kernel = Quantize::new(with_all.options(scaling));
         let worst = WorstError { finder, scaling, kernel, codes: (0, 0), ends: (lo, hi) };
@@ -98,14 +98,14 @@ impl<'a> WorstError<'a> {
     }
 
     /// The codes of the least and the greatest value.
-    pub(in crate::operation) fn codes(&self) -> Codes {
+    pub(crate) fn codes(&self) -> Codes {
         let (first, last) = self.codes;
         Codes { first, last, ..self.finder.codes }
     }
 
     /// Whether the error is at most `allowed` at the ends of the codes, as the codecs decode and as CF attributes do;
     /// where there are more than `most` boundaries of codes, at so many of them, densest at the ends of the range.
-    pub(in crate::operation) fn keeps(&self, allowed: f64, most: i64) -> bool {
+    pub(crate) fn keeps(&self, allowed: f64, most: i64) -> bool {
         let float = self.finder.float;
         let ends = (float.ordinal(self.ends.0), float.ordinal(self.ends.1));
         let codes: Vec<i64> = sample(self.codes, most).collect();

@@ -166,7 +166,7 @@ fn smallest(sizes: &[(f64, Vec<String>)]) -> Option<&(f64, Vec<String>)> {
 
 impl Sampler<'_> {
     /// The dimensions along which differences of codes make a sample of an array smallest.
-    pub(in crate::operation) fn predict(
+    pub(crate) fn predict(
         &self,
         sample: &Sample,
         source: &OpenedArray,

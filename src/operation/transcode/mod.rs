@@ -30,7 +30,7 @@ mod writing;
 
 use destination::{Claim, Output, cannot_write};
 use format::consolidate::{NodeDocument, NodeDocuments};
-pub(in crate::operation) use format::version_2::as_source;
+pub(crate) use format::version_2::as_source;
 use job::JobPlan;
 use outcome::Done;
 pub use pictures::comparisons;
@@ -40,7 +40,7 @@ use plan::{Plan, SourceArray};
 use planning::PlannedArray;
 use repack::Repacking;
 pub use run::transcode;
-pub(in crate::operation) use sample::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial};
+pub(crate) use sample::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial};
 use sealed::SealedPlan;
 use tree::Source;
 use verify::Verification;

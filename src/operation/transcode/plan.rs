@@ -118,7 +118,7 @@ pub(super) struct Planner<'a> {
 
 /// The resolved part of a sealed plan for one array, which needs no pass over the data again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::operation) struct Settled {
+pub(crate) struct Settled {
     /// The quantisation, where its values are quantised.
     pub quantization: Option<Quantization>,
     pub blocks: Option<Blocks>,
@@ -126,7 +126,7 @@ pub(in crate::operation) struct Settled {
 
 /// The shapes of an array's blocks, where it is rechunked block by block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::operation) struct Blocks {
+pub(crate) struct Blocks {
     /// Elements of a block along each dimension, for each pass.
     pub shapes: Vec<Vec<u64>>,
     /// The grid of the intermediate data of two passes.

@@ -24,7 +24,7 @@ use crate::operation::{
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
 use spread::{Population, spread};
-pub(in crate::operation) use trial::{Estimate, Trial};
+pub(crate) use trial::{Estimate, Trial};
 
 /// The name of the one array in a sample's log.
 const ARRAY: &str = "/";
@@ -37,7 +37,7 @@ const UNIT_CHUNKS: u64 = 256;
 
 /// Who draws samples and tries ways, and what may be used for it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::operation) struct Sampler<'a> {
+pub(crate) struct Sampler<'a> {
     /// Threads and memory.
     pub budget: Budget,
     /// Who lists and reads, and is told what stops it.
@@ -46,7 +46,7 @@ pub(in crate::operation) struct Sampler<'a> {
 
 /// Chunks of an array.
 #[derive(Debug)]
-pub(in crate::operation) struct Sample {
+pub(crate) struct Sample {
     /// The array that holds them.
     array: OpenedArray,
     /// The chunks of its grid that a whole one would have.
@@ -69,7 +69,7 @@ pub(in crate::operation) struct Sample {
 
 impl Sampler<'_> {
     /// Draws a sample of SOURCE's chunks, of so many.
-    pub(in crate::operation) fn draw(
+    pub(crate) fn draw(
         &self,
         source: &OpenedArray,
         listing: &Listing,
@@ -210,7 +210,7 @@ impl Sampler<'_> {
 
 /// The size of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::operation) enum SampleSize {
+pub(crate) enum SampleSize {
     /// As many as there is reason for, and room.
     ByDefault,
     /// So many, or as there is room for.
@@ -221,7 +221,7 @@ pub(in crate::operation) enum SampleSize {
 
 /// The chunks that a sample is of.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::operation) struct Drawing {
+pub(crate) struct Drawing {
     /// The change of SOURCE's chunks on their way into the sample: cut anew, and taken out of shards.
     change: ChangeOptions,
     /// Whether absent chunks are written, too.
@@ -230,7 +230,7 @@ pub(in crate::operation) struct Drawing {
 
 impl Drawing {
     /// SOURCE's own, and absent ones, where they are written.
-    pub(in crate::operation) fn as_it_is(source: &OpenedArray, fills: bool) -> Self {
+    pub(crate) fn as_it_is(source: &OpenedArray, fills: bool) -> Self {
         let shard_shape = source.pipeline.sharding().map(|_| ShardRequest::None);
         Drawing { change: ChangeOptions { shard_shape, ..ChangeOptions::default() }, fills }
     }

@@ -187,7 +187,7 @@ fn link_error(folder: BorrowedFd<'_>, name: &OsStr, error: Errno) -> Errno {
 }
 
 /// The folder of a run beside a place, which no others may look into, and the path of what is written in it.
-pub(in crate::store) fn beside(place: &Path) -> (Node, PathBuf) {
+pub(crate) fn beside(place: &Path) -> (Node, PathBuf) {
     let mut name = OsString::from(".");
     name.push(place.file_name().unwrap_or_default());
     name.push(".zarrcast");

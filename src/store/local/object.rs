@@ -13,7 +13,7 @@ use crate::store::{Asker, Lock, Log, ReadObject, Result, StoreError, WriteObject
 
 /// An open file that is read in parts.
 #[derive(Debug)]
-pub(in crate::store) struct FileReader {
+pub(crate) struct FileReader {
     pub file: File,
     pub length: u64,
     pub path: PathBuf,
@@ -50,7 +50,7 @@ impl ReadObject for FileReader {
 
 /// An open file that is written in order.
 #[derive(Debug)]
-pub(in crate::store) struct FileWriter {
+pub(crate) struct FileWriter {
     pub file: File,
     pub path: PathBuf,
 }
@@ -71,12 +71,12 @@ impl WriteObject for FileWriter {
 }
 
 /// Writes bytes to a file; all of them, or it is an error.
-pub(in crate::store) fn write_all(file: &mut File, bytes: &[u8], path: &Path) -> Result<()> {
+pub(crate) fn write_all(file: &mut File, bytes: &[u8], path: &Path) -> Result<()> {
     file.write_all(bytes).map_err(io_error("write", path))
 }
 
 /// Makes a file or a folder durable.
-pub(in crate::store) fn sync_all(file: &File, path: &Path) -> Result<()> {
+pub(crate) fn sync_all(file: &File, path: &Path) -> Result<()> {
     file.sync_all().map_err(io_error("sync", path))
 }
 

@@ -35,7 +35,7 @@ pub struct LocalStore {
 /// Permissions of what is created, before the umask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {
-    pub(in crate::store) file: u32,
+    pub(crate) file: u32,
     pub(super) folder: u32,
 }
 
@@ -45,7 +45,7 @@ impl Default for Modes {
     }
 }
 
-pub(in crate::store) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     move |source| StoreError::Io { action, object: path.display().to_string(), source }
 }
 
@@ -88,7 +88,7 @@ impl LocalStore {
     }
 
     /// The path of a key.
-    pub(in crate::store) fn path(&self, key: &Key<'_>) -> PathBuf {
+    pub(crate) fn path(&self, key: &Key<'_>) -> PathBuf {
         if key.is_root() { self.root.clone() } else { self.root.join(key.as_str()) }
     }
 
@@ -115,27 +115,27 @@ impl LocalStore {
     }
 
     /// The permissions of a folder and of an object; their owner may always write to them.
-    pub(in crate::store) fn modes_of(&self, folder: &Key<'_>, object: &Key<'_>) -> Modes {
+    pub(crate) fn modes_of(&self, folder: &Key<'_>, object: &Key<'_>) -> Modes {
         let mode_of = |key, or: u32| std::fs::metadata(self.path(key)).map_or(or, |found| found.mode());
         let Modes { file, folder: of_folder } = Modes::default();
         Modes { file: (mode_of(object, file) & 0o666) | 0o600, folder: (mode_of(folder, of_folder) & 0o777) | 0o700 }
     }
 
     /// The folder that it lies in.
-    pub(in crate::store) fn folder_above(&self) -> Option<Node> {
+    pub(crate) fn folder_above(&self) -> Option<Node> {
         let above = self.root.parent().filter(|_| self.root != Path::new("."))?;
         Some(Node::new(if above.as_os_str().is_empty() { Path::new(".") } else { above }))
     }
 
     /// The kind of what stands at a key, or where a link there leads; `None` where that is nowhere.
-    pub(in crate::store) fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
+    pub(crate) fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         let path = self.path(key);
         Ok(present(std::fs::metadata(&path), "read", &path)?.map(|found| EntryKind::of(found.file_type())))
     }
 
     /// Where a link leads, every link on the way resolved; `None` where it leads nowhere, or in a circle. Inside is what
     /// lies below `root`.
-    pub(in crate::store) fn link_target(&self, key: &Key<'_>, root: &Key<'_>) -> Option<LinkTarget> {
+    pub(crate) fn link_target(&self, key: &Key<'_>, root: &Key<'_>) -> Option<LinkTarget> {
         let target = self.path(key).canonicalize().ok()?;
         let root = self.path(root).canonicalize().ok()?;
         Some(LinkTarget { is_folder: target.is_dir(), is_inside: target.starts_with(root) })

@@ -60,13 +60,13 @@ pub(super) fn refuse_planted(folder: &Path) -> Result<()> {
 }
 
 /// Gives a file the name of another, of which nothing is left.
-pub(in crate::store) fn replace_file(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn replace_file(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(io_error("rename", from))
 }
 
 /// Gives a file or a folder another name, which nothing may have or with which it is exchanged; false where the file system
 /// cannot exchange.
-pub(in crate::store) fn rename(from: &Path, to: &Path, exchanges: bool) -> Result<bool> {
+pub(crate) fn rename(from: &Path, to: &Path, exchanges: bool) -> Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     let flags = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
     match renameat_with(CWD, from, CWD, to, flags).map_err(io::Error::from) {
@@ -86,7 +86,7 @@ pub(in crate::store) fn rename(from: &Path, to: &Path, exchanges: bool) -> Resul
 
 /// Makes a folder of scratch data, which no others may look into. One that is there is taken if it is this user's alone: where
 /// all may write, such as in `/tmp`, another could have made it, or a link.
-pub(in crate::store) fn make_scratch(folder: &Path) -> Result<()> {
+pub(crate) fn make_scratch(folder: &Path) -> Result<()> {
     match create_folder(folder, 0o700) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made.map_err(io_error("create", folder)),
@@ -102,7 +102,7 @@ pub(in crate::store) fn make_scratch(folder: &Path) -> Result<()> {
 }
 
 /// Makes the names in a folder durable, or what a file holds.
-pub(in crate::store) fn sync_folder(path: &Path) -> Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> Result<()> {
     let folder = File::open(path).map_err(io_error("open", path))?;
     sync_all(&folder, path)
 }
@@ -131,7 +131,7 @@ pub(super) fn sync_below(path: &Path) -> Result<u64> {
 }
 
 /// The path with every link resolved; what does not exist yet keeps its name below what does.
-pub(in crate::store) fn resolved(path: &Path) -> Result<PathBuf> {
+pub(crate) fn resolved(path: &Path) -> Result<PathBuf> {
     let absolute = std::path::absolute(path).map_err(io_error("resolve", path))?;
     for existing in absolute.ancestors() {
         match existing.canonicalize() {
@@ -201,7 +201,7 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// The relation of two paths, whatever names lead to them.
-pub(in crate::store) fn relation(place: &Path, other: &Path) -> Result<Relation> {
+pub(crate) fn relation(place: &Path, other: &Path) -> Result<Relation> {
     let (place, other) = (resolved(place)?, resolved(other)?);
     let lies_in = |inner: &Path, outer: &Path| {
         let folder = identity(outer);
@@ -212,14 +212,14 @@ pub(in crate::store) fn relation(place: &Path, other: &Path) -> Result<Relation>
 }
 
 /// True if another file system is mounted at a folder.
-pub(in crate::store) fn is_mount_point(path: &Path) -> bool {
+pub(crate) fn is_mount_point(path: &Path) -> bool {
     let device = |path| identity(path).map(|(device, _)| device);
     let (own, parent) = (device(path), path.parent().and_then(device));
     own.is_none() || own != parent
 }
 
 /// A link somewhere below `folder` that leads into `target`, if there is one. Folders behind links are not walked.
-pub(in crate::store) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>> {
+pub(crate) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>> {
     let mut found = None;
     each_object(folder, &mut |Entry { name, kind, .. }| {
         let link = Some(folder.join(name)).filter(|_| kind == EntryKind::Link);

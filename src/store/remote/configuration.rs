@@ -87,12 +87,12 @@ fn known_as(name: &str) -> impl Iterator<Item = String> {
 }
 
 /// True if any service has a setting of this name.
-pub(in crate::store) fn is_setting(name: &str) -> bool {
+pub(crate) fn is_setting(name: &str) -> bool {
     known_as(name).next().is_some()
 }
 
 /// True if a setting changes anything for a service that has it: the client of HTTP is made here.
-pub(in crate::store) fn has_effect(name: &str, value: &str) -> bool {
+pub(crate) fn has_effect(name: &str, value: &str) -> bool {
     known_as(name).any(|name| match name.parse() {
         // What it asks for is so for every endpoint.
         Ok(ClientConfigKey::AllowHttp) => value == "true",

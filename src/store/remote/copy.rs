@@ -194,7 +194,7 @@ fn may_be_same(a: &Description, b: &Description) -> bool {
 }
 
 /// Returns the relation of a node or an object of a web server to a place in a bucket; `None` where both are of one kind.
-pub(in crate::store) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
+pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
     let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
     let (Some(bucket), Some(web)) = (place.store.network(), file.store.network()) else {
         return Ok(None);

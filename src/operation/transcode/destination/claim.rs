@@ -12,7 +12,7 @@ use crate::store::{Node, StoreError};
 
 /// A place that is this run's alone.
 #[derive(Debug)]
-pub(in crate::operation::transcode) struct Claim {
+pub(crate) struct Claim {
     pub output: Output,
     pub journal: Arc<Journal>,
     /// Whether an earlier run began.
@@ -25,12 +25,12 @@ pub(in crate::operation::transcode) struct Claim {
 
 impl Claim {
     /// The clean-up for a process that ends before the run does.
-    pub(in crate::operation::transcode) fn clearing(&self) -> Clearing {
+    pub(crate) fn clearing(&self) -> Clearing {
         self.output.clearing(Arc::downgrade(&self.journal))
     }
 
     /// Makes what was written durable, and what is noted of it.
-    pub(in crate::operation::transcode) fn checkpoint(&self) -> Result<(), OperationError> {
+    pub(crate) fn checkpoint(&self) -> Result<(), OperationError> {
         self.journal
             .checkpoint()
             .map_err(|error| OperationError::environment("the destination cannot be made durable").because(error))?;
@@ -38,12 +38,12 @@ impl Claim {
     }
 
     /// Where it is written.
-    pub(in crate::operation::transcode) fn data(&self) -> &Node {
+    pub(crate) fn data(&self) -> &Node {
         self.output.data()
     }
 
     /// The warning where no lock keeps runs on other machines out.
-    pub(in crate::operation::transcode) fn unlocked_warning(&self) -> Option<Diagnostic> {
+    pub(crate) fn unlocked_warning(&self) -> Option<Diagnostic> {
         if self.journal.is_locked() {
             return None;
         }
@@ -59,11 +59,7 @@ impl Claim {
     }
 
     /// Writes the documents, gives what is whole its place, and clears away what the run needed.
-    pub(in crate::operation::transcode) fn publish(
-        self,
-        documents: &[(String, String)],
-        driver: &Driver,
-    ) -> Result<(), OperationError> {
+    pub(crate) fn publish(self, documents: &[(String, String)], driver: &Driver) -> Result<(), OperationError> {
         let Claim { output, journal, is_published, left, .. } = self;
         journal.confirm().map_err(|error| output.refused(error))?;
         let keeps = output.keeps_unfinished();
@@ -92,7 +88,7 @@ impl Claim {
 
     /// Ends a run that failed. What it has done is kept for another, but where it wrote what it should not have (`is_for_good`);
     /// of a part it always is. Where that is nothing, DEST goes.
-    pub(in crate::operation::transcode) fn fail(self, error: OperationError, is_for_good: bool) -> OperationError {
+    pub(crate) fn fail(self, error: OperationError, is_for_good: bool) -> OperationError {
         let Claim { output, journal, is_published, left, .. } = self;
         let is_whole = journal.is_whole_run();
         if is_whole && is_for_good {

@@ -10,11 +10,11 @@ use crate::operation::document::{CONSOLIDATED_KEY, parse_document};
 use crate::operation::{Documents, GroupReading, OperationError, TranscodeOptions};
 
 /// The documents of a node by their keys: the one that makes it a node last.
-pub(in crate::operation) type NodeDocuments = Vec<(String, NodeDocument)>;
+pub(crate) type NodeDocuments = Vec<(String, NodeDocument)>;
 
 /// A document of a node.
 #[derive(Debug, Clone)]
-pub(in crate::operation) struct NodeDocument {
+pub(crate) struct NodeDocument {
     /// What it holds.
     pub json: Json,
     /// Its bytes.
@@ -23,14 +23,14 @@ pub(in crate::operation) struct NodeDocument {
 
 impl NodeDocument {
     /// A document that is written anew.
-    pub(in crate::operation) fn new(json: Json) -> Self {
+    pub(crate) fn new(json: Json) -> Self {
         NodeDocument { bytes: json.to_document(), json }
     }
 }
 
 /// All documents by their keys in the store, the root's last: those of the arrays as given, those of the groups as they
 /// are, with the copies of what has changed.
-pub(in crate::operation) fn with_copies(
+pub(crate) fn with_copies(
     options: &TranscodeOptions,
     groups: &[GroupReading],
     of_arrays: HashMap<&str, NodeDocuments>,

@@ -8,7 +8,7 @@ use crate::pipeline::{CodecKind, codec_kind};
 
 /// Puts members that no version of Zarr has, as netCDF-C writes them (`_NCZARR_ARRAY`), among the attributes, for v3 has no
 /// place for them (SEMANTICS D13); what is to be said of each.
-pub(in crate::operation) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diagnostic> {
+pub(crate) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     for (name, value) in members {
         let shown = Json::from(name.as_str()).excerpt();
@@ -26,7 +26,7 @@ pub(in crate::operation) fn keep_members(attributes: &mut Object, members: Objec
 }
 
 /// Says of such members of a document what becomes of them in v3, in the place of what is said of them in v2.
-pub(in crate::operation) fn tell_of_members(
+pub(crate) fn tell_of_members(
     (place, key): (&Place, &str),
     attributes: &Object,
     members: Object,
@@ -45,7 +45,7 @@ pub(in crate::operation) fn tell_of_members(
 const OME: [&str; 6] = ["multiscales", "omero", "plate", "well", "image-label", "bioformats2raw.layout"];
 
 /// A warning where a group's metadata of OME-Zarr 0.4, which is of v2, come to stand in v3.
-pub(in crate::operation) fn tell_of_ome(attributes: &Object) -> Option<Diagnostic> {
+pub(crate) fn tell_of_ome(attributes: &Object) -> Option<Diagnostic> {
     let is_image = attributes.get("multiscales").and_then(Json::as_array).is_some();
     let is_other = ["plate", "well", "bioformats2raw.layout"].iter().any(|name| attributes.contains(name));
     let names = OME.iter().filter(|name| attributes.contains(name)).map(|name| format!("`{name}`"));
@@ -61,7 +61,7 @@ pub(in crate::operation) fn tell_of_ome(attributes: &Object) -> Option<Diagnosti
 
 /// Takes out a `quantize` that also changes the type, which no zarr-python decodes in v3: decoded values stay as they are
 /// without it (SEMANTICS D12). Where another filter follows, which goes by that type, `astype` changes the type alone.
-pub(in crate::operation) fn leave_quantize(draft: &mut Draft) {
+pub(crate) fn leave_quantize(draft: &mut Draft) {
     let type_of = |codec: &CodecMetadata, name: &str| {
         codec.member(name).and_then(Json::as_str).map(|text| text.trim_start_matches(['<', '>', '|', '=']).to_owned())
     };

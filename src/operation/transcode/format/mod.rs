@@ -1,5 +1,5 @@
 //! Documents as the two versions of the format have them, and consolidated metadata.
 
-pub(in crate::operation) mod consolidate;
-pub(in crate::operation) mod from_v2;
-pub(in crate::operation) mod version_2;
+pub(crate) mod consolidate;
+pub(crate) mod from_v2;
+pub(crate) mod version_2;

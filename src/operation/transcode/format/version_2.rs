@@ -18,7 +18,7 @@ use crate::operation::{ChangeOptions, Documents, Draft, OpenedArray, OperationEr
 mod description;
 
 /// Gives a v2 array the document, the attributes and the dimension names that it would have in v3.
-pub(in crate::operation) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
+pub(crate) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
     if source.documents.zarr_format != 2 {
         return source;
     }
@@ -65,7 +65,7 @@ fn mask(source: &OpenedArray) -> Option<&Json> {
 }
 
 /// Refuses, before any data are read, what no v2 array can be.
-pub(in crate::operation) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Result<(), OperationError> {
+pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Result<(), OperationError> {
     let to_codecs = options.form() == Some(QuantizeForm::Codecs);
     if options.zarr_format.unwrap_or(source.documents.zarr_format) != 2 || !to_codecs {
         return Ok(());
@@ -75,7 +75,7 @@ pub(in crate::operation) fn refuse_codecs(source: &OpenedArray, options: &Change
 }
 
 /// Sets the format and the chunk keys that DEST will have.
-pub(in crate::operation) fn set_format(
+pub(crate) fn set_format(
     draft: &mut Draft,
     source: &OpenedArray,
     options: &ChangeOptions,
@@ -92,7 +92,7 @@ pub(in crate::operation) fn set_format(
 }
 
 /// Says a grid as v2 has it, whose chunks are all of one shape; refuses any other.
-pub(in crate::operation) fn set_grid(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
+pub(crate) fn set_grid(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
     let name = draft.document.pointer("/chunk_grid/name").and_then(Json::as_str);
     if draft.zarr_format != 2 || name != Some("rectilinear") {
         return Ok(());
@@ -107,7 +107,7 @@ pub(in crate::operation) fn set_grid(draft: &mut Draft, source: &OpenedArray) ->
 }
 
 /// Stores elements in the byte order that v2 has their type in, where it has but one.
-pub(in crate::operation) fn set_byte_order(draft: &mut Draft) {
+pub(crate) fn set_byte_order(draft: &mut Draft) {
     let has = |is_big| write_dtype(&draft.data_type, is_big).is_ok();
     if draft.zarr_format != 2 || has(true) || !has(false) {
         return;
@@ -166,7 +166,7 @@ fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationErro
 }
 
 /// Lets what masks values follow the fill value, where in v2 they are one.
-pub(in crate::operation) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
+pub(crate) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
     let Some(mask) = mask(source) else { return };
     let masked = xarray::decode(&source.data_type, mask);
     let is_fill = masked
@@ -188,7 +188,7 @@ pub(in crate::operation) fn follow_fill_value(draft: &mut Draft, source: &Opened
 
 /// Makes what xarray masks in v3 the fill value, by which alone it masks in v2. (Of a fill value of zero null is made,
 /// beside which the attribute counts.)
-pub(in crate::operation) fn mask_by_fill_value(draft: &mut Draft) -> Result<(), OperationError> {
+pub(crate) fn mask_by_fill_value(draft: &mut Draft) -> Result<(), OperationError> {
     if draft.zarr_format != 2 || named(draft).is_none() || is_zero(draft) {
         return Ok(());
     }
@@ -211,7 +211,7 @@ fn named(draft: &Draft) -> Option<&[Json]> {
 }
 
 /// Keeps, where all attributes are given anew, what is no attribute in v3, or was none in v2.
-pub(in crate::operation) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
+pub(crate) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
     let mut attributes = draft.attributes();
     if source.documents.zarr_format == 2
         && let Some(names) = xarray::dimension_names(&attributes, source.metadata.shape.len())
@@ -238,7 +238,7 @@ fn original(source: &OpenedArray) -> Option<Json> {
 
 /// The documents of an array that is written as v2, `.zarray` last, and what the user should know. The fill value is written
 /// anew where it `is_fill_given`, be it the same.
-pub(in crate::operation) fn documents(
+pub(crate) fn documents(
     source: &OpenedArray,
     draft: &Draft,
     options: &ChangeOptions,
@@ -376,12 +376,12 @@ fn set_chain(document: &mut Json, chain: &V2Chain, before: Option<&V2Chain>) {
 }
 
 /// Whether two chains are the same, also in what v3 has no word for.
-pub(in crate::operation) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
+pub(crate) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
 }
 
 /// An array as plans take it.
-pub(in crate::operation) fn as_source(opened: OpenedArray) -> OpenedArray {
+pub(crate) fn as_source(opened: OpenedArray) -> OpenedArray {
     in_v3_form(with_chunks_of_one(opened))
 }
 

@@ -29,7 +29,7 @@ const BOUND_TO_A_TYPE: [&str; 9] = [
 ];
 
 /// Changes the draft's data type and fill value; what happens to the values, and what absent elements become.
-pub(in crate::operation) fn convert(
+pub(crate) fn convert(
     source: &OpenedArray,
     options: &ChangeOptions,
     data_type: &DataType,
@@ -94,7 +94,7 @@ pub(in crate::operation) fn convert(
 }
 
 /// Refuses to keep codecs that were configured for the type that values had, where they get another and no chain is given.
-pub(in crate::operation) fn refuse_bound_codecs(
+pub(crate) fn refuse_bound_codecs(
     options: &ChangeOptions,
     draft: &Draft,
     (from, to): (NumberType, NumberType),
@@ -120,7 +120,7 @@ fn lossy(from: NumberType, to: NumberType) -> OperationError {
 }
 
 /// Refuses to write a chain that encodes integers as floats that do not hold them all (SEMANTICS: B1).
-pub(in crate::operation) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationError> {
+pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationError> {
     for stage in &pipeline.stages {
         if let Role::Cast { encode, .. } = stage.configuration.role() {
             let (source, target) = (encode.options().source, encode.options().target);
@@ -147,12 +147,12 @@ pub(super) struct Changed {
 }
 
 /// True if there is anything to unpack.
-pub(in crate::operation) fn is_packed_array(source: &OpenedArray) -> bool {
+pub(crate) fn is_packed_array(source: &OpenedArray) -> bool {
     is_packed(&source.metadata.codecs) || cf::has_packing(source)
 }
 
 /// `--unpack`: changes the draft; what happens to the values, and what absent elements become.
-pub(in crate::operation) fn unpack(
+pub(crate) fn unpack(
     source: &OpenedArray,
     options: &ChangeOptions,
     draft: &mut Draft,

@@ -31,7 +31,7 @@ const CODEC: &str = "numcodecs.bitround";
 
 /// The rounding of an array.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::operation) struct BitRounding {
+pub(crate) struct BitRounding {
     /// The option, with the bits that were found.
     pub keep: KeepBits,
     /// The array's type.
@@ -46,7 +46,7 @@ pub(in crate::operation) struct BitRounding {
 
 impl BitRounding {
     /// The bits; `None` where a plan that reads no chunk leaves them to the data.
-    pub(in crate::operation) fn bits(&self) -> Option<u32> {
+    pub(crate) fn bits(&self) -> Option<u32> {
         match self.keep {
             KeepBits::Bits(bits) | KeepBits::Found(bits, _) => Some(bits),
             KeepBits::Auto(_) => None,
@@ -141,7 +141,7 @@ pub(super) fn rounding_first(pipeline: &Pipeline) -> Pipeline {
 
 /// The fewest bits that keep a share of the information along every dimension, at least one; all where none is found. Those
 /// chunks are read that are `present`, where that is known; whether all others are absent, or not known.
-pub(in crate::operation::transcode) fn find(
+pub(crate) fn find(
     (source, unpacks): (&OpenedArray, bool),
     (present, are_all): (Option<&ChunkSet>, bool),
     share: f64,

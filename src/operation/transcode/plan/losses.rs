@@ -10,7 +10,7 @@ use crate::operation::{Draft, OpenedArray};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// The number of codecs of DEST's chain that SOURCE's values have passed before, and do not pass again.
-pub(in crate::operation) fn kept(job: &ObjectJob) -> usize {
+pub(crate) fn kept(job: &ObjectJob) -> usize {
     match &job.route {
         Route::Move(conversion) => conversion.kept(),
         Route::Rechunk(_) | Route::Staged(_) | Route::VariableSize(_) => 0,
@@ -20,7 +20,7 @@ pub(in crate::operation) fn kept(job: &ObjectJob) -> usize {
 /// The first such codec, or compressor that rounds, that elements pass on their way to DEST; codecs that encoded chunks have passed before, and do
 /// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come
 /// back as they are.
-pub(in crate::operation) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
+pub(crate) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
     let mut codecs = job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job));
     let is_delta = |role: Role<'_>| matches!(role, Role::Delta(delta) if !delta.is_exact());
     codecs.find(|codec| is_delta(codec.codec.role()) || codec.codec.max_loss().is_some())
@@ -28,7 +28,7 @@ pub(in crate::operation) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
 
 /// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
 /// bring the fill value back bit for bit.
-pub(in crate::operation) fn loses_fill_value(job: &ObjectJob) -> bool {
+pub(crate) fn loses_fill_value(job: &ObjectJob) -> bool {
     let is_other_grid = matches!(job.route, Route::Rechunk(_) | Route::Staged(_));
     let (source, chain) = (&job.transfer.source, job.transfer.destination.subchunk_chain());
     let has_filter =
@@ -46,7 +46,7 @@ pub(in crate::operation) fn loses_fill_value(job: &ObjectJob) -> bool {
 }
 
 /// The warning for what is lost by encoding anew.
-pub(in crate::operation) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
+pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
     if loses_fill_value(job) {
         let message = "absent chunks are stored beside others, and the fill value does not survive the filters of the chain: \
                        absent elements come back as another value";
@@ -76,7 +76,7 @@ pub(in crate::operation) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
 }
 
 /// A warning for the first such type, where the source does not have it anywhere in its chain.
-pub(in crate::operation) fn rare_type_warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagnostic> {
+pub(crate) fn rare_type_warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagnostic> {
     let (mut known, mut written) = (Vec::new(), Vec::new());
     collect(source, &mut known);
     collect(destination, &mut written);
@@ -90,7 +90,7 @@ pub(in crate::operation) fn rare_type_warning(source: &Pipeline, destination: &P
 }
 
 /// A warning where raw bytes of v2 get the name that the core specification has for them in v3 (SEMANTICS: A6).
-pub(in crate::operation) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnostic> {
+pub(crate) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnostic> {
     let DataType::Raw(size) = &draft.data_type else { return None };
     if source.documents.zarr_format == draft.zarr_format || draft.zarr_format != 3 {
         return None;

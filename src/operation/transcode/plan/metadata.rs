@@ -25,7 +25,7 @@ const ABOUT_NAMES: [Code; 5] = [
 
 /// DEST's metadata.
 #[derive(Debug, Clone)]
-pub(in crate::operation) struct DestinationMetadata {
+pub(crate) struct DestinationMetadata {
     /// The metadata as requested, in the form of v3.
     pub draft: Draft,
     /// The members, as a reader of the documents has them.
@@ -80,7 +80,7 @@ fn without_attributes(documents: &NodeDocuments) -> Option<(NodeDocuments, Objec
 
 /// Writes documents to an empty place, and reads the array that they describe: an error if the profile forbids anything in
 /// them. `store` is for messages.
-pub(in crate::operation::transcode) fn read_back(
+pub(crate) fn read_back(
     documents: &NodeDocuments,
     node: Node,
     store: &str,
@@ -97,12 +97,12 @@ pub(in crate::operation::transcode) fn read_back(
 }
 
 /// An empty place in memory.
-pub(in crate::operation::transcode) fn in_memory(name: &str) -> Node {
+pub(crate) fn in_memory(name: &str) -> Node {
     Node::of(Arc::new(MemoryStore::new(name)))
 }
 
 /// The error of a place in memory.
-pub(in crate::operation::transcode) fn unkept(error: StoreError, store: &str) -> OperationError {
+pub(crate) fn unkept(error: StoreError, store: &str) -> OperationError {
     OperationError::environment(format!("a sample of `{store}` cannot be kept")).because(error)
 }
 

@@ -26,13 +26,13 @@ use crate::operation::{
 use crate::store::Node;
 
 /// Bytes that a store reads ahead, beside those of the work.
-pub(in crate::operation::transcode) fn ahead_bytes(source: &Node) -> u64 {
+pub(crate) fn ahead_bytes(source: &Node) -> u64 {
     source.prefetch_limit().map_or(0, |ahead| ahead.bytes)
 }
 
 impl Planner<'_> {
     /// Settles the plan.
-    pub(in crate::operation::transcode) fn plan(&mut self, progress: &dyn Progress) -> Result<Plan, OperationError> {
+    pub(crate) fn plan(&mut self, progress: &dyn Progress) -> Result<Plan, OperationError> {
         version_2::refuse_codecs(&self.array.opened, &self.array.change)?;
         let listing = self.list()?;
         if let Some(folder) = listing.misplaced_folder() {
@@ -130,7 +130,7 @@ impl Planner<'_> {
     }
 
     /// Puts a plan together of what the data have told, and proves it.
-    pub(in crate::operation::transcode) fn assemble(
+    pub(crate) fn assemble(
         &self,
         listing: Listing,
         quantization: Option<Quantization>,

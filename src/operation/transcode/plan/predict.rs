@@ -51,7 +51,7 @@ pub(super) fn apply(
 }
 
 /// The dimensions along which differences may be taken of a chain's codes: none where it has no codes.
-pub(in crate::operation::transcode) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
+pub(crate) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
     let innermost = innermost(pipeline);
     let has_differences = innermost.stages.iter().any(|stage| stage.name == DELTA);
     if has_differences || codes(innermost).is_none() { Vec::new() } else { pipeline.innermost_chunk_shape() }

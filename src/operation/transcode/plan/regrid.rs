@@ -15,7 +15,7 @@ const SHARDING: &str = "sharding_indexed";
 
 /// Changes the draft's chunk grid and, where shards come or go, its chain. An element has `element_bytes` of the sizes
 /// that `auto` is given.
-pub(in crate::operation) fn apply(
+pub(crate) fn apply(
     draft: &mut Draft,
     options: &ChangeOptions,
     source: &ArrayMetadata,
@@ -220,7 +220,7 @@ impl Shards {
 }
 
 /// The dimensions of the array by name.
-pub(in crate::operation::transcode) struct Names<'a> {
+pub(crate) struct Names<'a> {
     /// The array.
     pub source: &'a ArrayMetadata,
     /// The names that it gets, where others are asked for.
@@ -295,11 +295,7 @@ impl Names<'_> {
     }
 
     /// The dimension of a name, else of a number.
-    pub(in crate::operation::transcode) fn place_or_number(
-        &self,
-        option: &str,
-        dimension: &str,
-    ) -> Result<usize, OperationError> {
+    pub(crate) fn place_or_number(&self, option: &str, dimension: &str) -> Result<usize, OperationError> {
         let number = dimension.parse().ok().filter(|number: &usize| *number < self.source.shape.len());
         self.place(option, dimension).or_else(|error| number.ok_or(error))
     }

@@ -415,7 +415,7 @@ enum Pass {
 }
 
 /// The name of a job's route.
-pub(in crate::operation) fn name_of(job: &Job) -> RouteName {
+pub(crate) fn name_of(job: &Job) -> RouteName {
     let Job::Objects(job) = job else { return RouteName::Copy };
     let [source, destination] = [&job.transfer.source, &job.transfer.destination].map(|side| &side.metadata);
     let has_same_grid = || !source.skips() && source.grid.has_chunks_of(&destination.grid);

@@ -11,7 +11,7 @@ use crate::store::{Node, RUN_FOLDER, StoreError};
 
 /// The beginning of an unfinished run at the destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::operation) enum Begun {
+pub(crate) enum Begun {
     /// There is none.
     Nothing,
     /// In one pass.
@@ -21,7 +21,7 @@ pub(in crate::operation) enum Begun {
 }
 
 /// The beginning of the destination's run, for an array that is read by `from`.
-pub(in crate::operation) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
+pub(crate) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
     let unreadable = |error: StoreError| {
         OperationError::environment("the unfinished destination cannot be looked at").because(error)
     };
@@ -59,7 +59,7 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
 }
 
 /// Intermediate data of a grid, in a folder, for what `from` reads, and their document.
-pub(in crate::operation) fn staging(
+pub(crate) fn staging(
     from: &StoredArray,
     folder: Node,
     shape: &StagingShape,

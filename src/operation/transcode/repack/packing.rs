@@ -12,14 +12,14 @@ use crate::operation::{FloatType, OpenedArray, OperationError, QuantizeForm, cf,
 const FILTER: &str = "numcodecs.fixedscaleoffset";
 
 /// Codecs that pack.
-pub(in crate::operation::transcode) const PACKING: [&str; 3] = ["scale_offset", "cast_value", FILTER];
+pub(crate) const PACKING: [&str; 3] = ["scale_offset", "cast_value", FILTER];
 
 /// The packings that another form is written of.
-pub(in crate::operation::transcode) const PACKED: &str = "`codecs` are written of integers with `scale_factor` or `add_offset`, and of `fixedscaleoffset`; `cf` of that and of \
+pub(crate) const PACKED: &str = "`codecs` are written of integers with `scale_factor` or `add_offset`, and of `fixedscaleoffset`; `cf` of that and of \
      `cast_value`; `plain` of `cast_value`; `--quantize TYPE` packs plain floats, and `--attributes JSON` takes attributes away";
 
 /// Whether an array has a packing that can be written in this form, and is not in it.
-pub(in crate::operation::transcode) fn is_for(source: &OpenedArray, form: QuantizeForm) -> bool {
+pub(crate) fn is_for(source: &OpenedArray, form: QuantizeForm) -> bool {
     let names = codec_names(&source.metadata.codecs);
     let has = |name: &str| names.iter().any(|own| own == name);
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);

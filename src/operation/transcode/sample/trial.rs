@@ -18,7 +18,7 @@ use crate::pipeline::Pipeline;
 
 /// The sample after a change.
 #[derive(Debug)]
-pub(in crate::operation) struct Trial {
+pub(crate) struct Trial {
     /// The estimate for the chunks of the whole array, without the indexes of shards.
     pub estimate: Estimate,
     /// The quantisation, of the sample's range.
@@ -35,7 +35,7 @@ pub(in crate::operation) struct Trial {
 
 /// The estimated size and error of a whole array.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::operation) struct Estimate {
+pub(crate) struct Estimate {
     /// Bytes of its chunks.
     pub bytes: f64,
     /// Bytes of those of the sample.
@@ -48,7 +48,7 @@ pub(in crate::operation) struct Estimate {
 
 impl Estimate {
     /// Bytes of all objects: of the chunks, and of the indexes of so many shards.
-    pub(in crate::operation) fn bytes_stored(&self, pipeline: &Pipeline, num_objects: u64) -> u64 {
+    pub(crate) fn bytes_stored(&self, pipeline: &Pipeline, num_objects: u64) -> u64 {
         // Shards without any chunk are not written.
         let shards = if self.bytes > 0.0 { num_objects } else { 0 };
         let indexes = pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(shards);
@@ -61,14 +61,14 @@ impl Estimate {
         clippy::cast_sign_loss,
         reason = "a sum of sizes times a ratio of counts: neither below 0 nor near the end of 64 bits"
     )]
-    pub(in crate::operation) fn whole_bytes(&self) -> u64 {
+    pub(crate) fn whole_bytes(&self) -> u64 {
         self.bytes.round() as u64
     }
 }
 
 impl Sample {
     /// The sample as results have it.
-    pub(in crate::operation) fn result(&self) -> SampleResult {
+    pub(crate) fn result(&self) -> SampleResult {
         let chunks = self.drawn.len();
         let metadata = &self.array.metadata;
         let positions = self.drawn.iter().take(SampleResult::MOST_POSITIONS);
@@ -82,21 +82,17 @@ impl Sample {
     }
 
     /// The array that holds its chunks.
-    pub(in crate::operation) fn array(&self) -> &OpenedArray {
+    pub(crate) fn array(&self) -> &OpenedArray {
         &self.array
     }
 
     /// The drawn chunks that an array holds, which is that of the sample or of a trial.
-    pub(in crate::operation) fn held_by(&self, array: &OpenedArray) -> Result<ChunkSet, OperationError> {
+    pub(crate) fn held_by(&self, array: &OpenedArray) -> Result<ChunkSet, OperationError> {
         held(&self.drawn, array)
     }
 
     /// Shards of a grid that a trial leaves a chunk in, which are those that are written; `None` where chunks are not in it.
-    pub(in crate::operation) fn shards_held_by(
-        &self,
-        array: &OpenedArray,
-        shards: &Grid,
-    ) -> Result<Option<u64>, OperationError> {
+    pub(crate) fn shards_held_by(&self, array: &OpenedArray, shards: &Grid) -> Result<Option<u64>, OperationError> {
         if !self.is_whole {
             return Ok(None);
         }
@@ -117,7 +113,7 @@ impl Sample {
 
 impl Sampler<'_> {
     /// Makes of a sample what options make of the array. Of a quantisation that is `settled` the range is not looked for.
-    pub(in crate::operation) fn try_way(
+    pub(crate) fn try_way(
         &self,
         sample: &Sample,
         options: &ChangeOptions,

@@ -26,7 +26,7 @@ const STRETCH: usize = 1 << 13;
 
 /// The result of a comparison.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::operation::transcode) struct Compared {
+pub(crate) struct Compared {
     pub(super) elements: u64,
     pub(super) differing: u64,
     pub(super) max_abs_error: f64,
@@ -34,7 +34,7 @@ pub(in crate::operation::transcode) struct Compared {
 
 /// Buffers of a comparison of values.
 #[derive(Debug, Default)]
-pub(in crate::operation::transcode) struct Scratch {
+pub(crate) struct Scratch {
     changed: Vec<u8>,
     expected: Vec<u8>,
     workspace: Workspace,
@@ -49,7 +49,7 @@ impl AddAssign for Compared {
 }
 
 /// A comparison of values.
-pub(in crate::operation::transcode) struct Comparison {
+pub(crate) struct Comparison {
     /// SOURCE's values to DEST's array.
     change: ValueProgram,
     /// DEST's array to what any reader gets of it; for quantised codes, from the codes.
@@ -64,7 +64,7 @@ pub(in crate::operation::transcode) struct Comparison {
     absent: Vec<u8>,
     /// Whether fill values of SOURCE may stand for elements that are not stored: of intermediate data, and where pieces are not
     /// those in which DEST is stored.
-    pub(in crate::operation::transcode) may_be_fill: bool,
+    pub(crate) may_be_fill: bool,
     /// By how much DEST's compressor may change a number, where it rounds and was asked for.
     pub(super) max_loss: Option<f64>,
     /// How far a quantisation moves absent elements.
@@ -75,7 +75,7 @@ pub(in crate::operation::transcode) struct Comparison {
 
 impl Comparison {
     /// Of what a job writes.
-    pub(in crate::operation::transcode) fn of(plan: &Plan, job: &ObjectJob) -> Self {
+    pub(crate) fn of(plan: &Plan, job: &ObjectJob) -> Self {
         let rounding = (plan.is_exact, kept(job));
         Self::new(&job.transfer, &plan.change, plan.quantization.as_ref(), rounding)
     }
@@ -117,11 +117,7 @@ impl Comparison {
     }
 
     /// Compares a piece.
-    pub(in crate::operation::transcode) fn compare(
-        &self,
-        pair: &Pair<'_>,
-        scratch: &mut Scratch,
-    ) -> Result<Compared, Fault> {
+    pub(crate) fn compare(&self, pair: &Pair<'_>, scratch: &mut Scratch) -> Result<Compared, Fault> {
         let elements = pair.region.num_elements();
         let is_converted = pair.is_stored[0] || (self.may_be_fill && pair.is_stored[1]);
         if !is_converted {
