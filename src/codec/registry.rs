@@ -10,7 +10,8 @@ use std::sync::Arc;
 use super::kinds::array::BoundArray;
 use super::kinds::{self, ArrayKind, ArrayRepresentation, BytesCodec, BytesKind, InnerKind, Shorthand, V2Form};
 use crate::diagnostic::{Diagnostic, spelling};
-use crate::metadata::{CodecMetadata, Object};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Object;
 
 /// The kinds of a codec's input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

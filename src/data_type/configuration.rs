@@ -4,7 +4,7 @@
 use super::error::DataTypeError;
 use super::members::Members;
 use super::{DataType, FixedBytes, Leniency, TimeType, structure};
-use crate::metadata::{Number, Object};
+use crate::metadata::json::{Number, Object};
 
 pub(super) const FIXED_LENGTH_UTF32: &str = "fixed_length_utf32";
 pub(super) const OPTIONAL: &str = "zarrs.optional";

@@ -1,7 +1,7 @@
 //! Why metadata are no data type, and JSON no value of one.
 
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::Json;
+use crate::metadata::json::Json;
 
 /// The most bytes of an element: a name of ten characters must not earn more memory.
 pub(super) const MAX_ELEMENT_SIZE: usize = 1 << 20;

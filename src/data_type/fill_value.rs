@@ -6,7 +6,7 @@ use super::scalar::{is_value, value_from_json, value_to_json};
 use super::{DataType, FillValue, FillValueError, Leniency, Read, StructType, base64, opaque};
 use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType, element_bits};
-use crate::metadata::{Json, Number, Object};
+use crate::metadata::json::{Json, Number, Object};
 
 impl FillValue {
     /// The bytes.

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use half::f16;
 
 use crate::element::{Element as _, ElementType, NumberType};
-use crate::metadata::Number;
+use crate::metadata::json::Number;
 
 /// True if bits that an element holds are bits of a float type.
 pub(super) fn has_bits(float: NumberType, bits: u64) -> bool {

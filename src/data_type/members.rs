@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::error::{DataTypeError, MAX_ELEMENT_SIZE};
-use crate::metadata::{Json, Object};
+use crate::metadata::json::{Json, Object};
 
 /// The members of one configuration.
 pub(super) struct Members<'a> {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::element::NumberType;
-use crate::metadata::{Json, Object};
+use crate::metadata::json::{Json, Object};
 
 pub use error::{DataTypeError, FillValueError};
 pub use layout::{ByteSwap, Run};

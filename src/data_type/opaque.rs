@@ -3,7 +3,7 @@
 use super::error::{FillValueError, MAX_ELEMENT_SIZE};
 use super::{FillValue, FixedBytes, Leniency, Read, base64};
 use crate::diagnostic::code;
-use crate::metadata::Json;
+use crate::metadata::json::Json;
 
 type ReadFill = Result<Read<FillValue>, FillValueError>;
 

@@ -5,7 +5,7 @@ use super::registry::{self, is_raw_name};
 use super::{DataType, Leniency, Read, configuration, name_of};
 use crate::diagnostic::{code, spelling};
 use crate::element::{ElementType, NumberType, SmallFloat};
-use crate::metadata::{Json, Object};
+use crate::metadata::json::{Json, Object};
 
 impl DataType {
     /// Reads metadata: a name, or an object of name and configuration.

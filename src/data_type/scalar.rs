@@ -4,8 +4,7 @@ use super::float::{canonical_nan, has_bits, infinity, nearest, shortest};
 use super::{FillValueError, Leniency, Read};
 use crate::diagnostic::code;
 use crate::element::NumberType;
-use crate::metadata::json::JsonError;
-use crate::metadata::{Json, Number};
+use crate::metadata::json::{Json, JsonError, Number};
 
 /// Reads a value of a number type to its bits, zero-extended to 64. Strings are no integers here.
 ///

@@ -6,7 +6,7 @@ use super::error::{DataTypeError, MAX_ELEMENT_SIZE};
 use super::members::Members;
 use super::{DataType, Leniency};
 use crate::diagnostic::code;
-use crate::metadata::{Json, Object};
+use crate::metadata::json::{Json, Object};
 
 /// A struct of at least one field, no two of one name, each of a fixed size.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::element::SmallFloat;
-use crate::metadata::Number;
+use crate::metadata::json::Number;
 
 /// A type of each kind.
 const TYPES: [&str; 24] = [

@@ -1,11 +1,12 @@
 //! One codec of a chain bound to the chunk that reaches it.
 
 use super::{BoundConfiguration, BytesSize, CodecKind, Representation, sharding_indexed};
-use crate::codec::BytesCodec;
+use crate::codec::kinds::BytesCodec;
 use crate::codec::kinds::array::BoundArray;
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
-use crate::metadata::{CodecMetadata, Json};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Json;
 
 /// A codec, and who runs it: this program by its row of the registry, or zarrs.
 #[derive(Debug)]

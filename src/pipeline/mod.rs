@@ -12,10 +12,10 @@ pub use sharding_indexed::IndexLocation;
 
 use std::sync::Arc;
 
-use crate::codec::kinds::Coder;
-use crate::codec::{BytesCodec, Role, registry};
+use crate::codec::kinds::{BytesCodec, Coder, Role};
+use crate::codec::registry;
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::CodecMetadata;
+use crate::metadata::extension::CodecMetadata;
 use binding::Known;
 
 /// A codec's configuration, bound to the chunk that reaches it.

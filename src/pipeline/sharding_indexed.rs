@@ -11,8 +11,8 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::grid::MAX_RANK;
-use crate::metadata::extension::read_codecs;
-use crate::metadata::{CodecMetadata, Json};
+use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::json::Json;
 
 /// On which side of the inner chunks the index stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::Profile;
-use crate::metadata::Json;
 use crate::metadata::extension::read_codecs;
+use crate::metadata::json::Json;
 
 /// Codecs of every kind, most of them right, for any array.
 const CODECS: [&str; 22] = [

@@ -18,7 +18,7 @@ use crate::kernel::numcodecs::{Delta, ElementFilter};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::swap::swap;
 use crate::memory::resize;
-use crate::metadata::CodecMetadata;
+use crate::metadata::extension::CodecMetadata;
 
 /// Everything that the program knows of a codec that takes an array.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,7 @@ use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::bit_round::{BitRound, Component};
-use crate::metadata::CodecMetadata;
+use crate::metadata::extension::CodecMetadata;
 
 /// `bitround` and `numcodecs.bitround`. v2 has it for floats alone.
 pub(crate) static BITROUND: ArrayKind = ArrayKind {

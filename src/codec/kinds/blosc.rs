@@ -13,7 +13,7 @@ use super::members::{Absent, Form, Member, Members};
 use super::{BytesKind, Coder, InV3, KindOf, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::diagnostic::code;
 use crate::diagnostic::spelling::{alternatives, near};
-use crate::metadata::{Json, Object};
+use crate::metadata::json::{Json, Object};
 
 /// `blosc`.
 pub(crate) static BLOSC: BytesKind = BytesKind {

@@ -10,7 +10,8 @@ use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::kernel::cast::Cast;
-use crate::metadata::{CodecMetadata, Object, View};
+use crate::metadata::extension::{CodecMetadata, View};
+use crate::metadata::json::Object;
 
 /// `bytes`. v2 has a byte order of its data type instead.
 pub(crate) static BYTES: ArrayKind = ArrayKind { takes_any_type: true, ..ArrayKind::new(|_| MEMBERS, bind) };

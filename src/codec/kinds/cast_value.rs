@@ -20,8 +20,8 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::{NumberType, SmallFloat};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::{OutOfRange, Rounding};
-use crate::metadata::extension::MAX_FAULTS;
-use crate::metadata::{CodecMetadata, Json, Object};
+use crate::metadata::extension::{CodecMetadata, MAX_FAULTS};
+use crate::metadata::json::{Json, Object};
 
 /// `cast_value`, which v2 has not.
 pub(crate) static CAST_VALUE: ArrayKind = ArrayKind { output_unbound, ..ArrayKind::new(|_| MEMBERS, bind) };

@@ -8,7 +8,7 @@ use super::array::copy;
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
 use super::{BytesKind, Coder, InV3, Make, Output, Shorthand, SizeRule, V2Form};
-use crate::metadata::{Json, Object};
+use crate::metadata::json::{Json, Object};
 
 /// Where the checksum stands, before the bytes or behind them.
 const fn location(default: &'static str) -> Member {

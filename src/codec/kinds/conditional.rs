@@ -11,8 +11,7 @@ use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
 use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, SizeRule};
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::CodecMetadata;
-use crate::metadata::extension::read_codecs;
+use crate::metadata::extension::{CodecMetadata, read_codecs};
 
 /// `conditional`. Its size is told by the codecs inside.
 pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::Unbounded);

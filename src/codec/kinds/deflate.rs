@@ -11,7 +11,7 @@ use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
 use super::representation::size;
 use super::{BytesKind, BytesSize, Coder, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
-use crate::metadata::{Json, Object};
+use crate::metadata::json::{Json, Object};
 
 const MEMBERS: &[Member] = &[Member::required("level", Form::Integer(0, 9))];
 

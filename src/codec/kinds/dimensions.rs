@@ -13,7 +13,8 @@ use super::{ArrayRepresentation, Coder, Output};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::MAX_RANK;
 use crate::kernel::transpose::{Transpose, TransposeError};
-use crate::metadata::{CodecMetadata, Json, Object};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
 
 /// `transpose`. v2 has an `order` of its own instead, which knows of two permutations.
 pub(crate) static TRANSPOSE: ArrayKind = ArrayKind {

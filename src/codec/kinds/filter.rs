@@ -18,7 +18,8 @@ use crate::kernel::numcodecs::{
     Delta, ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, fixed_scale_offset,
     pack_bits, quantize,
 };
-use crate::metadata::{CodecMetadata, Json, View};
+use crate::metadata::extension::{CodecMetadata, View};
+use crate::metadata::json::Json;
 
 /// `numcodecs.astype`, `numcodecs.delta`, `numcodecs.fixedscaleoffset` and `numcodecs.quantize`.
 pub(crate) static FILTER: ArrayKind = ArrayKind::new(members, bind_filter);

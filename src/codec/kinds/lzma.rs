@@ -18,7 +18,7 @@ use super::numcodecs_bytes::decode_stream;
 use super::representation::size;
 use super::{BytesKind, Coder, Output, SizeRule};
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::{Json, Object};
+use crate::metadata::json::{Json, Object};
 
 /// `numcodecs.lzma`. A stream of what does not compress is longer by what the settings make of it.
 pub(crate) static LZMA: BytesKind = BytesKind {

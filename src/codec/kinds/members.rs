@@ -8,9 +8,8 @@ use std::ops::RangeInclusive;
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::element::{ElementType, NumberType};
-use crate::metadata::extension::MAX_FAULTS;
-use crate::metadata::json::member_pointer;
-use crate::metadata::{CodecMetadata, Json, Object};
+use crate::metadata::extension::{CodecMetadata, MAX_FAULTS};
+use crate::metadata::json::{Json, Object, member_pointer};
 
 /// The form of a member.
 #[derive(Debug, Clone, Copy)]

@@ -47,7 +47,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Profile};
-use crate::metadata::{CodecMetadata, Object};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::Object;
 use members::{Member, Members};
 
 /// Makes a codec of its configuration, whose members are as their table has them, or have been reported; what is wrong

@@ -12,7 +12,8 @@ use crate::data_type::{value_from_json, value_to_json};
 use crate::diagnostic::code;
 use crate::element::NumberType;
 use crate::kernel::scale_offset::ScaleOffset;
-use crate::metadata::{CodecMetadata, Json, Object};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
 
 /// `scale_offset`, which v2 has not.
 pub(crate) static SCALE_OFFSET: ArrayKind = ArrayKind {

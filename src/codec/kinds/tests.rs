@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use zarrs::array::{BytesToBytesCodecTraits, Codec, CodecOptions};
 
 use super::*;
-use crate::metadata::Json;
+use crate::metadata::json::Json;
 
 /// Of those that zarrs does not have.
 const OWN: &[(&str, &str)] = &[

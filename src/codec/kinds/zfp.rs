@@ -21,7 +21,8 @@ use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType, element_bits};
-use crate::metadata::{CodecMetadata, Json, Number};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Number};
 
 /// `zfp`, which v2 has not.
 pub(crate) static ZFP: ArrayKind = ArrayKind::new(members, bind);

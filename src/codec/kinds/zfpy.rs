@@ -9,7 +9,7 @@ use super::zfp::{MAX_DIMENSIONS, Settings};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::ElementType;
-use crate::metadata::{Json, Number};
+use crate::metadata::json::{Json, Number};
 
 /// The name of the codec.
 const NAME: &str = "numcodecs.zfpy";

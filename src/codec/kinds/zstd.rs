@@ -10,7 +10,7 @@ use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member};
 use super::{BytesKind, BytesSize, Coder, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
-use crate::metadata::{Json, Object};
+use crate::metadata::json::{Json, Object};
 
 /// The members of `numcodecs.zstd`.
 const MEMBERS: &[Member] = &[

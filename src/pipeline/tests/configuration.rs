@@ -11,7 +11,8 @@ use crate::element::{ElementType, NumberType};
 use crate::kernel::cast::CastOptions;
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{OutOfRange, Rounding};
-use crate::metadata::{CodecMetadata, Json, Object};
+use crate::metadata::extension::CodecMetadata;
+use crate::metadata::json::{Json, Object};
 use crate::pipeline::sharding_indexed::{self, IndexLocation};
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, Representation};
 

@@ -2,10 +2,7 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
-use half::{bf16, f16};
-
 use super::Rounding;
-use super::narrow::ConvertFloat;
 use crate::element::Element;
 
 /// An integer type that floats are cut to.
@@ -207,102 +204,6 @@ pub(crate) fn round<W: WideFloat, M: RoundingMode, const ROUNDS: bool>(x: W) -> 
     if magnitude < W::INTEGRAL { rounded } else { x }
 }
 
-/// A float element as the loops see it.
-pub(crate) trait FloatElement: Element {
-    /// The type of the calculation.
-    type Wide: WideFloat;
-    /// The same value; a NaN becomes quiet and keeps its payload.
-    fn widen(self) -> Self::Wide;
-    /// Rounds the result of one operation, ties to even, to this type's precision and range.
-    fn settle(result: Self::Wide) -> Self::Wide;
-    /// The element of a value that [`Self::settle`] gave.
-    fn of_settled(value: Self::Wide) -> Self;
-    /// Whether its exact path has rules for NaN that processors do not follow.
-    const HAS_EXACT_NAN: bool = false;
-}
-
-macro_rules! own_arithmetic {
-    ($($type:ty),*) => {$(
-        impl FloatElement for $type {
-            type Wide = $type;
-            #[inline(always)]
-            fn widen(self) -> $type {
-                self
-            }
-            #[inline(always)]
-            fn settle(result: $type) -> $type {
-                result
-            }
-            #[inline(always)]
-            fn of_settled(value: $type) -> $type {
-                value
-            }
-        }
-    )*};
-}
-
-own_arithmetic!(f32, f64);
-
-impl FloatElement for f16 {
-    type Wide = f32;
-
-    #[inline(always)]
-    fn widen(self) -> f32 {
-        // The fields at their places in a float32, whose exponent is then off by 112: a multiplication makes that good
-        // and normalises subnormal numbers. What was an infinity or NaN comes out at 2^16 or more.
-        let bits = u32::from(self.to_bits());
-        let scaled = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits((127 + 112) << 23);
-        let quiet = if bits & 0x7fff > 0x7c00 { 0x7fc0_0000 } else { 0x7f80_0000 };
-        let magnitude = if scaled >= 65536.0 { scaled.to_bits() | quiet } else { scaled.to_bits() };
-        f32::from_bits(magnitude | (bits & 0x8000) << 16)
-    }
-
-    #[inline(always)]
-    fn settle(result: f32) -> f32 {
-        const LEAST_NORMAL: u32 = 0x3880_0000;
-        /// Half-way to what would be 2^16.
-        const BEYOND: f32 = 65520.0;
-        let magnitude = result.magnitude();
-        let power = (magnitude.to_bits() & f32::INFINITY.to_bits()).max(LEAST_NORMAL);
-        // The floats around 1.5 * 2^13 of these powers are as far apart as float16s here, subnormal ones too. The sum of
-        // one too great is nonsense, that of a NaN is the NaN.
-        let shift = f32::from_bits(power.wrapping_add(0x06c0_0000));
-        let rounded = (magnitude + shift) - shift;
-        let bounded = if magnitude >= BEYOND { f32::INFINITY } else { rounded };
-        bounded.copysign(result)
-    }
-
-    #[inline(always)]
-    fn of_settled(value: f32) -> f16 {
-        value.convert_float::<NearestEven>().0
-    }
-}
-
-impl FloatElement for bf16 {
-    type Wide = f32;
-
-    #[inline(always)]
-    fn widen(self) -> f32 {
-        let quiet = if self.to_bits() & 0x7fff > 0x7f80 { 0x0040_0000 } else { 0 };
-        f32::from_bits(u32::from(self.to_bits()) << 16 | quiet)
-    }
-
-    #[inline(always)]
-    fn settle(result: f32) -> f32 {
-        // The upper half, with a carry into the exponent, and from the greatest numbers to infinity.
-        let bits = result.to_bits();
-        let rounded = f32::from_bits(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000);
-        if result == result { rounded } else { result }
-    }
-
-    const HAS_EXACT_NAN: bool = true;
-
-    #[inline(always)]
-    fn of_settled(value: f32) -> bf16 {
-        bf16::from_bits((value.to_bits() >> 16) as u16)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,21 +228,6 @@ mod tests {
             agree::<TowardsPositive>(x);
             agree::<TowardsNegative>(x);
             agree::<NearestAway>(x);
-        }
-    }
-
-    #[test]
-    fn float16_widens_and_settles_like_the_crate_half() {
-        for bits in 0..=u16::MAX {
-            let value = f16::from_bits(bits);
-            let quiet = if value.is_nan() { bits | 0x200 } else { bits };
-            assert_eq!(value.widen().to_bits(), f16::from_bits(quiet).to_f32().to_bits(), "{bits:#x}");
-        }
-        for step in 0..=u32::MAX / 977 {
-            let value = f32::from_bits(step * 977);
-            let settled = f16::settle(value);
-            let expected = f16::from_f32(value).to_f32();
-            assert!(settled.to_bits() == expected.to_bits() || value.is_nan() && settled.is_nan(), "{value:e}");
         }
     }
 }

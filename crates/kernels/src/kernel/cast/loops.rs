@@ -9,8 +9,8 @@ use crate::element::Element;
 use crate::kernel::Rounding;
 use crate::kernel::dispatch::Conversion;
 use crate::kernel::integer::{IntegerElement, odd_f64, rounded_f64};
-use crate::kernel::narrow::{ConvertFloat, odd_float32};
-use crate::kernel::round::{FloatElement, OfFloat, RoundingMode, WideFloat, round};
+use crate::kernel::narrow::{ConvertFloat, FloatElement, odd_float32};
+use crate::kernel::round::{OfFloat, RoundingMode, WideFloat, round};
 
 /// The integers of a source that are no matter for the exact path, the least and the greatest.
 #[derive(Clone, Copy)]

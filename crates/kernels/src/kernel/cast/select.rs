@@ -12,8 +12,8 @@ use crate::element::{Element, ElementType, FloatFormat, NumberType, with_bits};
 use crate::kernel::dispatch::TileConversion;
 use crate::kernel::exact::Value;
 use crate::kernel::integer::IntegerElement;
-use crate::kernel::narrow::ConvertFloat;
-use crate::kernel::round::{FloatElement, NearestEven, OfFloat, with_rounding};
+use crate::kernel::narrow::{ConvertFloat, FloatElement};
+use crate::kernel::round::{NearestEven, OfFloat, with_rounding};
 use crate::kernel::{OutOfRange, Rounding};
 use crate::{with_float, with_integer};
 

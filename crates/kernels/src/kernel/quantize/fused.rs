@@ -11,7 +11,8 @@ use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::{Element, ElementType, FloatFormat};
 use crate::kernel::OutOfRange;
 use crate::kernel::dispatch::{TileKernel, TileLoop};
-use crate::kernel::round::{FloatElement, OfFloat, RoundingMode, WideFloat, round, with_rounding};
+use crate::kernel::narrow::FloatElement;
+use crate::kernel::round::{OfFloat, RoundingMode, WideFloat, round, with_rounding};
 use crate::kernel::tile::TILE;
 use crate::with_float;
 

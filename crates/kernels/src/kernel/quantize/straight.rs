@@ -12,7 +12,8 @@ use super::measured::Measured;
 use crate::element::Element;
 use crate::kernel::Rounding;
 use crate::kernel::dispatch::{TileKernel, TileLoop, prefetch};
-use crate::kernel::round::{FloatElement, RoundingMode, WideFloat, round, with_rounding};
+use crate::kernel::narrow::FloatElement;
+use crate::kernel::round::{RoundingMode, WideFloat, round, with_rounding};
 use crate::with_float;
 
 /// A loop compiled for an instruction set; `None` for a tile that it cannot do.

@@ -8,7 +8,8 @@ use crate::element::{Element, NumberType};
 use crate::kernel::cast::low_bits;
 use crate::kernel::dispatch::{Conversion, TileConversion};
 use crate::kernel::exact::integer_of;
-use crate::kernel::round::{FloatElement, WideFloat};
+use crate::kernel::narrow::FloatElement;
+use crate::kernel::round::WideFloat;
 use crate::{with_float, with_integer};
 
 /// The conversion of a direction; `None` where only the exact path knows it.

@@ -8,7 +8,7 @@ use half::f16;
 use super::TileSummary;
 use crate::kernel::dispatch::TileLoop;
 use crate::kernel::double::{Double, two_sum};
-use crate::kernel::round::FloatElement;
+use crate::kernel::narrow::FloatElement;
 use crate::kernel::statistics::{Ordered, infinities};
 
 /// Parameters of the loop.
