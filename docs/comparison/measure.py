@@ -7,8 +7,8 @@
     python3 docs/comparison/section.py
 
 Takes some 20 minutes on two cores and 1 GB in /dev/shm; `--large-only` measures the speed on the large field again,
-`--only WAY` one way on the small fields, and both keep the rest. Measures of quality are those of the interoperability tests, by numpy, scipy and ldcpy, for all
-ways alike; for those of the program they have to agree with its `--quality`.
+`--only WAY` one way on all fields, and both keep the rest. Measures of quality are those of the interoperability tests,
+by numpy, scipy and ldcpy, for all ways alike; for those of the program they have to agree with its `--quality`.
 """
 
 import argparse
@@ -111,7 +111,7 @@ def small(program: Program, chosen: dict[str, Way]) -> list[list[Any]]:
     return rows
 
 
-def large(path: str, folder: Path) -> list[list[Any]]:
+def large(path: str, folder: Path, only: str | None) -> list[list[Any]]:
     """Way, threads, bytes, and seconds to encode and to decode a field of 128 MiB in chunks of 2 MiB."""
     values = turbulent(LARGE_SHAPE)
     bound = LARGE_LEVEL * (float(values.max()) - float(values.min()))
@@ -120,7 +120,9 @@ def large(path: str, folder: Path) -> list[list[Any]]:
         program = Program(path, folder, LARGE_CHUNKS)
         program.options = ("--threads", str(threads))
         for name, way in ways(program).items():
-            is_ours = name.split(",")[0] in ("lossless", "codes", "steps", "bits")
+            is_ours = name.split(",")[0] in ("lossless", "codes", "predicted", "steps", "bits")
+            if only not in (None, name):
+                continue
             if is_ours:
                 all_tuned = [way(values, bound)]
             elif threads == 1:
@@ -196,14 +198,14 @@ def main() -> None:
             results = json.loads(RESULTS.read_text())
         program = Program(arguments.program, Path(folder))
         if arguments.only:
-            kept = [row for row in results["rows"] if row[2] != arguments.only]
-            results["rows"] = kept + small(program, {arguments.only: ways(program)[arguments.only]})
+            chosen = {arguments.only: ways(program)[arguments.only]}
+            results["rows"] = [row for row in results["rows"] if row[2] != arguments.only] + small(program, chosen)
         elif not arguments.large_only:
             results |= {"fields": [described(field) for field in fields()], "columns": COLUMNS}
             results["rows"] = small(program, ways(program))
-        if not arguments.only:
-            results["large_bytes"] = 4 * math.prod(LARGE_SHAPE)
-            results["large"] = large(arguments.program, Path(folder))
+        results["large_bytes"] = 4 * math.prod(LARGE_SHAPE)
+        kept = [row for row in results.get("large", []) if arguments.only not in (None, row[0])]
+        results["large"] = kept + large(arguments.program, Path(folder), arguments.only)
     write(results)
 
 

@@ -22,6 +22,7 @@ PICTURES = HERE.parent / "pictures"
 LINES = {
     "codes, shuffled": ("codes, shuffled", "#0072b2", "o"),
     "codes, pcodec": ("codes, pcodec", "#56b4e9", "s"),
+    "predicted, any": ("predicted", "#cc79a7", "X"),
     "bits, shuffled": ("bits, shuffled", "#009e73", "^"),
     "Quantize": ("Quantize", "#b8a800", "v"),
     "ZFP": ("ZFP", "#e69f00", "D"),

@@ -25,6 +25,8 @@ WAYS = {
     "codes, zstd": "codes",
     "codes, shuffled": "codes s",
     "codes, pcodec": "codes p",
+    "predicted, shuffled": "pred. s",
+    "predicted, any": "pred. p",
     "steps, shuffled": "steps s",
     "bits, zstd": "bits",
     "bits, shuffled": "bits s",
