@@ -328,6 +328,7 @@ impl std::fmt::Display for NumberType {
 }
 
 /// The bits of an element of up to 8 bytes, zero-extended; the bytes are in the order of this machine.
+#[inline]
 pub fn element_bits(bytes: &[u8]) -> u64 {
     let fold = |bits: u64, byte: &u8| (bits << 8) | u64::from(*byte);
     if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
