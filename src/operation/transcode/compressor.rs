@@ -201,7 +201,10 @@ impl Sampler<'_> {
         if !among.is_empty() {
             let probes = search.probes().iter().map(|words| Some(*words));
             for words in if search.goal.is_some() { probes.collect() } else { vec![None] } {
-                let found = trying.predict(words, &among)?;
+                let found = match trying.predict(words, &among) {
+                    Err(error) if is_unfit(&error, words) => continue,
+                    found => found?,
+                };
                 if !predictions.contains(&found) {
                     predictions.push(found);
                 }
@@ -222,10 +225,7 @@ impl Sampler<'_> {
                         let times = *times.get_or_insert(estimate.bytes / estimate.found.max(1.0));
                         (Some(Estimate { bytes: estimate.found * times, ..estimate }.whole_bytes()), None)
                     }
-                    // A codec may not be for these elements.
-                    Err(error) if error.class() == FaultClass::Data && *words == PCODEC => {
-                        (None, Some(error.in_one_line()))
-                    }
+                    Err(error) if is_unfit(&error, Some(words)) => (None, Some(error.in_one_line())),
                     Err(error) => return Err(error),
                 };
                 let codecs = chain(words).iter().map(CodecMetadata::to_json).collect();
@@ -244,6 +244,11 @@ impl Sampler<'_> {
         options.predict = if search.predicts { predict.map(Predict::Dimensions) } else { options.predict.take() };
         Ok(Some(CompressionResult { goal: goal.name(), chosen, tried, sample: Some(sample.result()) }))
     }
+}
+
+/// Whether a chain was refused because its codec is not for these elements.
+fn is_unfit(error: &OperationError, words: Option<&str>) -> bool {
+    error.class() == FaultClass::Data && words == Some(PCODEC)
 }
 
 /// The names of the dimensions along which chunks have several elements, or their numbers.
