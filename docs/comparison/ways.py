@@ -285,7 +285,7 @@ def ways(program: Program) -> dict[str, Way]:
         "codes, zstd": program.codes(*zstd),
         "codes, shuffled": program.codes("--compress", SHUFFLED),
         "codes, pcodec": program.codes(*PCODEC),
-        "predicted, shuffled": program.codes("--compress", "auto:small"),
+        "predicted, shuffled": program.codes("--predict", "auto", "--compress", SHUFFLED),
         "predicted, any": program.codes("--compress", "auto:any"),
         "steps, shuffled": program.steps("--compress", SHUFFLED),
         "bits, zstd": program.bits(*zstd),
