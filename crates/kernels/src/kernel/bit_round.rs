@@ -2,8 +2,6 @@
 //!
 //! Encoding rounds to nearest, ties to even; decoding changes nothing. NaN stays as it is: its significand is no number.
 
-use crate::element::{Element, with_bits};
-
 /// The kind of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
@@ -30,10 +28,31 @@ pub struct BitRound {
 impl BitRound {
     /// Rounds native-endian components in place; what is left of a component at the end stays.
     pub fn encode(self, bytes: &mut [u8]) {
-        with_bits!(self.size, T => for component in bytes.as_chunks_mut::<{ size_of::<T>() }>().0 {
-            let bits = self.encode_bits(T::from_ne_bytes(*component).to_bits64());
-            *component = T::from_bits64(bits).to_ne_bytes();
-        });
+        match self.size {
+            1 => self.encode_components(bytes, |[byte]| u64::from(byte), |bits| [low_byte(bits)]),
+            2 => self.encode_components(
+                bytes,
+                |bytes| u64::from(u16::from_ne_bytes(bytes)),
+                |bits| u16::try_from(bits).unwrap_or(u16::MAX).to_ne_bytes(),
+            ),
+            4 => self.encode_components(
+                bytes,
+                |bytes| u64::from(u32::from_ne_bytes(bytes)),
+                |bits| u32::try_from(bits).unwrap_or(u32::MAX).to_ne_bytes(),
+            ),
+            _ => self.encode_components(bytes, u64::from_ne_bytes, u64::to_ne_bytes),
+        }
+    }
+
+    fn encode_components<const N: usize>(
+        self,
+        bytes: &mut [u8],
+        read: impl Fn([u8; N]) -> u64,
+        write: impl Fn(u64) -> [u8; N],
+    ) {
+        for component in bytes.as_chunks_mut::<N>().0 {
+            *component = write(self.encode_bits(read(*component)));
+        }
     }
 
     /// Rounds the bits of one component.
@@ -59,6 +78,10 @@ impl BitRound {
         let rounded = bits.saturating_add(((bits >> dropped) & 1) + half).min(all);
         rounded & !((1 << dropped) - 1)
     }
+}
+
+fn low_byte(bits: u64) -> u8 {
+    u8::try_from(bits).unwrap_or(u8::MAX)
 }
 
 #[cfg(test)]
