@@ -165,15 +165,20 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
 /// The codec that takes differences.
 pub(super) const DELTA: &str = "numcodecs.delta";
 
+/// The codec that makes bytes of numbers of 16 bits and more, and takes differences of them itself.
+pub(super) const PCODEC: &str = "numcodecs.pcodec";
+
 /// True if a chain stores differences, inside shards too.
 pub(super) fn has_differences(codecs: &[CodecMetadata]) -> bool {
     codec_names(codecs).iter().any(|name| name == DELTA)
 }
 
-/// The chain without codecs of these names, inside shards too. Behind differences that stay all stays.
+/// The chain without codecs of these names, inside shards too. What codes are made of stays behind differences and the first
+/// cast, unless differences go.
 pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetadata> {
     let goes = |name: &str| names.contains(&name);
-    let last = codecs.iter().position(|codec| codec.name == DELTA && !goes(DELTA)).unwrap_or(codecs.len());
+    let place = |name: &str| codecs.iter().position(|codec| codec.name == name && !goes(DELTA));
+    let last = place(DELTA).into_iter().chain(place("cast_value")).min().unwrap_or(codecs.len());
     let kept = codecs.iter().enumerate().filter(|(place, codec)| *place > last || !goes(&codec.name));
     kept.map(|(_, codec)| codec.clone())
         .map(|mut codec| {

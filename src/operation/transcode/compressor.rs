@@ -6,6 +6,7 @@ use super::{DestinationMetadata, Plan, Sampler};
 use crate::diagnostic::quantity::approximate;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Object};
 use crate::operation::codec_words::compression;
+use crate::operation::draft::PCODEC;
 use crate::operation::sample_result::TriedResult;
 use crate::operation::{
     ChangeOptions, Compression, CompressionGoal, CompressionResult, FaultClass, OpenedArray, OperationError, Predict,
@@ -28,7 +29,8 @@ const WORTH_A_DIFFERENCE: f64 = 0.995;
 /// A chain that takes no more than this times the least is as good, if it is the quicker one.
 const AS_GOOD: f64 = 1.01;
 
-/// The chains, by the words of `--compress`; the quicker ones first.
+/// The chains, by the words of `--compress`; the quicker ones first. pcodec stands for the whole of a chain behind the change of
+/// values, and is no word of `--compress`.
 const fn chains(goal: CompressionGoal) -> &'static [&'static str] {
     match goal {
         CompressionGoal::Balanced => &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7"],
@@ -50,9 +52,6 @@ const fn chains(goal: CompressionGoal) -> &'static [&'static str] {
         CompressionGoal::Any => &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7", PCODEC],
     }
 }
-
-/// It stands for the whole of a chain behind the change of values, and is no word of `--compress`.
-const PCODEC: &str = "numcodecs.pcodec";
 
 fn chain(words: &str) -> Vec<CodecMetadata> {
     if words == PCODEC {
@@ -236,7 +235,9 @@ impl Sampler<'_> {
         let least = tried.iter().filter_map(|one| one.bytes_stored).min().unwrap_or(0);
         let most = approximate(least) * AS_GOOD;
         let is_as_good = |one: &&TriedResult| one.bytes_stored.is_some_and(|bytes| approximate(bytes) <= most);
-        let best = tried.iter().find(is_as_good);
+        // Of one chain the smallest: differences take no time beside it.
+        let place = |one: &&TriedResult| chains(goal).iter().position(|words| *words == one.compress);
+        let best = tried.iter().filter(is_as_good).min_by_key(|one| (place(one), one.bytes_stored));
         let codecs = best.map_or_else(|| placeholder(goal), |best| chain(&best.compress));
         let predict = best.map(|best| best.predict.clone()).filter(|predict| !predict.is_empty());
         let chosen = best.map(|best| best.compress.clone());

@@ -6,7 +6,7 @@ mod packing;
 mod tests;
 
 use self::packing::{Decode, Packing, values};
-pub(super) use self::packing::{PACKED, PACKING, is_for};
+pub(super) use self::packing::{PACKED, codecs_of_codes, is_for};
 use crate::array::{ChunkSet, Fault, StoredArray};
 use crate::codec::fault::number_value;
 use crate::codec::{StepOrigin, Tiles, ValueProgram, ValueStep};
@@ -18,7 +18,6 @@ use crate::kernel::unpack::Unpack;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::ArrayMetadata;
 use crate::operation::cf::PACKING_ATTRIBUTES;
-use crate::operation::draft::strip;
 use crate::operation::quantize::{Codes, Scaling};
 use crate::operation::stored::side;
 use crate::operation::xarray::{self, FILL_VALUE};
@@ -39,6 +38,8 @@ pub(super) struct Repacking {
     pub limit: f64,
     /// The code of absent elements; `None` where no code stands for the fill value.
     pub absent: Option<FillValue>,
+    /// True if SOURCE is an array of floats.
+    pub is_of_floats: bool,
     /// The decoding of SOURCE and of DEST.
     decode: [Decode; 2],
 }
@@ -57,7 +58,8 @@ pub(super) fn repack(
     let nan = quantization.codes.nan.map(|_| float.bits(f64::NAN));
     let surviving = |code| quantization.surviving(code);
     quantization.fill_value = nan.or(absent.and_then(surviving)).or_else(|| surviving(0)).unwrap_or(0);
-    draft.keep_codecs(strip(&draft.codecs, &PACKING));
+    let is_of_floats = draft.data_type.number().is_some_and(NumberType::is_float);
+    draft.keep_codecs(codecs_of_codes(&draft.codecs, is_of_floats));
     let values = if form == QuantizeForm::Codecs { float.0 } else { codes };
     let stands_for = if form == QuantizeForm::Codecs {
         let (floats, mut attributes) = (DataType::Number(float.0), draft.attributes());
@@ -84,7 +86,7 @@ pub(super) fn repack(
     };
     let absent = absent.map(|code| FillValue::from_bits(codes, code));
     let decode = [packing.decode, reader(&quantization)];
-    let repacking = Repacking { quantization, difference, limit, absent, decode };
+    let repacking = Repacking { quantization, difference, limit, absent, is_of_floats, decode };
     Ok((repacking, stands_for.map(|bits| FillValue::from_bits(values, bits))))
 }
 
@@ -212,7 +214,8 @@ impl Repacking {
         };
         let (data_type, shape) = (DataType::Number(target), metadata.largest_chunk().to_vec());
         let input = ArrayRepresentation { data_type, shape, fill_value };
-        let codecs = strip(&metadata.codecs, &PACKING);
+        let is_float = if fill.is_some() { form == QuantizeForm::Codecs } else { self.is_of_floats };
+        let codecs = codecs_of_codes(&metadata.codecs, is_float);
         Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
     }
 

@@ -157,28 +157,27 @@ pub(crate) fn unpack(
     options: &ChangeOptions,
     draft: &mut Draft,
 ) -> Result<(ValueChange, Option<FillValue>), OperationError> {
-    if is_packed(&source.metadata.codecs) {
-        let names: &[&str] = if has_differences(&source.metadata.codecs) {
-            &[PACKING_CODECS[0], PACKING_CODECS[1], DELTA, "transpose"]
-        } else {
-            &PACKING_CODECS
-        };
-        let stripped = strip(&source.metadata.codecs, names);
-        draft.set_codecs(stripped);
-        follow_unpacked(draft);
-        return match &options.data_type {
-            Some(data_type) => convert(source, options, data_type, draft),
-            None => Ok((ValueChange::None, source.fill_value.clone())),
-        };
-    }
-    let unpack = cf::packing(source, options.data_type.as_ref())?.ok_or_else(|| {
-        OperationError::data(format!("`{}` is not packed", source.store)).with_help(
+    let codecs = &source.metadata.codecs;
+    let of_attributes = if cf::has_packing(source) { cf::packing(source, options.data_type.as_ref())? } else { None };
+    if of_attributes.is_none() && !is_packed(codecs) {
+        let message = format!("`{}` is not packed", source.store);
+        return Err(OperationError::data(message).with_help(
             "--unpack takes an array with `scale_offset` or `cast_value` in its chain, or an integer array with \
              the attribute `scale_factor` or `add_offset`",
-        )
-    })?;
-    let (change, absent) = apply_attributes(source, unpack, draft)?;
-    Ok((change, Some(absent)))
+        ));
+    }
+    // Differences go, and what turned the array for them.
+    let turns = if has_differences(codecs) { "transpose" } else { DELTA };
+    draft.set_codecs(strip(codecs, &[PACKING_CODECS[0], PACKING_CODECS[1], DELTA, turns]));
+    if let Some(unpack) = of_attributes {
+        let (change, absent) = apply_attributes(source, unpack, draft)?;
+        return Ok((change, Some(absent)));
+    }
+    follow_unpacked(draft);
+    match &options.data_type {
+        Some(data_type) => convert(source, options, data_type, draft),
+        None => Ok((ValueChange::None, source.fill_value.clone())),
+    }
 }
 
 /// Makes `bytes` and `blosc` fit floats; `packbits`, which held odd codes, becomes `bytes`.

@@ -11,8 +11,9 @@ use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Job, ObjectJob, Progress, listing};
 use crate::metadata::array::num_elements;
+use crate::metadata::{CodecMetadata, Object};
 use crate::operation::codec_words::complete_typesize;
-use crate::operation::draft::{DELTA, compress, innermost_element_size, read_chain};
+use crate::operation::draft::{DELTA, PCODEC, compress, innermost_element_size, read_chain};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::storage::{dangling_links, not_keys};
@@ -305,8 +306,18 @@ impl Planner<'_> {
             Some(quantization) => quantization.target.size(),
             None => innermost_element_size(draft, store),
         };
+        // Codes of 8 bits get 16 for pcodec, which takes no narrower ones.
+        let wide = changed.quantization.as_ref().filter(|_| size == 1).map(|codes| codes.target.element());
+        let wide = wide.map(|codes| if codes.is_signed_integer() { "int16" } else { "uint16" });
         draft.edit_innermost(|chain| match compressor {
-            Some(Compression::Codecs(codecs)) => compress(chain, codecs, size),
+            Some(Compression::Codecs(codecs)) => {
+                compress(chain, codecs, size);
+                let place = chain.iter().position(|codec| codec.name == PCODEC);
+                if let Some((place, wide)) = place.zip(wide) {
+                    let data_type = Object::new().with("data_type", wide);
+                    chain.insert(place, CodecMetadata::new("cast_value", Some(data_type)));
+                }
+            }
             // It is chosen before: the chain is as it was.
             Some(Compression::Auto(_)) | None => complete_typesize(chain, size),
         });

@@ -1,15 +1,15 @@
 //! `--predict`: differences along dimensions behind the codes, which compress better and lose nothing (Lorenzo's predictor).
 //!
-//! `numcodecs.delta` takes differences along the last dimension of a chunk in C order; `transpose` brings others there.
+//! `numcodecs.delta` takes differences along the last dimension of a chunk in C order; `transpose` brings others there. pcodec
+//! takes differences itself, along what is last in memory: it gets the dimensions in their own order again.
 
 use super::regrid::Names;
 use crate::codec::Role;
-use crate::data_type::DataType;
 use crate::metadata::v2::write_dtype;
 use crate::metadata::{CodecMetadata, Json, Object};
-use crate::operation::draft::{DELTA, build, has_differences};
+use crate::operation::draft::{DELTA, PCODEC, build, has_differences};
 use crate::operation::{Draft, OpenedArray, OperationError};
-use crate::pipeline::{ArrayRepresentation, Pipeline, Representation};
+use crate::pipeline::{ArrayRepresentation, Pipeline, Representation, Stage};
 
 /// Puts differences along these dimensions, one after the other, into the innermost chain.
 pub(super) fn apply(
@@ -43,7 +43,8 @@ pub(super) fn apply(
         return Err(refusal("it stores no integers of 8, 16, 32 or 64 bits")
             .with_help("differences are exact for integers only: add --max-error, --step or --quantize for floats"));
     };
-    let codecs = differences(&dtype, chain.input.shape.len(), &places);
+    let restores = chain.stages.iter().any(|stage| stage.name == PCODEC);
+    let codecs = differences(&dtype, chain.input.shape.len(), &places, restores);
     if !codecs.is_empty() {
         draft.edit_innermost(|chain| drop(chain.splice(first..first, codecs)));
     }
@@ -57,37 +58,38 @@ pub(crate) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
     if has_differences || codes(innermost).is_none() { Vec::new() } else { pipeline.innermost_chunk_shape() }
 }
 
-/// The place in a chain where elements are integers, and the name of their type in numpy.
+/// The place in a chain where elements are integers, behind all casts, and the name of their type in numpy.
 fn codes(chain: &Pipeline) -> Option<(usize, Json)> {
-    let mut array = &chain.input;
-    let mut place = 0;
-    loop {
-        let is_code = |data_type: &DataType| {
-            data_type.number().is_some_and(|number| !number.is_float() && number.is_whole() && number.bits() >= 8)
-        };
-        if is_code(&array.data_type) {
-            return Some((place, write_dtype(&array.data_type, false).ok()?));
-        }
-        let stage = chain.stages.get(place)?;
-        let (Role::ScaleOffset(_) | Role::Cast { .. }) = stage.configuration.role() else { return None };
-        array = stage.output.as_ref()?.array()?;
-        place += 1;
+    let is_of_values = |stage: &&Stage| matches!(stage.configuration.role(), Role::ScaleOffset(_) | Role::Cast { .. });
+    let stages: Vec<&Stage> = chain.stages.iter().take_while(is_of_values).collect();
+    let array = stages.last().map_or(Some(&chain.input), |stage| stage.output.as_ref()?.array())?;
+    let number = array.data_type.number()?;
+    if number.is_float() || !number.is_whole() || number.bits() < 8 {
+        return None;
     }
+    Some((stages.len(), write_dtype(&array.data_type, false).ok()?))
 }
 
-/// Codecs that take differences along dimensions, one after the other.
-fn differences(dtype: &Json, rank: usize, dimensions: &[usize]) -> Vec<CodecMetadata> {
+/// Codecs that take differences along dimensions, one after the other; `restores`: the order of the dimensions is then what it was.
+fn differences(dtype: &Json, rank: usize, dimensions: &[usize], restores: bool) -> Vec<CodecMetadata> {
     let mut order: Vec<usize> = (0..rank).collect();
     let mut chain = Vec::new();
+    let transpose = |order: Vec<usize>| {
+        let order = order.into_iter().map(|place| Json::from(place as u64)).collect();
+        CodecMetadata::new("transpose", Some(Object::new().with("order", Json::Array(order))))
+    };
+    let place_in = |order: &[usize], dimension| order.iter().position(|other| *other == dimension);
     for dimension in dimensions {
-        let Some(place) = order.iter().position(|other| other == dimension) else { continue };
+        let Some(place) = place_in(&order, *dimension) else { continue };
         if place + 1 < rank {
             let turned: Vec<usize> = (0..rank).filter(|other| *other != place).chain([place]).collect();
             order = turned.iter().map(|place| order[*place]).collect();
-            let turned = turned.into_iter().map(|place| Json::from(place as u64)).collect();
-            chain.push(CodecMetadata::new("transpose", Some(Object::new().with("order", Json::Array(turned)))));
+            chain.push(transpose(turned));
         }
         chain.push(CodecMetadata::new(DELTA, Some(Object::new().with("dtype", dtype.clone()))));
+    }
+    if restores && !order.is_sorted() {
+        chain.push(transpose((0..rank).filter_map(|dimension| place_in(&order, dimension)).collect()));
     }
     chain
 }
@@ -143,7 +145,7 @@ fn innermost(pipeline: &Pipeline) -> &Pipeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data_type::FillValue;
+    use crate::data_type::{DataType, FillValue};
     use crate::pipeline::Completeness;
 
     fn words(shape: Option<&[u64]>, mut codecs: Vec<CodecMetadata>) -> String {
@@ -162,7 +164,7 @@ mod tests {
     }
 
     fn names(shape: Option<&[u64]>, rank: usize, dimensions: &[usize]) -> String {
-        words(shape, differences(&Json::from("|u1"), rank, dimensions))
+        words(shape, differences(&Json::from("|u1"), rank, dimensions, false))
     }
 
     #[test]
@@ -172,7 +174,7 @@ mod tests {
             CodecMetadata::new("transpose", Some(Object::new().with("order", Json::Array(order))))
         };
         let behind = |dimensions: &[usize], turns: &[&[u64]]| {
-            let mut chain = differences(&Json::from("|u1"), 3, dimensions);
+            let mut chain = differences(&Json::from("|u1"), 3, dimensions, false);
             chain.extend(turns.iter().map(|order| turn(order)));
             words(Some(&[4, 5, 6]), chain)
         };
@@ -194,5 +196,18 @@ mod tests {
         assert_eq!(names(Some(&[1, 4, 5]), 3, &[2, 1]), "delta  [0,2,1] delta");
         assert_eq!(names(Some(&[4, 1]), 2, &[1, 0]), "delta [1,0] delta");
         assert_eq!(names(None, 3, &[2, 0]), "delta  [1,2,0] delta");
+    }
+
+    #[test]
+    fn order_of_the_dimensions_is_restored() {
+        let restored = |rank, dimensions: &[usize]| {
+            let codecs = differences(&Json::from("|u1"), rank, dimensions, true);
+            words(Some(&[4, 5, 6][..rank]), codecs)
+        };
+        assert_eq!(restored(3, &[2]), "delta");
+        assert_eq!(restored(3, &[0]), "[1,2,0] delta [2,0,1]");
+        assert_eq!(restored(3, &[0, 1]), "[1,2,0] delta [1,2,0] delta [1,2,0]");
+        // Two long dimensions change places, there and back.
+        assert_eq!(restored(2, &[0]), "[1,0] delta  [1,0]");
     }
 }

@@ -18,13 +18,12 @@ use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, Var
 use crate::engine::{Job, ObjectJob, RechunkPlan, Route, StagingShape, SubchunkEncoder, Transfer};
 use crate::grid::num_elements;
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
-use crate::operation::draft::strip;
 use crate::operation::stored::{opaque_array, side};
 use crate::operation::transcode::DestinationMetadata;
 use crate::operation::transcode::format::version_2;
-use crate::operation::transcode::repack::PACKING;
+use crate::operation::transcode::repack::codecs_of_codes;
 use crate::operation::transcode_result::RouteName;
-use crate::operation::{OpenedArray, OperationError, stored_array};
+use crate::operation::{OpenedArray, OperationError, QuantizeForm, stored_array};
 
 /// Bytes of a subchunk of a block beside its elements.
 const SUBCHUNK_BYTES: u64 = 128;
@@ -108,8 +107,13 @@ impl<'a> Choice<'a> {
     /// Whether stored chunks are to be what they are.
     fn is_copy(&self, keeps_fill: bool) -> bool {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
-        let packing: &[&str] = if changed.repacking.is_some() { &PACKING } else { &[] };
-        let [from, to] = [&source.metadata.codecs, &destination.draft.codecs].map(|codecs| strip(codecs, packing));
+        let [from, to] = match &changed.repacking {
+            Some(repacking) => [
+                codecs_of_codes(&source.metadata.codecs, repacking.is_of_floats),
+                codecs_of_codes(&destination.draft.codecs, repacking.quantization.form == QuantizeForm::Codecs),
+            ],
+            None => [source.metadata.codecs.clone(), destination.draft.codecs.clone()],
+        };
         self.has_same_grid()
             && version_2::same_codecs(&from, &to)
             && (changed.repacking.is_some() || source.data_type == destination.pipeline.input.data_type)

@@ -5,18 +5,23 @@ use crate::codec::fault::number_value;
 use crate::codec::{BoundCodec, Role, StepOrigin, Tiles, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
-use crate::metadata::Number;
+use crate::metadata::{CodecMetadata, Number};
 use crate::operation::draft::{DELTA, codec_names, strip};
 use crate::operation::{FloatType, OpenedArray, OperationError, QuantizeForm, cf, missing, stored_array};
 
 const FILTER: &str = "numcodecs.fixedscaleoffset";
 
 /// Codecs that pack.
-pub(crate) const PACKING: [&str; 3] = ["scale_offset", "cast_value", FILTER];
+const PACKING: [&str; 3] = ["scale_offset", "cast_value", FILTER];
 
 /// The packings that another form is written of.
 pub(crate) const PACKED: &str = "`codecs` are written of integers with `scale_factor` or `add_offset`, and of `fixedscaleoffset`; `cf` of that and of \
      `cast_value`; `plain` of `cast_value`; `--quantize TYPE` packs plain floats, and `--attributes JSON` takes attributes away";
+
+/// The codecs of the codes, behind those that pack floats.
+pub(crate) fn codecs_of_codes(codecs: &[CodecMetadata], is_float: bool) -> Vec<CodecMetadata> {
+    if is_float { strip(codecs, &PACKING) } else { codecs.to_vec() }
+}
 
 /// Whether an array has a packing that can be written in this form, and is not in it.
 pub(crate) fn is_for(source: &OpenedArray, form: QuantizeForm) -> bool {
@@ -87,7 +92,8 @@ impl Packing {
     ) -> Result<Option<Self>, OperationError> {
         // Numbers of JSON have this type for readers.
         let double = DataType::Number(NumberType::of(ElementType::Float64));
-        let is_packed_once = strip(&source.metadata.codecs, &PACKING) == source.metadata.codecs;
+        let names = codec_names(&source.metadata.codecs);
+        let is_packed_once = !names.iter().any(|name| name == PACKING[0] || name == FILTER);
         let unpack = cf::packing(source, floats.or(Some(&double)))?.filter(|_| is_packed_once);
         let Some(unpack) = unpack else { return Ok(None) };
         let factor = |name| cf::factor(name, &source.metadata.attributes);
@@ -105,9 +111,11 @@ impl Packing {
         let stored = stored_array(source)?;
         let (chain, float) = (stored.subchunk_chain(), FloatType(number));
         let packs = |codec: &BoundCodec| PACKING.contains(&codec.name.as_str());
-        // Differences are of the codes, and so is all behind them.
-        let codecs = chain.codecs().iter().take_while(|codec| codec.name != DELTA);
-        let Some(last) = codecs.enumerate().filter(|(_, codec)| packs(codec)).map(|(place, _)| place).last() else {
+        let place = |name: &str| chain.codecs().iter().position(|codec| codec.name == name);
+        // Behind the cast, and behind differences, all is of the codes.
+        let Some(last) =
+            place(PACKING[1]).or(place(FILTER)).filter(|last| place(DELTA).is_none_or(|delta| *last < delta))
+        else {
             return Ok(None);
         };
         let codes = chain.codecs()[last].encoded.array().and_then(|array| array.data_type.number());
