@@ -9,7 +9,7 @@ use crate::grid::{Grid, num_elements};
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Json};
-use crate::operation::draft::{DELTA, codec_names, edit_innermost, has_differences};
+use crate::operation::draft::{DELTA, PCODEC, codec_names, edit_innermost, has_differences};
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult};
 use crate::operation::{KeepBits, Predict, QualityResult, Quantization, QuantizationResult};
@@ -136,7 +136,7 @@ pub(super) fn quantization_of(
             count: elements,
             max_abs_error: *difference,
             bound: difference.map(|_| *limit),
-            readers: readers_of_differences(result.form, plan).or(result.readers),
+            readers: readers_of_chain(result.form, plan).or(result.readers),
             ..result
         });
     }
@@ -162,7 +162,7 @@ pub(super) fn quantization_of(
         _ => None,
     };
     Some(QuantizationResult {
-        readers: readers_of_differences(result.form, plan).or(result.readers),
+        readers: readers_of_chain(result.form, plan).or(result.readers),
         count: figures.count,
         nan: ran.then_some(figures.nan),
         predict,
@@ -172,12 +172,16 @@ pub(super) fn quantization_of(
     })
 }
 
-/// Who reads codes of which differences are stored, where these are not those who read others.
-fn readers_of_differences(form: &str, plan: &Plan) -> Option<&'static str> {
+/// Who reads codes by the other codecs of their chain, where these are not those who read others.
+fn readers_of_chain(form: &str, plan: &Plan) -> Option<&'static str> {
+    let codecs = &plan.destination.draft.codecs;
+    let has_pcodec = codec_names(codecs).iter().any(|name| name == PCODEC);
     match form {
-        "cf" if has_differences(&plan.destination.draft.codecs) => {
-            Some("xarray with zarr-python 3, which has numcodecs")
-        }
+        "cf" if has_pcodec => Some("xarray with zarr-python 3 and numcodecs[pcodec]"),
+        "cf" if has_differences(codecs) => Some("xarray with zarr-python 3, which has numcodecs"),
+        "codecs" if has_pcodec => Some(
+            "zarr-python >= 3.2 with cast-value-rs and numcodecs[pcodec]; for others write plain floats with `--unpack`",
+        ),
         "codecs" if turns_differences(plan) => Some(
             "zarr-python >= 3.2 with cast-value-rs; not zarrita.js 0.7; for others write plain floats with `--unpack`",
         ),

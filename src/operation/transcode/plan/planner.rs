@@ -9,6 +9,7 @@ use crate::array::Listing;
 use crate::codec::ValueChange;
 use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
 use crate::engine::{Job, ObjectJob, Progress, listing};
 use crate::metadata::array::num_elements;
 use crate::metadata::{CodecMetadata, Object};
@@ -296,31 +297,28 @@ impl Planner<'_> {
         data_type.size().map_or(OF_ANY_LENGTH, |bytes| (bytes as u64).max(1))
     }
 
-    /// Applies `--compress`, or gives `--codecs` what they leave out: both go by the size of an element.
+    /// Applies `--compress`, or gives `--codecs` what they leave out: both go by the size of an element. Where no chain is given,
+    /// codes of 8 bits get 16 for pcodec, which takes no narrower ones.
     fn complete_chain(&self, draft: &mut Draft, changed: &Changed, store: &str) {
         let ChangeOptions { compress: compressor, codecs, .. } = &self.array.change;
-        if compressor.is_none() && codecs.is_none() {
-            return;
+        let target = changed.quantization.as_ref().map(|quantization| quantization.target);
+        if compressor.is_some() || codecs.is_some() {
+            let size = target.map_or_else(|| innermost_element_size(draft, store), NumberType::size);
+            draft.edit_innermost(|chain| match compressor {
+                Some(Compression::Codecs(codecs)) => compress(chain, codecs, size),
+                // It is chosen before: the chain is as it was.
+                Some(Compression::Auto(_)) | None => complete_typesize(chain, size),
+            });
         }
-        let size = match &changed.quantization {
-            Some(quantization) => quantization.target.size(),
-            None => innermost_element_size(draft, store),
-        };
-        // Codes of 8 bits get 16 for pcodec, which takes no narrower ones.
-        let wide = changed.quantization.as_ref().filter(|_| size == 1).map(|codes| codes.target.element());
-        let wide = wide.map(|codes| if codes.is_signed_integer() { "int16" } else { "uint16" });
-        draft.edit_innermost(|chain| match compressor {
-            Some(Compression::Codecs(codecs)) => {
-                compress(chain, codecs, size);
-                let place = chain.iter().position(|codec| codec.name == PCODEC);
-                if let Some((place, wide)) = place.zip(wide) {
-                    let data_type = Object::new().with("data_type", wide);
-                    chain.insert(place, CodecMetadata::new("cast_value", Some(data_type)));
+        if let Some(narrow) = target.filter(|target| target.size() == 1 && codecs.is_none()) {
+            let wide = if narrow.element().is_signed_integer() { "int16" } else { "uint16" };
+            let cast = CodecMetadata::new("cast_value", Some(Object::new().with("data_type", wide)));
+            draft.edit_innermost(|chain| {
+                if let Some(place) = chain.iter().position(|codec| codec.name == PCODEC) {
+                    chain.insert(place, cast);
                 }
-            }
-            // It is chosen before: the chain is as it was.
-            Some(Compression::Auto(_)) | None => complete_typesize(chain, size),
-        });
+            });
+        }
     }
 
     /// DEST's documents, and what the user should know of them. `zarr.json` is as it was written, where nothing changed.
