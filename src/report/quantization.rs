@@ -17,7 +17,7 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
     }
     if let Some(data_type) = result.data_type.as_deref().filter(|_| result.is_repacked) {
         let form = match result.form {
-            "codecs" => "by `scale_offset` and `cast_value`",
+            "codecs" => "by scale_offset and cast_value",
             "cf" => "by CF attributes",
             _ => "as plain integers",
         };
