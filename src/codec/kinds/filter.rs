@@ -105,74 +105,46 @@ fn numpy_type(data_type: &DataType) -> Option<NumpyType> {
 }
 
 /// The arithmetic of the codec between two types. The error says what it takes.
-fn arithmetic(to: &Binding<'_>, types: (NumpyType, NumpyType)) -> Result<Arithmetic, &'static str> {
+fn arithmetic(to: &Binding<'_>, types: (NumpyType, NumpyType)) -> Result<ElementFilter, &'static str> {
     let number = |name: &str| to.members.get(name).and_then(python_number);
-    let filter = match (to.codec.name.as_str(), types) {
-        ("numcodecs.astype", (decoded, encoded)) => as_type(decoded, encoded),
+    match (to.codec.name.as_str(), types) {
+        ("numcodecs.astype", (decoded, encoded)) => Ok(as_type(decoded, encoded)),
         (name, (NumpyType::Number(decoded), NumpyType::Number(encoded))) => {
-            match (name, number("offset"), number("scale")) {
-                ("numcodecs.delta", ..) => {
-                    return Ok(Arithmetic::Delta(Box::new(Delta::new(decoded, encoded))));
-                }
+            Ok(match (name, number("offset"), number("scale")) {
+                ("numcodecs.delta", ..) => Arc::new(Delta::new(decoded, encoded)),
                 (_, Some(offset), Some(scale)) => fixed_scale_offset((decoded, encoded), offset, scale),
                 _ if !decoded.is_float() || !encoded.is_float() => return Err("real floats"),
                 _ => quantize((decoded, encoded), to.members.integer_value("digits")),
-            }
+            })
         }
-        _ => return Err("numbers"),
-    };
-    Ok(Arithmetic::ByElement(filter))
+        _ => Err("numbers"),
+    }
 }
 
 /// A filter of two types.
 #[derive(Debug)]
 struct Filter {
-    arithmetic: Arithmetic,
+    arithmetic: ElementFilter,
     /// Bytes of an element that are swapped before it.
     swap: Option<usize>,
 }
 
-#[derive(Debug)]
-enum Arithmetic {
-    /// On each element by itself.
-    ByElement(ElementFilter),
-    /// `numcodecs.delta`.
-    Delta(Box<Delta>),
-}
-
-impl Arithmetic {
-    fn types(&self) -> (NumberType, NumberType) {
-        match self {
-            Arithmetic::ByElement(filter) => filter.types(),
-            Arithmetic::Delta(delta) => delta.types(),
-        }
-    }
-
-    fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
-        convert(self.types(), decoded, encoded, |decoded, encoded| match self {
-            Arithmetic::ByElement(filter) => filter.encode(decoded, encoded),
-            Arithmetic::Delta(delta) => delta.encode(decoded, encoded),
-        })
-    }
-}
-
 impl Coder for Filter {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let types = self.arithmetic.types();
+        let encode = |decoded: &[u8], encoded: &mut [u8]| self.arithmetic.encode(decoded, encoded);
         match self.swap {
-            None => self.arithmetic.encode(decoded, out.bytes),
+            None => convert(types, decoded, out.bytes, encode),
             swap => out.contexts.with(|swapped: &mut Vec<u8>| {
                 copy_swapped(decoded, swapped, swap)?;
-                self.arithmetic.encode(swapped, out.bytes)
+                convert(types, swapped, out.bytes, encode)
             }),
         }
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let (to, from) = self.arithmetic.types();
-        convert((from, to), encoded, out.bytes, |encoded, decoded| match &self.arithmetic {
-            Arithmetic::ByElement(filter) => filter.decode(encoded, decoded),
-            Arithmetic::Delta(delta) => delta.decode(encoded, decoded),
-        })?;
+        convert((from, to), encoded, out.bytes, |encoded, decoded| self.arithmetic.decode(encoded, decoded))?;
         if let Some(width) = self.swap {
             out.bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
         }
@@ -184,9 +156,9 @@ impl Coder for Filter {
     }
 
     fn role(&self) -> Role<'_> {
-        match &self.arithmetic {
-            Arithmetic::ByElement(filter) => Role::Filter { filter, swap: self.swap },
-            Arithmetic::Delta(delta) => Role::Delta(delta),
+        match self.arithmetic.delta() {
+            Some(delta) => Role::Delta(delta),
+            None => Role::Filter { filter: &self.arithmetic, swap: self.swap },
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Differences are taken in `dtype`, where integers wrap, and cast to `astype`. Decoding adds up in the type that holds
 //! both, float64 for what no integer holds, and casts every sum to `dtype` last (run, numpy 2.4).
 
+use super::FilterElements;
 use super::cast::{Excess, Number, NumpyCast};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
@@ -57,11 +58,6 @@ impl Delta {
         }
     }
 
-    /// The types of decoded and encoded elements.
-    pub fn types(&self) -> (NumberType, NumberType) {
-        (self.decoded, self.encoded)
-    }
-
     /// True of integers of one type, whose differences wrap.
     pub fn wraps_in_place(&self) -> bool {
         self.decoded == self.encoded && !self.decoded.is_float()
@@ -70,16 +66,6 @@ impl Delta {
     /// Whether what is encoded comes back as it was: integers, whose sums are integers.
     pub fn is_exact(&self) -> bool {
         !self.decoded.is_float() && !self.sum.is_float()
-    }
-
-    /// Encodes native-endian elements, as many as both slices hold.
-    pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
-        with_element!(self.decoded.element(), T => self.differences::<T>(decoded, encoded))
-    }
-
-    /// Decodes native-endian elements, as many as both slices hold.
-    pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
-        with_element!(self.sum.element(), T => self.sums::<T>(encoded, decoded))
     }
 
     fn differences<T: Number>(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
@@ -108,6 +94,24 @@ impl Delta {
             }
             Ok(())
         })
+    }
+}
+
+impl FilterElements for Delta {
+    fn types(&self) -> (NumberType, NumberType) {
+        (self.decoded, self.encoded)
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
+        with_element!(self.decoded.element(), T => self.differences::<T>(decoded, encoded))
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
+        with_element!(self.sum.element(), T => self.sums::<T>(encoded, decoded))
+    }
+
+    fn delta(&self) -> Option<&Delta> {
+        Some(self)
     }
 }
 

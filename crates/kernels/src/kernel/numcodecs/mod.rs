@@ -42,7 +42,7 @@ pub enum PythonNumber {
     Float(f64),
 }
 
-/// A filter that takes each element by itself.
+/// A filter of numcodecs between two types.
 pub trait FilterElements: std::fmt::Debug + Send + Sync {
     /// The types of decoded and encoded elements.
     fn types(&self) -> (NumberType, NumberType);
@@ -52,6 +52,11 @@ pub trait FilterElements: std::fmt::Debug + Send + Sync {
 
     /// Decodes native-endian elements, as many as both slices hold.
     fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault>;
+
+    /// The differences of neighbours, which alone do not take each element by itself.
+    fn delta(&self) -> Option<&Delta> {
+        None
+    }
 }
 
 /// A bound filter.
