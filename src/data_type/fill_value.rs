@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::scalar::{is_value, value_from_json, value_to_json};
+use super::scalar::{value_from_json, value_to_json};
 use super::{DataType, FillValue, FillValueError, Leniency, Read, StructType, base64, opaque};
 use crate::diagnostic::code;
-use crate::element::{ElementType, NumberType, element_bits};
+use crate::element::{ElementType, NumberType, element_bits, is_of_type};
 use crate::metadata::json::{Json, Number, Object};
 
 impl FillValue {
@@ -148,7 +148,7 @@ fn time_fill_value(name: &str, json: &Json) -> Result<Read<FillValue>, FillValue
 /// `None` where the bytes are no value of the type.
 fn number_to_json(number_type: NumberType, bytes: &[u8]) -> Option<Json> {
     let bits = element_bits(bytes);
-    is_value(number_type, bits).then(|| value_to_json(number_type, bits))
+    is_of_type(bits, number_type).then(|| value_to_json(number_type, bits))
 }
 
 fn complex_fill_value(

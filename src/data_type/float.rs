@@ -10,11 +10,6 @@ use half::f16;
 use crate::element::{Element as _, ElementType, NumberType};
 use crate::metadata::json::Number;
 
-/// True if bits that an element holds are bits of a float type.
-pub(super) fn has_bits(float: NumberType, bits: u64) -> bool {
-    float.small_float().is_none_or(|float| bits >> float.bits() == 0)
-}
-
 /// The bits of the value of a float type nearest to a number, ties to even; an infinity beyond the range. `None` where the
 /// type has neither.
 pub(super) fn nearest(float: NumberType, number: &Number) -> Option<u64> {

@@ -26,7 +26,7 @@ use crate::metadata::json::{Json, Object};
 pub use error::{DataTypeError, FillValueError};
 pub use layout::{ByteSwap, Run};
 pub use registry::{meant_types, registered_types};
-pub use scalar::{integer_of, is_value, scalar_argument, value_from_json, value_to_json};
+pub use scalar::{scalar_argument, value_from_json, value_to_json};
 pub use structure::{Field, StructType};
 
 /// A Zarr v3 data type. This is the one list: of the core, of the registry, and of what zarr-python adds to them.

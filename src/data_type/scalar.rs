@@ -1,9 +1,9 @@
 //! One number between JSON and bits, in the fill value encoding: `offset`, `scale`, `scalar_map`, fill values.
 
-use super::float::{canonical_nan, has_bits, infinity, nearest, shortest};
+use super::float::{canonical_nan, infinity, nearest, shortest};
 use super::{FillValueError, Leniency, Read};
 use crate::diagnostic::code;
-use crate::element::NumberType;
+use crate::element::{NumberType, integer_of, is_of_type, low_bits};
 use crate::metadata::json::{Json, JsonError, Number};
 
 /// Reads a value of a number type to its bits, zero-extended to 64. Strings are no integers here.
@@ -20,7 +20,7 @@ pub fn value_to_json(number_type: NumberType, bits: u64) -> Json {
     if number_type.is_float() {
         float_to_json(number_type, bits)
     } else {
-        Json::Number(Number::from(integer_of(number_type, bits)))
+        Json::Number(Number::from(integer_of(bits, number_type.element())))
     }
 }
 
@@ -47,43 +47,18 @@ pub fn scalar_argument(text: &str) -> Result<Json, JsonError> {
     }
 }
 
-/// True if bits that an element holds are a value of its type.
-pub fn is_value(number_type: NumberType, bits: u64) -> bool {
-    if number_type.is_float() {
-        has_bits(number_type, bits)
-    } else {
-        integer_bits(number_type, integer_of(number_type, bits)).is_some()
-    }
-}
-
-/// The integer with these bits.
-pub fn integer_of(number_type: NumberType, bits: u64) -> i128 {
-    let width = number_type.size() * 8;
-    let sign = 1_i128 << (width - 1);
-    let value = i128::from(bits) & ((1 << width) - 1);
-    if number_type.element().is_signed_integer() && value >= sign { value - (sign << 1) } else { value }
-}
-
-/// The bits of an integer, zero-extended to 64; `None` outside of the type's range.
-fn integer_bits(number_type: NumberType, value: i128) -> Option<u64> {
-    let (least, greatest) = number_type.integer_bounds()?;
-    let mask = (1_i128 << (number_type.size() * 8)) - 1;
-    if (least..=greatest).contains(&value) { u64::try_from(value & mask).ok() } else { None }
-}
-
 fn integer_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, FillValueError> {
     let (least, greatest) = number_type.integer_bounds().unwrap_or_default();
     let expected = || format!("an integer from {least} to {greatest}");
     let fault = || FillValueError::new(&number_type.name(), expected(), json);
     let number = json.as_number().ok_or_else(fault)?;
-    let value = number.as_integral_i128().ok_or_else(fault)?;
-    let bits = integer_bits(number_type, value).ok_or_else(fault)?;
+    let value = number.as_integral_i128().filter(|value| (least..=greatest).contains(value)).ok_or_else(fault)?;
     let mut notes = Vec::new();
     if !number.is_integer_literal() {
         let message = format!("{} is written with a fraction or an exponent: write {value}", json.excerpt());
         notes.push(Leniency { code: code::INTEGER_WITH_FRACTION, message });
     }
-    Ok(Read { value: bits, notes })
+    Ok(Read { value: low_bits(value, number_type), notes })
 }
 
 /// Reads a value of any float. What the type does not have ("NaN", an infinity, a number that it cannot round to) is
@@ -109,7 +84,7 @@ fn float_from_json(float: NumberType, json: &Json) -> Result<Read<u64>, FillValu
                 notes.push(Leniency { code: code::PLUS_INFINITY, message: message.to_owned() });
                 infinity(float, false)
             }
-            other => hexadecimal(other, float.size() * 2).filter(|&bits| has_bits(float, bits)),
+            other => hexadecimal(other, float.size() * 2).filter(|&bits| is_of_type(bits, float)),
         },
         _ => None,
     };

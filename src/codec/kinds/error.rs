@@ -3,11 +3,11 @@
 use thiserror::Error;
 
 use super::BytesSize;
-use crate::data_type::integer_of;
 use crate::diagnostic::quantity::bytes;
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::memory::fallibly;
+use crate::with_element;
 
 /// Why a codec failed on a chunk.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -138,12 +138,7 @@ pub fn number_text(number_type: NumberType, bits: u64) -> String {
     if let Some(float) = number_type.small_float() {
         return float.to_f64(bits).map_or_else(|| "NaN".to_owned(), |value| value.to_string());
     }
-    match number_type.element() {
-        ElementType::Float16 => half::f16::from_bits64(bits).to_string(),
-        ElementType::Float32 => f32::from_bits64(bits).to_string(),
-        ElementType::Float64 => f64::from_bits64(bits).to_string(),
-        _ => integer_of(number_type, bits).to_string(),
-    }
+    with_element!(number_type.element(), T => T::from_bits64(bits).to_string())
 }
 
 /// A number's value as a float64, for figures; integers beyond 2^53 are rounded.

@@ -17,9 +17,8 @@ use zarrs::metadata::v3::MetadataV3;
 use zarrs::metadata::{Configuration, DataTypeSize, Endianness, FillValueMetadata};
 use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 
-use crate::codec::element_bits;
-use crate::data_type::{DataType, FillValue, is_value, value_from_json, value_to_json};
-use crate::element::{ElementType, NumberType};
+use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
+use crate::element::{ElementType, NumberType, element_bits, is_of_type};
 use crate::metadata::Json;
 
 /// An integer type of an odd width.
@@ -62,7 +61,7 @@ pub(super) fn create(metadata: &MetadataV3) -> Result<ZarrsDataType, PluginCreat
 
 /// True if all native-endian elements are values of the type.
 fn are_values(bytes: &[u8], number_type: NumberType) -> bool {
-    bytes.chunks_exact(number_type.size()).all(|element| is_value(number_type, element_bits(element)))
+    bytes.chunks_exact(number_type.size()).all(|element| is_of_type(element_bits(element), number_type))
 }
 
 impl ExtensionName for OddIntegerDataType {

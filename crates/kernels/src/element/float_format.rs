@@ -199,18 +199,6 @@ impl SmallFloat {
         self.bits().div_ceil(8) as usize
     }
 
-    /// The bits of "NaN", where the type has one.
-    pub const fn canonical_nan(self) -> Option<u64> {
-        self.0.format.canonical_nan()
-    }
-
-    /// The bits of an infinity, where the type has them.
-    pub const fn infinity(self, negative: bool) -> Option<u64> {
-        let format = self.0.format;
-        let sign = if negative { format.sign() } else { 0 };
-        if format.is_ieee() { Some(format.infinity() | sign) } else { None }
-    }
-
     /// The value of bits; `None` for NaN and for bits that the type does not have.
     pub fn to_f64(self, bits: u64) -> Option<f64> {
         let is_number = bits >> self.bits() == 0 && !self.format().is_nan(bits);
@@ -261,7 +249,7 @@ mod small_float_tests {
             ("float8_e5m2fnuz", 8, Some(0x80)),
             ("float8_e8m0fnu", 8, Some(0xff)),
         ] {
-            assert_eq!((float(name).bits(), float(name).canonical_nan()), (bits, nan), "{name}");
+            assert_eq!((float(name).bits(), float(name).format().canonical_nan()), (bits, nan), "{name}");
         }
         assert_eq!(SmallFloat::all().count(), 12);
     }

@@ -270,19 +270,13 @@ impl NumberType {
     }
 
     /// The number of bits of a float's significand, the hidden one included (24 for `float32`); `None` for integers.
-    pub const fn significand_bits(self) -> Option<u32> {
-        match self.float_format() {
-            Some(format) => Some(format.fraction_bits + 1),
-            None => None,
-        }
+    pub fn significand_bits(self) -> Option<u32> {
+        self.fraction_bits().map(|bits| bits + 1)
     }
 
     /// The bits of a float's significand that are stored (23 for `float32`); `None` for integers.
-    pub const fn fraction_bits(self) -> Option<u32> {
-        match self.float_format() {
-            Some(format) => Some(format.fraction_bits),
-            None => None,
-        }
+    pub fn fraction_bits(self) -> Option<u32> {
+        self.float_format().map(|format| format.fraction_bits)
     }
 
     /// The Zarr v3 name: `float32`, `uint10`.
@@ -332,4 +326,34 @@ impl std::fmt::Display for NumberType {
 pub fn element_bits(bytes: &[u8]) -> u64 {
     let fold = |bits: u64, byte: &u8| (bits << 8) | u64::from(*byte);
     if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
+}
+
+/// The integer that an element's bits stand for, whatever its logical range.
+pub fn integer_of(bits: u64, element: ElementType) -> i128 {
+    let unused = 64 - 8 * element.size();
+    if element.is_signed_integer() {
+        i128::from((bits << unused).cast_signed() >> unused)
+    } else {
+        i128::from(bits << unused >> unused)
+    }
+}
+
+/// The bits of an integer as an element, cut to its size.
+pub fn integer_bits(low: u64, element: ElementType) -> u64 {
+    let unused = 64 - 8 * element.size();
+    low << unused >> unused
+}
+
+/// Whether a stored value lies in the logical range of its type.
+pub fn is_of_type(bits: u64, number_type: NumberType) -> bool {
+    number_type.is_whole()
+        || number_type.integer_bounds().map_or(bits >> number_type.bits() == 0, |(least, greatest)| {
+            (least..=greatest).contains(&integer_of(bits, number_type.element()))
+        })
+}
+
+/// The element bits of an integer in the target's range.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "two's complement is cut to the element")]
+pub fn low_bits(integer: i128, number_type: NumberType) -> u64 {
+    integer_bits(integer as u64, number_type.element())
 }

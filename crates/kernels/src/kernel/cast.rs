@@ -13,12 +13,12 @@ use num_traits::AsPrimitive;
 
 use self::scalar_map::{MOST_TESTED, Replacing, Rules, ScalarMap};
 use super::dispatch::TileConversion;
-use super::exact::{Outside, Value, integer_bits, integer_of};
+use super::exact::{Outside, Value};
 use super::quantize::QuantizeFigures;
 use super::result_table::ResultTable;
 use super::tile::{TileBuffer, convert_each, for_each_tile};
 use super::{ElementFault, FaultKind, OutOfRange, Rounding};
-use crate::element::{ElementType, NumberType};
+use crate::element::{ElementType, NumberType, integer_bits, is_of_type, low_bits};
 use crate::with_float;
 
 /// One direction of `cast_value`.
@@ -229,20 +229,6 @@ impl Cast {
         let is_nan = Some(*key) == self.options.source.float_format()?.canonical_nan();
         (is_nan && !self.options.target.is_float()).then(|| select::nan_bits(*value, &self.options))?
     }
-}
-
-/// Whether a stored value lies in the logical range of its type.
-pub(crate) fn is_of_type(bits: u64, number_type: NumberType) -> bool {
-    number_type.is_whole()
-        || number_type.integer_bounds().map_or(bits >> number_type.bits() == 0, |(least, greatest)| {
-            (least..=greatest).contains(&integer_of(bits, number_type.element()))
-        })
-}
-
-/// The element bits of an integer in the target's range.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "two's complement is cut to the element")]
-pub(crate) fn low_bits(integer: i128, number_type: NumberType) -> u64 {
-    integer_bits(integer as u64, number_type.element())
 }
 
 /// The element bits of an integer modulo 2^bits of its logical type.

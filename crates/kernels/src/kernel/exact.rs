@@ -4,7 +4,7 @@
 //! is the implementation for the elements that the fast loops flag, and what those loops must equal.
 
 use super::{FaultKind, Rounding};
-use crate::element::{ElementType, FloatFormat, NumberType};
+use crate::element::{FloatFormat, NumberType, integer_of};
 
 /// A number, apart from its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,22 +205,6 @@ impl Value {
     }
 }
 
-/// The integer that an element's bits stand for, whatever its logical range.
-pub(crate) fn integer_of(bits: u64, element: ElementType) -> i128 {
-    let unused = 64 - 8 * element.size();
-    if element.is_signed_integer() {
-        i128::from((bits << unused).cast_signed() >> unused)
-    } else {
-        i128::from(bits << unused >> unused)
-    }
-}
-
-/// The bits of an integer as an element, cut to its size.
-pub(crate) fn integer_bits(low: u64, element: ElementType) -> u64 {
-    let unused = 64 - 8 * element.size();
-    low << unused >> unused
-}
-
 /// `magnitude / 2^shift`, rounded once.
 fn shift_right(magnitude: u128, shift: u32, negative: bool, rounding: Rounding) -> u128 {
     if shift == 0 {
@@ -244,6 +228,7 @@ fn shift_right(magnitude: u128, shift: u32, negative: bool, rounding: Rounding) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::ElementType;
 
     fn float64(value: f64) -> Value {
         Value::of(value.to_bits(), NumberType::of(ElementType::Float64))

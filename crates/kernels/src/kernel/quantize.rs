@@ -14,10 +14,9 @@ pub use self::figures::{QuantizeFigures, float_bits};
 use self::exact::{ExactQuantize, is_missing};
 use self::fused::{FusedKernel, FusedParameters, TileFigures};
 use self::straight::StraightKernel;
-use super::cast::low_bits;
 use super::tile::{TILE, TileBuffer, convert_each, for_each_tile, num_elements, read_bits, write_bits};
 use super::{ElementFault, OutOfRange, Rounding};
-use crate::element::{Element, FloatFormat, NumberType};
+use crate::element::{Element, FloatFormat, NumberType, low_bits};
 use crate::with_element;
 
 /// The steps of a quantisation.

@@ -7,13 +7,12 @@ mod loops;
 
 use num_traits::AsPrimitive;
 
-use super::cast::{is_of_type, low_bits};
 use super::dispatch::TileConversion;
-use super::exact::{Value, integer_of};
+use super::exact::Value;
 use super::result_table::ResultTable;
 use super::tile::{convert_each, for_each_tile};
 use super::{ElementFault, FaultKind, Rounding};
-use crate::element::{Element, ElementType, FloatFormat, NumberType};
+use crate::element::{Element, ElementType, FloatFormat, NumberType, integer_of, is_of_type, low_bits};
 use crate::with_float;
 
 /// A bound `scale_offset`: absent parameters skip their operation.

@@ -3,8 +3,7 @@
 
 use num_traits::AsPrimitive;
 
-use super::exact::integer_of;
-use crate::element::{Element, ElementType, NumberType};
+use crate::element::{Element, ElementType, NumberType, integer_of};
 use crate::with_element;
 
 /// A bound unpacking.

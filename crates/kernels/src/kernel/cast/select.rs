@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
+use super::CastOptions;
 use super::loops::{
     Accepted, FloatToFloat, FloatToInteger, FloatToKey, IntegerToFloat, IntegerToInteger, IntegerToKey, OfInteger,
 };
-use super::{CastOptions, low_bits};
-use crate::element::{Element, ElementType, FloatFormat, NumberType, with_bits};
+use crate::element::{Element, ElementType, FloatFormat, NumberType, integer_of, low_bits, with_bits};
 use crate::kernel::dispatch::TileConversion;
 use crate::kernel::exact::Value;
 use crate::kernel::integer::IntegerElement;
@@ -190,7 +190,7 @@ pub(super) fn nan_bits(target_bits: u64, options: &CastOptions) -> Option<u64> {
     let code = Value::of(target_bits, options.target);
     let bits = code.to_float(FloatFormat::of(wide)?, Rounding::NearestEven).ok()?;
     let back = Value::of(bits, NumberType::of(wide)).to_integer(Rounding::NearestEven)?;
-    let integer = super::integer_of(target_bits, options.target.element());
+    let integer = integer_of(target_bits, options.target.element());
     let (least, greatest) = options.target.integer_bounds()?;
     let is_exact = back.value == Some(integer) && (least..=greatest).contains(&integer);
     (is_exact && source.is_float()).then_some(bits)

@@ -1,9 +1,9 @@
 //! The exact path of a quantisation: one value, its code, and what decoding gives back.
 
 use super::{QuantizeFigures, QuantizeOptions};
-use crate::element::{Element, FloatFormat, NumberType};
-use crate::kernel::cast::{low_bits, wrapped};
-use crate::kernel::exact::{RoundedInteger, Value, integer_of};
+use crate::element::{Element, FloatFormat, NumberType, integer_of, low_bits};
+use crate::kernel::cast::wrapped;
+use crate::kernel::exact::{RoundedInteger, Value};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{FaultKind, OutOfRange};
 use crate::with_element;

@@ -4,10 +4,8 @@ use half::bf16;
 use num_traits::{WrappingAdd, WrappingMul, WrappingShr, WrappingSub};
 
 use super::Direction;
-use crate::element::{Element, NumberType};
-use crate::kernel::cast::low_bits;
+use crate::element::{Element, NumberType, integer_of, low_bits};
 use crate::kernel::dispatch::{Conversion, TileConversion};
-use crate::kernel::exact::integer_of;
 use crate::kernel::narrow::FloatElement;
 use crate::kernel::round::WideFloat;
 use crate::{with_float, with_integer};
