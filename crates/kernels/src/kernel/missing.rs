@@ -1,7 +1,7 @@
 //! Elements that count as missing, taken out of a slice: CF conventions, section 2.5.1.
 
 use super::dispatch::{TileKernel, TileLoop};
-use super::tile::{TILE, TileBuffer, is_aligned};
+use super::tile::{TileBuffer, each_tile};
 use crate::element::{Element, NumberType};
 use crate::with_element;
 
@@ -102,29 +102,22 @@ impl MissingFilter {
     /// Calls `visit` with the elements of `source` that are not missing, in order, in aligned pieces of at most a tile.
     pub fn each_present(&self, source: &[u8], mut visit: impl FnMut(&[u8])) -> MissingCount {
         let size = self.number_type.size();
-        let whole = source.len() / size * size;
-        let mut buffer = TileBuffer::new();
-        let mut count = MissingCount::default();
-        for tile in source[..whole].chunks(TILE * size) {
-            let copy = buffer.bytes_mut(tile.len());
-            let is_copied = !is_aligned(tile, size);
-            if is_copied {
-                copy.copy_from_slice(tile);
-            }
+        let (mut buffer, mut count) = (None, MissingCount::default());
+        each_tile(source, size, |tile| {
             if self.is_empty() {
-                visit(if is_copied { copy } else { tile });
-                continue;
+                return visit(tile);
             }
-            let found = self.kernel.run(if is_copied { copy } else { tile }, &mut [], &self.missing);
+            let found = self.kernel.run(tile, &mut [], &self.missing);
             count += found;
             if found.all == 0 {
-                visit(if is_copied { copy } else { tile });
+                visit(tile);
             } else if found.all < (tile.len() / size) as u64 {
+                let copy = buffer.get_or_insert_with(TileBuffer::new).bytes_mut(tile.len());
                 copy.copy_from_slice(tile);
                 let kept = with_element!(self.number_type.element(), T => compact::<T>(copy, &self.missing));
                 visit(&copy[..kept]);
             }
-        }
+        });
         count
     }
 }

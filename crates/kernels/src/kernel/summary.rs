@@ -8,7 +8,7 @@ mod loops;
 use super::dispatch::TileKernel;
 use super::double::Double;
 use super::statistics::widened;
-use super::tile::{TILE, TileBuffer, is_aligned};
+use super::tile::each_tile;
 use crate::element::{Element, ElementType, NumberType};
 use crate::with_element;
 use loops::{Moments, Parameters, SummaryLoop};
@@ -94,18 +94,10 @@ impl SummaryScan {
     /// Adds the elements of `source`, in native byte order.
     pub fn scan(&self, source: &[u8], summary: &mut Summary) {
         let size = self.number_type.size();
-        let whole = source.len() / size * size;
-        let mut buffer = TileBuffer::new();
-        for tile in source[..whole].chunks(TILE * size) {
-            let part = if is_aligned(tile, size) {
-                self.kernel.run(tile, &mut [], &self.parameters)
-            } else {
-                let copy = buffer.bytes_mut(tile.len());
-                copy.copy_from_slice(tile);
-                self.kernel.run(copy, &mut [], &self.parameters)
-            };
+        each_tile(source, size, |tile| {
+            let part = self.kernel.run(tile, &mut [], &self.parameters);
             self.merge(summary, &self.of_tile(&part, tile.len() / size));
-        }
+        });
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]

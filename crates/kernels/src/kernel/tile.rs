@@ -109,7 +109,22 @@ fn copied<E>(source: &[u8], target: &mut [u8], each: impl FnOnce(&[u8], &mut [u8
     outcome
 }
 
+/// Visits tiles of elements of `size` bytes, one after the other, as copies where they are not aligned.
+pub(crate) fn each_tile(source: &[u8], size: usize, mut visit: impl FnMut(&[u8])) {
+    let mut buffer = None;
+    let whole = source.len() / size * size;
+    for tile in source[..whole].chunks(TILE * size) {
+        if is_aligned(tile, size) {
+            visit(tile);
+        } else {
+            let copy = buffer.get_or_insert_with(TileBuffer::new).bytes_mut(tile.len());
+            copy.copy_from_slice(tile);
+            visit(copy);
+        }
+    }
+}
+
 /// Whether elements of `size` bytes may be borrowed from these bytes.
-pub(crate) fn is_aligned(bytes: &[u8], size: usize) -> bool {
+fn is_aligned(bytes: &[u8], size: usize) -> bool {
     bytes.as_ptr().addr().is_multiple_of(size)
 }
