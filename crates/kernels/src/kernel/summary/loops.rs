@@ -121,26 +121,17 @@ fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), sc
     let middle = 0.5 * extremes.0.value(scale) + 0.5 * extremes.1.value(scale);
     // Without a finite element there are no extremes.
     let pivot = if middle.is_finite() { middle } else { 0.0 };
-    let (blocks, rest) = elements.as_chunks::<LANES>();
     let (mut sums, mut lost, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    let add = |element: T, sum: &mut f64, lost: &mut f64, squares: &mut f64| {
+    in_lanes(elements, |lane, element| {
         let is_finite = element.is_finite();
         let wide = element.value(scale);
         let value = if is_finite { wide } else { 0.0 };
         let distance = if is_finite { wide - pivot } else { 0.0 };
-        let (total, error) = two_sum(*sum, value);
-        *sum = total;
-        *lost += error;
-        *squares += distance * distance;
-    };
-    for block in blocks {
-        for lane in 0..LANES {
-            add(block[lane], &mut sums[lane], &mut lost[lane], &mut squares[lane]);
-        }
-    }
-    for (lane, element) in rest.iter().enumerate() {
-        add(*element, &mut sums[lane], &mut lost[lane], &mut squares[lane]);
-    }
+        let (total, error) = two_sum(sums[lane], value);
+        sums[lane] = total;
+        lost[lane] += error;
+        squares[lane] += distance * distance;
+    });
     let sum = sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
     let distances = sum - Double::from(pivot).times(count);
     let squares = in_pairs(squares);
@@ -149,27 +140,32 @@ fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), sc
         return Moments { sum, distances, squares };
     }
     let mean = sum.value() / count;
-    let squares = squares_around(mean, elements, scale);
+    let squares = squares_of(elements, |element| if element.is_finite() { element.value(scale) - mean } else { 0.0 });
     Moments { sum, distances: sum - Double::from(mean).times(count), squares }
 }
 
-/// The sum of the squares of the distances from `pivot`.
+/// Elements one after the other, each in the lane that its place has in a block.
 #[inline(always)]
-fn squares_around<T: Narrow>(pivot: f64, elements: &[T], scale: f64) -> f64 {
-    let mut squares = [0.0; LANES];
-    let add = |element: T, squares: &mut f64| {
-        let distance = if element.is_finite() { element.value(scale) - pivot } else { 0.0 };
-        *squares += distance * distance;
-    };
+fn in_lanes<T: Copy>(elements: &[T], mut add: impl FnMut(usize, T)) {
     let (blocks, rest) = elements.as_chunks::<LANES>();
     for block in blocks {
         for lane in 0..LANES {
-            add(block[lane], &mut squares[lane]);
+            add(lane, block[lane]);
         }
     }
     for (lane, element) in rest.iter().enumerate() {
-        add(*element, &mut squares[lane]);
+        add(lane, *element);
     }
+}
+
+/// The sum of the squares of distances.
+#[inline(always)]
+fn squares_of<T: Copy>(elements: &[T], distance: impl Fn(T) -> f64) -> f64 {
+    let mut squares = [0.0; LANES];
+    in_lanes(elements, |lane, element| {
+        let distance = distance(element);
+        squares[lane] += distance * distance;
+    });
     in_pairs(squares)
 }
 
@@ -210,25 +206,13 @@ macro_rules! wide {
                 let pivot = (sum / count) as $type;
                 let (below, above) = (extremes.0.abs_diff(pivot), extremes.1.abs_diff(pivot));
                 let fits = i64::try_from(below.max(above)).is_ok();
-                let mut squares = [0.0; LANES];
-                let add = |element: $type, squares: &mut f64| {
-                    let distance =
-                        if fits { element.wrapping_sub(pivot) as i64 as f64 } else { element as f64 - pivot as f64 };
-                    *squares += distance * distance;
-                };
-                let (blocks, rest) = elements.as_chunks::<LANES>();
-                for block in blocks {
-                    for lane in 0..LANES {
-                        add(block[lane], &mut squares[lane]);
-                    }
-                }
-                for (lane, element) in rest.iter().enumerate() {
-                    add(*element, &mut squares[lane]);
-                }
+                let squares = squares_of(elements, |element| {
+                    if fits { element.wrapping_sub(pivot) as i64 as f64 } else { element as f64 - pivot as f64 }
+                });
                 Moments {
                     sum: Double::of_integer(sum),
                     distances: Double::of_integer(sum - count * pivot as i128),
-                    squares: in_pairs(squares),
+                    squares,
                 }
             }
         }
