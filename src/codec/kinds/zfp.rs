@@ -27,21 +27,6 @@ use crate::metadata::json::{Json, Number};
 /// `zfp`, which v2 has not.
 pub(crate) static ZFP: ArrayKind = ArrayKind::new(members, bind);
 
-/// The parameters, which say how much of the numbers is given up.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Settings {
-    /// Nothing.
-    Reversible,
-    /// What the library's own parameters leave.
-    Expert { minbits: u32, maxbits: u32, maxprec: u32, minexp: i32 },
-    /// All below an absolute error.
-    FixedAccuracy(f64),
-    /// All but so many bits of each number of a block, which has as many dimensions as the chunk.
-    FixedRate(f64),
-    /// All but so many bit planes, a number from 0 on; what is more than all bits is all of them.
-    FixedPrecision(f64),
-}
-
 /// `zfp` for one type and shape.
 #[derive(Debug, Clone)]
 pub(super) struct Zfp {
@@ -105,49 +90,56 @@ const OF_ANY_MODE: &[Member] = &[
     Member::new("precision", Form::Any, Absent::Nothing),
 ];
 
-impl Settings {
-    /// The parameters of the library, for numbers of a type in a chunk of so many dimensions.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-    fn config(self, scalar: ZfpScalarType, dimensions: usize) -> Result<ZfpConfig, ZfpConfigError> {
-        let dimensions = match dimensions {
-            0 | 1 => ZfpDimensionality::D1,
-            2 => ZfpDimensionality::D2,
-            3 => ZfpDimensionality::D3,
-            _ => ZfpDimensionality::D4,
-        };
-        match self {
-            Settings::Reversible => Ok(ZfpConfig::reversible()),
-            Settings::Expert { minbits, maxbits, maxprec, minexp } => {
-                ZfpConfig::expert(minbits, maxbits, maxprec, minexp)
-            }
-            Settings::FixedAccuracy(tolerance) => Ok(ZfpConfig::fixed_accuracy(tolerance)),
-            Settings::FixedRate(rate) => ZfpConfig::fixed_rate(rate, scalar, dimensions, ZfpStreamAlignment::Unaligned),
-            Settings::FixedPrecision(planes) => Ok(ZfpConfig::fixed_precision(planes as u32)),
-        }
-    }
+/// A parameter that is a number.
+pub(super) fn parameter(members: &Members<'_>, name: &str) -> Option<f64> {
+    members.get(name).and_then(Json::as_number).map(Number::as_f64)
+}
 
-    /// Binds them to the primitive and the shape of a chunk; `None` where the library does not take it, or after a fault.
-    pub(super) fn bound(self, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
-        let shape = &to.array()?.shape;
-        let (scalar, lengths) = scalar_type(element).zip(lengths(shape))?;
-        let config = self.config(scalar, shape.len()).map_err(|error| {
-            let name = &to.codec.name;
-            let message = format!("the parameters of `{name}` are not taken together: {error}");
-            to.report(code::CONFIGURATION_VALUE, message);
-        });
-        let config = config.ok()?;
-        // Only floats that are not narrowed afterwards keep a tolerance.
-        let keeps = matches!(element, ElementType::Float32 | ElementType::Float64);
-        let loss = match self {
-            Settings::FixedAccuracy(tolerance) if keeps && tolerance > 0.0 => tolerance,
-            _ => f64::INFINITY,
-        };
-        let max_loss = (config.mode() != ZfpMode::Reversible).then_some(loss);
-        let has_header = to.codec.name.starts_with("numcodecs.");
-        let bound = Zfp { element, lengths, config, has_header, max_loss };
-        let size = BytesSize::at_most(bound.max_encoded_bytes());
-        Some(BoundArray::to_bytes(bound, size))
-    }
+/// The parameters of the library in a mode, for numbers of a type in a chunk of so many dimensions.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+fn config(
+    mode: &str,
+    members: &Members<'_>,
+    scalar: ZfpScalarType,
+    dimensions: usize,
+) -> Result<ZfpConfig, ZfpConfigError> {
+    use ZfpDimensionality::{D1, D2, D3, D4};
+    let number = |name| parameter(members, name).unwrap_or_default();
+    Ok(match mode {
+        "expert" => {
+            let [minbits, maxbits, maxprec] = ["minbits", "maxbits", "maxprec"].map(|name| members.integer_value(name));
+            ZfpConfig::expert(minbits, maxbits, maxprec, members.integer_value("minexp"))?
+        }
+        "fixed_accuracy" => ZfpConfig::fixed_accuracy(number("tolerance")),
+        "fixed_rate" => {
+            let dimensions = [D1, D1, D2, D3, D4][dimensions.min(MAX_DIMENSIONS)];
+            ZfpConfig::fixed_rate(number("rate"), scalar, dimensions, ZfpStreamAlignment::Unaligned)?
+        }
+        // A number from 0 on; what is more than all bits is all of them.
+        "fixed_precision" => ZfpConfig::fixed_precision(number("precision") as u32),
+        _ => ZfpConfig::reversible(),
+    })
+}
+
+/// Binds the parameters of a mode to the primitive and the shape of a chunk; `None` where the library does not take it, or
+/// after a fault.
+pub(super) fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
+    let shape = &to.array()?.shape;
+    let (scalar, lengths) = scalar_type(element).zip(lengths(shape))?;
+    let config = config(mode, &to.members, scalar, shape.len()).map_err(|error| {
+        let name = &to.codec.name;
+        let message = format!("the parameters of `{name}` are not taken together: {error}");
+        to.report(code::CONFIGURATION_VALUE, message);
+    });
+    let config = config.ok()?;
+    // Only floats that are not narrowed afterwards keep a tolerance.
+    let keeps = matches!(element, ElementType::Float32 | ElementType::Float64) && mode == "fixed_accuracy";
+    let tolerance = parameter(&to.members, "tolerance").filter(|tolerance| keeps && *tolerance > 0.0);
+    let max_loss = (config.mode() != ZfpMode::Reversible).then_some(tolerance.unwrap_or(f64::INFINITY));
+    let has_header = to.codec.name.starts_with("numcodecs.");
+    let bound = Zfp { element, lengths, config, has_header, max_loss };
+    let size = BytesSize::at_most(bound.max_encoded_bytes());
+    Some(BoundArray::to_bytes(bound, size))
 }
 
 /// Why unsigned integers of 32 and 64 bits are not decoded: zarrs, for one, clamps them to the greatest signed integer.
@@ -185,23 +177,8 @@ fn members(codec: &CodecMetadata) -> &'static [Member] {
     MODES.into_iter().find(|(name, _)| Some(*name) == mode).map_or(OF_ANY_MODE, |(_, members)| members)
 }
 
-fn read(members: &Members<'_>) -> Option<Settings> {
-    let number = |name| members.get(name).and_then(Json::as_number).map(Number::as_f64);
-    Some(match members.text_value("mode") {
-        "reversible" => Settings::Reversible,
-        "expert" => {
-            let [minbits, maxbits, maxprec] = ["minbits", "maxbits", "maxprec"].map(|name| members.integer_value(name));
-            Settings::Expert { minbits, maxbits, maxprec, minexp: members.integer_value("minexp") }
-        }
-        "fixed_accuracy" => Settings::FixedAccuracy(number("tolerance")?),
-        "fixed_rate" => Settings::FixedRate(number("rate")?),
-        "fixed_precision" => Settings::FixedPrecision(number("precision")?),
-        _ => return None,
-    })
-}
-
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
-    let settings = read(&to.members)?;
+    let mode = to.members.text_value("mode");
     let array = to.array()?;
     let reported = to.members.diagnostics.len();
     let (data_type, rank) = (&array.data_type, array.shape.len());
@@ -222,7 +199,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         DataType::Time(_) => Some(ElementType::Int64),
         _ => number.map(NumberType::element),
     };
-    let bound = element.and_then(|element| settings.bound(element, to));
+    let bound = element.and_then(|element| bound(mode, element, to));
     if bound.is_none() && to.members.diagnostics.len() == reported {
         let unsupported = unsupported("zfp", data_type);
         let is_wide = number.is_some_and(|number| number.bits() >= 32 && !number.is_float());

@@ -5,11 +5,11 @@
 
 use super::array::{ArrayKind, Binding, BoundArray};
 use super::members::{Absent, Form, Member};
-use super::zfp::{MAX_DIMENSIONS, Settings};
+use super::zfp::{MAX_DIMENSIONS, bound, parameter};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::ElementType;
-use crate::metadata::json::{Json, Number};
+use crate::metadata::json::Json;
 
 /// The name of the codec.
 const NAME: &str = "numcodecs.zfpy";
@@ -32,17 +32,13 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     const FIXED_RATE: i128 = 2;
     const FIXED_PRECISION: i128 = 3;
     const FIXED_ACCURACY: i128 = 4;
-    let members = &to.members;
-    let parameter = |name: &str| {
-        let given = members.get(name).and_then(Json::as_number).map(Number::as_f64);
-        given.filter(|value| *value >= 0.0)
+    let (mode, name) = match to.members.get("mode").and_then(Json::as_i128).unwrap_or(FIXED_ACCURACY) {
+        FIXED_RATE => ("fixed_rate", "rate"),
+        FIXED_PRECISION => ("fixed_precision", "precision"),
+        FIXED_ACCURACY => ("fixed_accuracy", "tolerance"),
+        _ => ("reversible", ""),
     };
-    let settings = match members.get("mode").and_then(Json::as_i128).unwrap_or(FIXED_ACCURACY) {
-        FIXED_RATE => parameter("rate").map(Settings::FixedRate),
-        FIXED_PRECISION => parameter("precision").map(Settings::FixedPrecision),
-        FIXED_ACCURACY => parameter("tolerance").map(Settings::FixedAccuracy),
-        _ => None,
-    };
+    let is_given = parameter(&to.members, name).is_some_and(|value| value >= 0.0);
     let array = to.array()?;
     let rank = array.shape.len();
     let takes = format!("`{NAME}` takes int32, int64, float32 and float64");
@@ -52,7 +48,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         let message = format!("`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
         to.report(code::CODEC_DIMENSIONS, message);
     }
-    settings.unwrap_or(Settings::Reversible).bound(element.filter(|_| takes)?, to)
+    bound(if is_given { mode } else { "reversible" }, element.filter(|_| takes)?, to)
 }
 
 /// The primitive of a type that zfpy takes.
