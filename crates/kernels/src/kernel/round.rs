@@ -62,27 +62,16 @@ rounding_modes!(NearestEven, TowardsZero, TowardsPositive, TowardsNegative, Near
 /// Runs an expression with a type name bound to the [`RoundingMode`] of a [`Rounding`].
 macro_rules! with_rounding {
     ($rounding:expr, $M:ident => $body:expr) => {
+        $crate::kernel::round::with_rounding!(
+            [NearestEven, TowardsZero, TowardsPositive, TowardsNegative, NearestAway] $rounding, $M => $body
+        )
+    };
+    ([$($mode:ident),*] $rounding:expr, $M:ident => $body:expr) => {
         match $rounding {
-            $crate::kernel::Rounding::NearestEven => {
-                type $M = $crate::kernel::round::NearestEven;
+            $($crate::kernel::Rounding::$mode => {
+                type $M = $crate::kernel::round::$mode;
                 $body
-            }
-            $crate::kernel::Rounding::TowardsZero => {
-                type $M = $crate::kernel::round::TowardsZero;
-                $body
-            }
-            $crate::kernel::Rounding::TowardsPositive => {
-                type $M = $crate::kernel::round::TowardsPositive;
-                $body
-            }
-            $crate::kernel::Rounding::TowardsNegative => {
-                type $M = $crate::kernel::round::TowardsNegative;
-                $body
-            }
-            $crate::kernel::Rounding::NearestAway => {
-                type $M = $crate::kernel::round::NearestAway;
-                $body
-            }
+            })*
         }
     };
 }
