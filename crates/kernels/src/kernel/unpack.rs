@@ -34,21 +34,21 @@ impl Unpack {
 
     /// Unpacks native-endian codes; the shorter of both slices decides how many.
     pub fn convert(&self, source: &[u8], target: &mut [u8]) {
-        with_element!(self.source.element(), S => self.run::<S>(source, target));
+        with_element!(self.source.element(), S => match self.target.element() {
+            ElementType::Float32 => self.run::<S, f32>(source, target),
+            _ => self.run::<S, f64>(source, target),
+        });
     }
 
-    fn run<S: Element + AsPrimitive<f64>>(&self, source: &[u8], target: &mut [u8]) {
+    fn run<S: Element + AsPrimitive<f64>, T: Element>(&self, source: &[u8], target: &mut [u8])
+    where
+        f64: AsPrimitive<T>,
+    {
         let source = source.chunks_exact(size_of::<S>()).map(bytemuck::pod_read_unaligned::<S>);
-        if self.target.element() == ElementType::Float32 {
-            for (code, value) in source.zip(target.chunks_exact_mut(4)) {
-                #[expect(clippy::cast_possible_truncation, reason = "the one rounding to the target")]
-                let unpacked = self.value(code) as f32;
-                value.copy_from_slice(&unpacked.to_ne_bytes());
-            }
-        } else {
-            for (code, value) in source.zip(target.chunks_exact_mut(8)) {
-                value.copy_from_slice(&self.value(code).to_ne_bytes());
-            }
+        for (code, value) in source.zip(target.chunks_exact_mut(size_of::<T>())) {
+            // The one rounding to the target.
+            let unpacked: T = self.value(code).as_();
+            value.copy_from_slice(bytemuck::bytes_of(&unpacked));
         }
     }
 
