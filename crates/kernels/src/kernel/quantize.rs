@@ -11,10 +11,10 @@ mod straight;
 
 pub use self::figures::{QuantizeFigures, float_bits};
 
-use self::exact::{ExactQuantize, is_missing};
+use self::exact::ExactQuantize;
 use self::fused::{FusedKernel, FusedParameters, TileFigures};
 use self::straight::StraightKernel;
-use super::tile::{TILE, TileBuffer, convert_each, for_each_tile, num_elements, read_bits, write_bits};
+use super::tile::{TILE, TileBuffer, convert_each, for_each_tile, num_elements, write_bits};
 use super::{ElementFault, OutOfRange, Rounding};
 use crate::element::{Element, FloatFormat, NumberType, low_bits};
 use crate::with_element;
@@ -103,7 +103,7 @@ impl Quantize {
         (figures, expects_nan): (&mut QuantizeFigures, &mut bool),
     ) -> bool {
         let (Some(kernel), Some((_, parameters))) = (&self.straight, &self.fused) else { return false };
-        if !self.options().missing.is_empty() {
+        if !self.exact.missing.is_empty() {
             return false;
         }
         let mut parameters = parameters.after(figures);
@@ -117,7 +117,7 @@ impl Quantize {
     fn convert_fused(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> bool {
         let Some((kernel, parameters)) = &self.fused else { return false };
         let parameters = parameters.after(figures);
-        let tile = if self.options().missing.is_empty() {
+        let tile = if self.exact.missing.is_empty() {
             kernel.run(source, target, &parameters)
         } else {
             let mut buffer = TileBuffer::new();
@@ -162,16 +162,11 @@ impl Quantize {
 
     /// A copy of the tile with NaN for each missing value.
     fn without_missing<'b>(&self, source: &[u8], buffer: &'b mut TileBuffer) -> &'b [u8] {
-        let QuantizeOptions { source: number_type, missing, .. } = self.options();
-        let size = number_type.size();
+        let number_type = self.options().source;
         let nan = number_type.float_format().and_then(FloatFormat::canonical_nan).unwrap_or(0);
         let copied = buffer.bytes_mut(source.len());
         copied.copy_from_slice(source);
-        for index in 0..source.len() / size {
-            if is_missing(read_bits(source, size, index), missing, *number_type) {
-                write_bits(copied, size, index, nan);
-            }
-        }
+        self.exact.missing.each_missing(source, |index| write_bits(copied, number_type.size(), index, nan));
         copied
     }
 }

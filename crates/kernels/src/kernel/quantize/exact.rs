@@ -1,17 +1,18 @@
 //! The exact path of a quantisation: one value, its code, and what decoding gives back.
 
 use super::{QuantizeFigures, QuantizeOptions};
-use crate::element::{Element, FloatFormat, NumberType, integer_of, low_bits};
+use crate::element::{FloatFormat, integer_of, low_bits};
 use crate::kernel::cast::wrapped;
 use crate::kernel::exact::{RoundedInteger, Value};
+use crate::kernel::missing::MissingFilter;
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::{FaultKind, OutOfRange};
-use crate::with_element;
 
 /// A quantisation without loops.
 #[derive(Debug, Clone)]
 pub(super) struct ExactQuantize {
     pub(super) options: QuantizeOptions,
+    pub(super) missing: MissingFilter,
     scale_offset: ScaleOffset,
     format: FloatFormat,
     pub(super) normalizer: f64,
@@ -23,7 +24,8 @@ impl ExactQuantize {
         let scale_offset = ScaleOffset::new(source, options.offset, options.scale);
         let format = source.float_format().unwrap_or(FloatFormat::BINARY64);
         let scale = options.scale.map_or(1.0, |bits| Value::of(bits, source).to_f64());
-        ExactQuantize { options, scale_offset, format, normalizer: power_of_two_near(scale.abs()) }
+        let missing = MissingFilter::new(source, &options.missing);
+        ExactQuantize { options, missing, scale_offset, format, normalizer: power_of_two_near(scale.abs()) }
     }
 
     /// Encodes one element, decodes it again, and adds it to the figures.
@@ -34,7 +36,7 @@ impl ExactQuantize {
         if let Some(code) = self.options.negative_zero_code.filter(|_| bits == self.format.sign()) {
             return Ok(low_bits(i128::from(code), target));
         }
-        if matches!(x, Value::NotANumber { .. }) || is_missing(bits, &self.options.missing, source) {
+        if matches!(x, Value::NotANumber { .. }) || self.missing.contains(bits) {
             let code = nan_code.ok_or(FaultKind::NotANumber)?;
             figures.nan += 1;
             return Ok(low_bits(i128::from(code), target));
@@ -104,15 +106,6 @@ impl ExactQuantize {
         let beside = if is_below { code - 1 } else { code + 1 };
         beside.max(least).min(greatest)
     }
-}
-
-/// Whether an element equals a missing value as a number.
-pub(super) fn is_missing(bits: u64, missing: &[u64], number_type: NumberType) -> bool {
-    !missing.is_empty()
-        && with_element!(number_type.element(), T => {
-            let element = T::from_bits64(bits);
-            missing.iter().any(|missing| T::from_bits64(*missing) == element)
-        })
 }
 
 /// The power of two next below a positive number (or itself); 1 for what has none.
