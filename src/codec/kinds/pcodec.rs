@@ -9,7 +9,6 @@
 use std::borrow::Cow;
 
 use bytemuck::Pod;
-use half::f16;
 use pco::data_types::Number;
 use pco::errors::PcoError;
 use pco::standalone::{DecompressorItem, FileCompressor, FileDecompressor};
@@ -23,6 +22,7 @@ use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
+use crate::with_element;
 
 /// `numcodecs.pcodec`.
 pub(crate) static PCODEC: ArrayKind = ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
@@ -126,41 +126,19 @@ impl Pcodec {
     }
 }
 
-/// Runs an expression with the Rust type of the numbers that the codec takes.
-macro_rules! with_number {
-    ($element:expr, $T:ident => $body:expr) => {
-        match $element {
-            ElementType::Int16 => with_number!(@ i16, $T => $body),
-            ElementType::Int32 => with_number!(@ i32, $T => $body),
-            ElementType::Int64 => with_number!(@ i64, $T => $body),
-            ElementType::UInt16 => with_number!(@ u16, $T => $body),
-            ElementType::UInt32 => with_number!(@ u32, $T => $body),
-            ElementType::UInt64 => with_number!(@ u64, $T => $body),
-            ElementType::Float16 => with_number!(@ f16, $T => $body),
-            ElementType::Float32 => with_number!(@ f32, $T => $body),
-            ElementType::Float64 => with_number!(@ f64, $T => $body),
-            ElementType::Int8 | ElementType::UInt8 => Err(CodecError::bytes("bytes are not numbers of its")),
-        }
-    };
-    (@ $own:ty, $T:ident => $body:expr) => {{
-        type $T = $own;
-        $body
-    }};
-}
-
 impl Coder for Pcodec {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         out.bytes.clear();
         // At once: a buffer that grows is copied, and takes three times its length meanwhile. Room that is not used takes no
         // memory.
         reserve(out.bytes, self.max_encoded_bytes().map_or(usize::MAX, size))?;
-        with_number!(self.element, T => encode::<T>(decoded, &self.config, self.page_size, out.bytes))
+        with_element!(self.element, T => encode::<T>(decoded, &self.config, self.page_size, out.bytes))
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         out.bytes.clear();
         let expected = self.num_numbers.map_or(usize::MAX, size);
-        with_number!(self.element, T => decode::<T>(encoded, expected, out.bytes))
+        with_element!(self.element, T => decode::<T>(encoded, expected, out.bytes))
     }
 
     /// Bytes that an encoder holds: for each number of a page what it is split into, its differences, a sorted copy and what
