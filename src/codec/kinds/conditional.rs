@@ -4,6 +4,7 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/conditional>
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::array::copy;
@@ -65,22 +66,19 @@ impl Conditional {
 impl Coder for Conditional {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let mut header = vec![0_u8; self.header_bytes];
-        let (mut current, mut next, mut is_first) = (Vec::new(), Vec::new(), true);
+        let mut body = Cow::Borrowed(decoded);
         for (place, codec) in self.codecs().iter().enumerate() {
-            let source: &[u8] = if is_first { decoded } else { &current };
-            codec.encode(source, &mut next, out.contexts).map_err(CodecError::encode)?;
-            let is_compressor =
-                !matches!(codec.encoded_size(BytesSize::Fixed(source.len() as u64)), BytesSize::Fixed(_));
-            if !is_compressor || next.len() < source.len() {
+            let mut next = Vec::new();
+            codec.encode(&body, &mut next, out.contexts).map_err(CodecError::encode)?;
+            let is_compressor = !matches!(codec.encoded_size(BytesSize::Fixed(body.len() as u64)), BytesSize::Fixed(_));
+            if !is_compressor || next.len() < body.len() {
                 header[place / 8] |= 1 << (place % 8);
-                std::mem::swap(&mut current, &mut next);
-                is_first = false;
+                body = Cow::Owned(next);
             }
         }
-        let body: &[u8] = if is_first { decoded } else { &current };
         reserve(out.bytes, header.len() + body.len())?;
         out.bytes.extend_from_slice(&header);
-        out.bytes.extend_from_slice(body);
+        out.bytes.extend_from_slice(&body);
         Ok(())
     }
 
@@ -100,21 +98,18 @@ impl Coder for Conditional {
             applied.push((place, size));
             size = after(codec, size);
         }
-        let (mut current, mut is_first) = (Vec::new(), true);
-        for (place, size) in applied.into_iter().rev() {
-            let source: &[u8] = if is_first { body } else { &current };
-            self.codecs()[place]
-                .decode(source, out.bytes, size, out.contexts)
-                .map_err(|error| inside(self.codecs()[place].name(), error))?;
-            std::mem::swap(&mut current, out.bytes);
-            is_first = false;
-        }
-        if is_first {
+        if applied.is_empty() {
             out.allowed.check(body.len())?;
-            copy(body, out.bytes)?;
-        } else {
-            std::mem::swap(&mut current, out.bytes);
+            return copy(body, out.bytes);
         }
+        let mut current = Cow::Borrowed(body);
+        for (place, size) in applied.into_iter().rev() {
+            let codec = &self.codecs()[place];
+            let result = codec.decode(&current, out.bytes, size, out.contexts);
+            result.map_err(|error| inside(codec.name(), error))?;
+            current = Cow::Owned(std::mem::take(out.bytes));
+        }
+        *out.bytes = current.into_owned();
         Ok(())
     }
 
