@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fault::{ChainFault, ChainFaultKind};
-use super::kinds::{BytesCodec, Coder, Contexts, Output, Role};
+use super::kinds::{Contexts, Output, Role};
 use super::sharding::BoundSharding;
 use super::value_program::Tiles;
 use crate::metadata::CodecMetadata;
@@ -21,34 +21,16 @@ pub use by_shape::{ByShape, OfShape};
 use differences::DifferenceRun;
 
 /// A codec that runs on chunks.
-#[derive(Debug, Clone)]
-pub enum Codec {
-    /// A codec that takes an array.
-    Array(Arc<dyn Coder>),
-    /// `sharding_indexed`.
-    Sharding(Box<BoundSharding>),
-    /// A bytes->bytes codec.
-    BytesToBytes(BytesCodec),
-    /// A codec that cannot be run: chunks are left as it has encoded them.
-    Unread,
-}
+pub type Codec = crate::pipeline::Codec<Box<BoundSharding>>;
 
 impl Codec {
-    /// The effect on the elements of a chunk, as far as others make use of it.
-    pub fn role(&self) -> Role<'_> {
-        match self {
-            Codec::Array(codec) => codec.role(),
-            Codec::Sharding(_) | Codec::BytesToBytes(_) | Codec::Unread => Role::Other,
-        }
-    }
-
     /// By how much a number that it encodes may come back changed at most: `None` where every bit comes back, infinity
     /// where nothing bounds it.
     pub fn max_loss(&self) -> Option<f64> {
         match self {
             Codec::Array(codec) => codec.max_loss(),
             Codec::Sharding(sharding) => sharding.inner().max_loss(0),
-            Codec::BytesToBytes(_) | Codec::Unread => None,
+            Codec::BytesToBytes(_) | Codec::Other => None,
         }
     }
 }
@@ -157,7 +139,7 @@ impl BoundChain {
     }
 
     /// The same for chunks that are not decoded to elements: any data type will do, and codecs that cannot be run are
-    /// [`Codec::Unread`].
+    /// [`Codec::Other`].
     pub fn bind_opaque(pipeline: &Pipeline) -> Result<Self, BindError> {
         Self::bind_elements(pipeline, ElementSize::Unread)
     }
@@ -178,7 +160,7 @@ impl BoundChain {
             }
             let codec = match bind_codec(stage, &before, elements) {
                 Ok(codec) => codec,
-                Err(_) if unread => Codec::Unread,
+                Err(_) if unread => Codec::Other,
                 Err(BindError::Unsupported { because, .. }) => return Err(unsupported(because)),
                 Err(error) => return Err(error),
             };

@@ -25,7 +25,7 @@ impl BoundChain {
                     let inner = sharding.inner();
                     inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs().len()))
                 }
-                Codec::Unread => 0,
+                Codec::Other => 0,
             };
             sum.saturating_add(bytes)
         })

@@ -81,7 +81,7 @@ fn leads_alike(a: &BoundChain, b: &BoundChain, count: usize) -> bool {
     let same = |a: &[&BoundCodec], b: &[&BoundCodec]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.metadata.same_value(&b.metadata))
     };
-    let is_opaque = |codec: &BoundCodec| matches!(codec.codec, Codec::Unread) && codec.name != "bytes";
+    let is_opaque = |codec: &BoundCodec| matches!(codec.codec, Codec::Other) && codec.name != "bytes";
     let is_apart = a.iter().any(is_opaque);
     let is_bytes = |codec: &&BoundCodec| is_apart && codec.name == "bytes";
     let (a_bytes, a_others): (Vec<_>, Vec<_>) = a.iter().partition(is_bytes);

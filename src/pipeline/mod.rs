@@ -18,24 +18,27 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
 use binding::Known;
 
-/// A codec's configuration, bound to the chunk that reaches it.
+/// A codec, bound to the chunk that reaches it. `S` has the chains inside a shard.
 #[derive(Debug, Clone)]
-pub enum BoundConfiguration {
+pub enum Codec<S> {
     /// A codec that takes an array.
     Array(Arc<dyn Coder>),
     /// `sharding_indexed`.
-    Sharding(ShardingStage),
+    Sharding(S),
     /// A bytes->bytes codec.
     BytesToBytes(BytesCodec),
-    /// Any other codec: its configuration as it stands.
+    /// Any other codec, which is not run: its configuration stands as it is, and chunks as it has encoded them.
     Other,
 }
 
-impl BoundConfiguration {
+/// A codec's configuration, bound to the chunk that reaches it.
+pub type BoundConfiguration = Codec<ShardingStage>;
+
+impl<S> Codec<S> {
     /// The effect on the elements of a chunk, as far as others make use of it.
     pub fn role(&self) -> Role<'_> {
         match self {
-            BoundConfiguration::Array(codec) => codec.role(),
+            Codec::Array(codec) => codec.role(),
             _ => Role::Other,
         }
     }

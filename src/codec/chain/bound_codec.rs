@@ -26,7 +26,7 @@ impl BoundCodec {
             }
             Codec::Sharding(codec) => codec.encode(decoded, encoded, ws),
             Codec::BytesToBytes(codec) => Ok(codec.encode(decoded, encoded, &mut ws.contexts)?),
-            Codec::Unread => Err(not_run()),
+            Codec::Other => Err(not_run()),
         }
     }
 
@@ -58,7 +58,7 @@ impl BoundCodec {
                     (_, error) => error.into(),
                 })
             }
-            Codec::Unread => Err(not_run()),
+            Codec::Other => Err(not_run()),
         }
     }
 
@@ -168,7 +168,7 @@ impl BoundChain {
                     }
                 }
                 Codec::Sharding(sharding) => sharding.encode_to_nearest(),
-                Codec::BytesToBytes(_) | Codec::Unread => {}
+                Codec::BytesToBytes(_) | Codec::Other => {}
             }
         }
     }
