@@ -3,7 +3,8 @@
 
 use super::error::DataTypeError;
 use super::members::Members;
-use super::{DataType, FixedBytes, Leniency, TimeType, structure};
+use super::{DataType, FixedBytes, TimeType, structure};
+use crate::diagnostic::Diagnostic;
 use crate::metadata::json::{Number, Object};
 
 pub(super) const FIXED_LENGTH_UTF32: &str = "fixed_length_utf32";
@@ -17,7 +18,7 @@ const UNITS: [&str; 15] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs",
 pub(super) fn read(
     name: &str,
     configuration: Option<&Object>,
-    notes: &mut Vec<Leniency>,
+    notes: &mut Vec<Diagnostic>,
 ) -> Result<Option<DataType>, DataTypeError> {
     let members = |known| Members::new(name, configuration, known);
     match name {

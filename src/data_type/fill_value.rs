@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::scalar::{value_from_json, value_to_json};
-use super::{DataType, FillValue, FillValueError, Leniency, Read, StructType, base64, opaque};
-use crate::diagnostic::code;
+use super::{DataType, FillValue, FillValueError, Read, StructType, base64, opaque};
+use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType, element_bits, is_of_type};
 use crate::metadata::json::{Json, Number, Object};
 
@@ -214,7 +214,7 @@ fn struct_from_base64(structure: &StructType, name: &str, text: &str) -> Result<
     let mut notes = Vec::new();
     if !structure.is_legacy() {
         let message = "the value of a `struct` is written in base64: write an object with a value for each field";
-        notes.push(Leniency { code: code::STRUCT_AS_BASE64, message: message.to_owned() });
+        notes.push(Diagnostic::new(code::STRUCT_AS_BASE64, message));
     }
     Ok(Read { value: FillValue(bytes), notes })
 }
@@ -238,7 +238,7 @@ fn number_fill_value(number_type: NumberType, json: &Json) -> Result<Read<FillVa
         let mut read = number_fill_value(number_type, &Json::Number(number))
             .map_err(|error| FillValueError { found: json.excerpt(), ..error })?;
         let message = format!("an integer is written as a string: write {text} without quotes");
-        read.notes.push(Leniency { code: code::INTEGER_AS_STRING, message });
+        read.notes.push(Diagnostic::new(code::INTEGER_AS_STRING, message));
         return Ok(read);
     }
     let read = value_from_json(number_type, json)?;
@@ -254,7 +254,7 @@ mod tests {
     fn read(name: &str, text: &str) -> Result<(Vec<u8>, Vec<&'static str>), FillValueError> {
         let data_type = DataType::from_name(name).unwrap();
         let read = data_type.fill_value_from_json(&Json::parse_str(text).unwrap())?;
-        Ok((read.value.0, read.notes.iter().map(|note| note.code.code).collect()))
+        Ok((read.value.0, read.notes.iter().map(|note| note.code).collect()))
     }
 
     #[test]

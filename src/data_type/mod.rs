@@ -1,6 +1,6 @@
 //! The data types of Zarr v3: names, sizes, and fill values between JSON and bytes.
 //!
-//! It reads liberally and says so: what was accepted though the specification forbids it comes with a [`Leniency`].
+//! It reads liberally and says so: what was accepted though the specification forbids it comes with a [`Diagnostic`].
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/core/#data-types> and the pages of the
 //! zarr-extensions registry.
 
@@ -19,7 +19,7 @@ mod structure;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 
@@ -92,23 +92,7 @@ pub struct Read<T> {
     /// The value.
     pub value: T,
     /// The forms that the specification forbids or no registry knows.
-    pub notes: Vec<Leniency>,
-}
-
-/// Something that this program reads though not every reader does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leniency {
-    /// Its code as a finding.
-    pub code: Code,
-    /// The sentence: what was found and what should be written.
-    pub message: String,
-}
-
-impl Leniency {
-    /// The finding that says so.
-    pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::new(self.code, self.message.clone())
-    }
+    pub notes: Vec<Diagnostic>,
 }
 
 impl DataType {

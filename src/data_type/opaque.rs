@@ -1,8 +1,8 @@
 //! Fill values of bytes and of text: raw bits, byte strings, UTF-32, and elements of any length.
 
 use super::error::{FillValueError, MAX_ELEMENT_SIZE};
-use super::{FillValue, FixedBytes, Leniency, Read, base64};
-use crate::diagnostic::code;
+use super::{FillValue, FixedBytes, Read, base64};
+use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Json;
 
 type ReadFill = Result<Read<FillValue>, FillValueError>;
@@ -21,7 +21,7 @@ pub(super) fn raw_from_json(name: &str, size: usize, json: &Json) -> ReadFill {
             let bytes = (text.len() / 4 * 3 <= size + 3).then(|| base64::decode(text)).flatten();
             let bytes = bytes.filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
             let message = format!("the value is written in base64: write an array of {size} integers");
-            let notes = vec![Leniency { code: code::RAW_AS_BASE64, message }];
+            let notes = vec![Diagnostic::new(code::RAW_AS_BASE64, message)];
             Ok(Read { value: FillValue(bytes), notes })
         }
         _ => Err(fault()),

@@ -2,8 +2,8 @@
 
 use super::error::{DataTypeError, MAX_ELEMENT_SIZE};
 use super::registry::{self, is_raw_name};
-use super::{DataType, Leniency, Read, configuration, name_of};
-use crate::diagnostic::{code, spelling};
+use super::{DataType, Read, configuration, name_of};
+use crate::diagnostic::{Diagnostic, code, spelling};
 use crate::element::{ElementType, NumberType, SmallFloat};
 use crate::metadata::json::{Json, Object};
 
@@ -19,7 +19,7 @@ impl DataType {
         } else if value.size().is_none() && !value.is_variable_length() {
             let message =
                 format!("the data type {} is not decoded by this program", Json::from(value.name()).excerpt());
-            notes.push(Leniency { code: code::DATA_TYPE_UNSUPPORTED, message });
+            notes.push(Diagnostic::new(code::DATA_TYPE_UNSUPPORTED, message));
         }
         Ok(Read { value, notes })
     }
@@ -29,7 +29,7 @@ impl DataType {
         Self::read_with(metadata, &mut Vec::new())
     }
 
-    fn read_with(metadata: &Json, notes: &mut Vec<Leniency>) -> Result<DataType, DataTypeError> {
+    fn read_with(metadata: &Json, notes: &mut Vec<Diagnostic>) -> Result<DataType, DataTypeError> {
         let name = name_of(metadata).ok_or_else(|| {
             let found = metadata.excerpt();
             let message = format!("expected a name, or an object of name and configuration, found {found}");
@@ -77,7 +77,7 @@ impl DataType {
 }
 
 /// The note about a name that no registry has: an error where it cannot be one, or another must have been meant.
-fn unregistered(data_type: &DataType) -> Leniency {
+fn unregistered(data_type: &DataType) -> Diagnostic {
     let name = data_type.name();
     let shown = Json::from(name.as_str()).excerpt();
     let meant = if matches!(data_type, DataType::Other(_)) { registry::meant(&name) } else { None };
@@ -91,7 +91,7 @@ fn unregistered(data_type: &DataType) -> Leniency {
     } else {
         (code::DATA_TYPE_UNREGISTERED, format!("the data type {shown} is in no registry"))
     };
-    Leniency { code, message }
+    Diagnostic::new(code, message)
 }
 
 /// The floats of the core and the small ones.
@@ -154,7 +154,7 @@ mod tests {
 
     fn read(text: &str) -> Result<(DataType, Vec<&'static str>), DataTypeError> {
         let read = DataType::read(&Json::parse_str(text).unwrap())?;
-        Ok((read.value, read.notes.iter().map(|note| note.code.code).collect()))
+        Ok((read.value, read.notes.iter().map(|note| note.code).collect()))
     }
 
     #[test]

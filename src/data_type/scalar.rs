@@ -1,8 +1,8 @@
 //! One number between JSON and bits, in the fill value encoding: `offset`, `scale`, `scalar_map`, fill values.
 
 use super::float::{canonical_nan, infinity, nearest, shortest};
-use super::{FillValueError, Leniency, Read};
-use crate::diagnostic::code;
+use super::{FillValueError, Read};
+use crate::diagnostic::{Diagnostic, code};
 use crate::element::{NumberType, integer_of, is_of_type, low_bits};
 use crate::metadata::json::{Json, JsonError, Number};
 
@@ -56,7 +56,7 @@ fn integer_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, 
     let mut notes = Vec::new();
     if !number.is_integer_literal() {
         let message = format!("{} is written with a fraction or an exponent: write {value}", json.excerpt());
-        notes.push(Leniency { code: code::INTEGER_WITH_FRACTION, message });
+        notes.push(Diagnostic::new(code::INTEGER_WITH_FRACTION, message));
     }
     Ok(Read { value: low_bits(value, number_type), notes })
 }
@@ -71,7 +71,7 @@ fn float_from_json(float: NumberType, json: &Json) -> Result<Read<u64>, FillValu
             if bits.is_some() && [false, true].iter().any(|&negative| infinity(float, negative) == bits) {
                 let message =
                     format!("{} is beyond the range of {} and is read as an infinity", json.excerpt(), float.name());
-                notes.push(Leniency { code: code::FLOAT_OVERFLOW, message });
+                notes.push(Diagnostic::new(code::FLOAT_OVERFLOW, message));
             }
             bits
         }
@@ -81,7 +81,7 @@ fn float_from_json(float: NumberType, json: &Json) -> Result<Read<u64>, FillValu
             "-Infinity" => infinity(float, true),
             "+Infinity" => {
                 let message = "\"+Infinity\" is rejected by zarrs and tensorstore: write \"Infinity\"";
-                notes.push(Leniency { code: code::PLUS_INFINITY, message: message.to_owned() });
+                notes.push(Diagnostic::new(code::PLUS_INFINITY, message));
                 infinity(float, false)
             }
             other => hexadecimal(other, float.size() * 2).filter(|&bits| is_of_type(bits, float)),
@@ -121,7 +121,7 @@ mod tests {
     fn read(name: &str, text: &str) -> Result<(u64, Vec<&'static str>), FillValueError> {
         let number_type = super::super::DataType::from_name(name).unwrap().number().unwrap();
         let read = value_from_json(number_type, &Json::parse_str(text).unwrap())?;
-        Ok((read.value, read.notes.iter().map(|note| note.code.code).collect()))
+        Ok((read.value, read.notes.iter().map(|note| note.code).collect()))
     }
 
     #[test]

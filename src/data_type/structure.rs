@@ -2,10 +2,10 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types/struct>
 
+use super::DataType;
 use super::error::{DataTypeError, MAX_ELEMENT_SIZE};
 use super::members::Members;
-use super::{DataType, Leniency};
-use crate::diagnostic::code;
+use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 
 /// A struct of at least one field, no two of one name, each of a fixed size.
@@ -66,11 +66,11 @@ impl StructType {
 }
 
 /// Reads the fields; `None` where one of them is of a type that is not decoded, or the element larger than is read.
-pub(super) fn read(members: &Members<'_>, notes: &mut Vec<Leniency>) -> Result<Option<DataType>, DataTypeError> {
+pub(super) fn read(members: &Members<'_>, notes: &mut Vec<Diagnostic>) -> Result<Option<DataType>, DataTypeError> {
     let is_legacy = members.name == "structured";
     if is_legacy {
         let message = "`structured` is the old name of `struct`, by which nothing new should be written";
-        notes.push(Leniency { code: code::DATA_TYPE_LEGACY, message: message.to_owned() });
+        notes.push(Diagnostic::new(code::DATA_TYPE_LEGACY, message));
     }
     let json = members.require("fields")?;
     let entries = json.as_array().filter(|entries| !entries.is_empty());
@@ -92,7 +92,7 @@ pub(super) fn read(members: &Members<'_>, notes: &mut Vec<Leniency>) -> Result<O
             let pointer = format!("fields/{index}/data_type");
             return Err(members.fault(pointer, "a data type of fixed size", data_type));
         }
-        let in_notes = |note: Leniency| Leniency { message: format!("field {name:?}: {}", note.message), ..note };
+        let in_notes = |note: Diagnostic| Diagnostic { message: format!("field {name:?}: {}", note.message), ..note };
         notes.extend(read.notes.into_iter().take(MAX_NOTES.saturating_sub(notes.len())).map(in_notes));
         let total = size.zip(read.value.size()).and_then(|(total, size)| total.checked_add(size));
         size = total.filter(|&total| total <= MAX_ELEMENT_SIZE);
@@ -108,7 +108,7 @@ const MAX_NOTES: usize = 100;
 fn read_entry<'a>(
     members: &Members<'_>,
     (index, entry): (usize, &'a Json),
-    notes: &mut Vec<Leniency>,
+    notes: &mut Vec<Diagnostic>,
 ) -> Result<(&'a str, &'a Json), DataTypeError> {
     let pointer = format!("fields/{index}");
     let expected = "an object of name and data_type";
@@ -116,7 +116,7 @@ fn read_entry<'a>(
         Json::Array(pair) => {
             if members.name == "struct" && notes.len() < MAX_NOTES {
                 let message = format!("field {index} of `struct` is a pair: write {expected}");
-                notes.push(Leniency { code: code::STRUCT_FIELD_PAIR, message });
+                notes.push(Diagnostic::new(code::STRUCT_FIELD_PAIR, message));
             }
             let [name, data_type] = pair.as_slice() else {
                 return Err(members.fault(pointer, expected, entry));
@@ -144,7 +144,7 @@ mod tests {
 
     fn read(text: &str) -> Result<(DataType, Vec<&'static str>), DataTypeError> {
         let read = DataType::read(&Json::parse_str(text).unwrap())?;
-        Ok((read.value, read.notes.iter().map(|note| note.code.code).collect()))
+        Ok((read.value, read.notes.iter().map(|note| note.code).collect()))
     }
 
     fn of_fields(fields: &str) -> String {

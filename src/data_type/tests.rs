@@ -173,7 +173,7 @@ fn small_floats_have_the_special_values_of_their_pages() {
     let read = |name: &str, text: &str| {
         let data_type = DataType::from_name(name).unwrap();
         let read = data_type.fill_value_from_json(&Json::parse_str(text).unwrap()).ok()?;
-        Some((read.value.0, read.notes.iter().map(|note| note.code.code).collect::<Vec<_>>()))
+        Some((read.value.0, read.notes.iter().map(|note| note.code).collect::<Vec<_>>()))
     };
     for (name, text, expected) in [
         ("float4_e2m1fn", "\"NaN\"", None),

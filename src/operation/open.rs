@@ -145,7 +145,7 @@ fn as_v2(document: &Json, mut found: Diagnostic) -> Diagnostic {
 fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<DataType> {
     match DataType::read(json) {
         Ok(read) => {
-            diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/data_type")));
+            diagnostics.extend(read.notes.into_iter().map(|note| note.at_pointer("/data_type")));
             if read.value.is_sub_byte() && read.value.is_registered() {
                 let message = format!("{} is not of whole bytes: zarr-python cannot open the array", read.value);
                 diagnostics.push(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).at_pointer("/data_type"));
@@ -263,7 +263,7 @@ fn read_fill_value(
     }
     match data_type.fill_value_from_json(json) {
         Ok(mut read) => {
-            diagnostics.extend(read.notes.iter().map(|note| note.diagnostic().at_pointer("/fill_value")));
+            diagnostics.extend(read.notes.into_iter().map(|note| note.at_pointer("/fill_value")));
             // A struct in base64 is in the order of its chunks; it was read as little endian.
             if big_endian && matches!((data_type, json), (DataType::Struct(_), Json::String(_))) {
                 data_type.swap_elements(&mut read.value.0);

@@ -45,18 +45,11 @@ const MEMBERS: &[Member] = &[
 /// The type that is cast to.
 fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
     let pointer = members.pointer_to("data_type");
-    let read = match DataType::read(json) {
-        Ok(read) => read,
-        Err(error) => {
-            return members.refuse(
-                code::DATA_TYPE_INVALID,
-                "data_type",
-                format!("`data_type` of `cast_value`: {error}"),
-            );
-        }
-    };
-    let notes = read.notes.iter().map(|note| note.diagnostic().at_pointer(pointer.as_str()));
-    members.diagnostics.extend(notes);
+    let read = DataType::read(json).map_err(|error| {
+        members.report(code::DATA_TYPE_INVALID, "data_type", format!("`data_type` of `cast_value`: {error}"));
+    });
+    let read = read.ok()?;
+    members.diagnostics.extend(read.notes.into_iter().map(|note| note.at_pointer(pointer.as_str())));
     let number_type = read.value.real_number();
     if number_type.is_none() {
         let name = read.value.name();

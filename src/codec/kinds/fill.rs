@@ -76,7 +76,7 @@ pub(super) fn scalar(
 ) -> Option<u64> {
     match read {
         Ok(Read { value, notes }) => {
-            diagnostics.extend(notes.iter().map(|note| note.diagnostic().at_pointer(pointer)));
+            diagnostics.extend(notes.into_iter().map(|note| note.at_pointer(pointer)));
             Some(value)
         }
         Err(error) => {

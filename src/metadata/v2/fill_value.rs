@@ -98,7 +98,7 @@ fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -
         return zero(dtype);
     }
     if let Ok(read) = dtype.data_type.fill_value_from_json(fill_value)
-        && read.notes.iter().any(|note| note.code == code::INTEGER_WITH_FRACTION)
+        && read.notes.iter().any(|note| note.is(code::INTEGER_WITH_FRACTION))
         && let Ok(integer) = dtype.data_type.fill_value_to_json(&read.value)
     {
         let found = format!("{} for an integer", fill_value.excerpt());

@@ -2,7 +2,7 @@
 
 use super::measure::Direction;
 use crate::codec::{BoundChain, ChainFault};
-use crate::data_type::{DataType, FillValue, Leniency};
+use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, quantity};
 use crate::element::{ElementType, NumberType};
 use crate::metadata::extension::read_codecs;
@@ -361,7 +361,7 @@ fn read_fill_value(
     let read = data_type.fill_value_from_json(json).map_err(|error| {
         OperationError::data(format!("--fill-value {json} is not a value of {data_type}")).because(error)
     })?;
-    diagnostics.extend(read.notes.iter().map(Leniency::diagnostic));
+    diagnostics.extend(read.notes);
     Ok(read.value)
 }
 
