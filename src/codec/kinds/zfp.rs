@@ -13,7 +13,7 @@ use zfp_rs::{
     ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
 };
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, unsupported};
+use super::array::{ArrayKind, Binding, BoundArray, Role, copy, unsupported};
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
 use super::pcodec::numbers;
@@ -210,7 +210,6 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 
 impl Coder for Zfp {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        out.bytes.clear();
         if let Some((shift, middle)) = self.narrow() {
             let wide = |element: &[u8]| {
                 #[expect(clippy::cast_possible_truncation, reason = "it has 16 bits at most")]
@@ -234,9 +233,9 @@ impl Coder for Zfp {
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        out.bytes.clear();
         if let Some((shift, middle)) = self.narrow() {
             let (wide, size) = (self.decode_as::<i32>(encoded)?, self.element.size());
+            out.bytes.clear();
             reserve(out.bytes, wide.len().saturating_mul(size))?;
             let half = 1 << (30 - shift);
             for value in wide {
@@ -247,14 +246,14 @@ impl Coder for Zfp {
             return Ok(());
         }
         match self.element {
-            ElementType::Int32 => append(&self.decode_as::<i32>(encoded)?, out.bytes),
-            ElementType::Int64 => append(&self.decode_as::<i64>(encoded)?, out.bytes),
+            ElementType::Int32 => copy(bytemuck::cast_slice(&self.decode_as::<i32>(encoded)?), out.bytes),
+            ElementType::Int64 => copy(bytemuck::cast_slice(&self.decode_as::<i64>(encoded)?), out.bytes),
             ElementType::Float16 => {
                 let wide = self.decode_as::<f32>(encoded)?;
-                append(&collected(wide.into_iter().map(f16::from_f32))?, out.bytes)
+                copy(bytemuck::cast_slice(&collected(wide.into_iter().map(f16::from_f32))?), out.bytes)
             }
-            ElementType::Float32 => append(&self.decode_as::<f32>(encoded)?, out.bytes),
-            ElementType::Float64 => append(&self.decode_as::<f64>(encoded)?, out.bytes),
+            ElementType::Float32 => copy(bytemuck::cast_slice(&self.decode_as::<f32>(encoded)?), out.bytes),
+            ElementType::Float64 => copy(bytemuck::cast_slice(&self.decode_as::<f64>(encoded)?), out.bytes),
             element => Err(CodecError::Bytes(format!("{element:?} is no type of its"))),
         }
     }
@@ -302,9 +301,7 @@ impl Zfp {
             stream.write_header(&self.config, &field.metadata(), ZfpHeaderMask::FULL).map_err(CodecError::bytes)?;
         }
         let written = stream.compress(&self.config, &field).map_err(CodecError::bytes)?;
-        reserve(encoded, written)?;
-        encoded.extend_from_slice(stream.as_bytes().get(..written).unwrap_or_default());
-        Ok(())
+        copy(stream.as_bytes().get(..written).unwrap_or_default(), encoded)
     }
 
     fn decode_as<T: ZfpScalar + Pod>(&self, encoded: &[u8]) -> Result<Vec<T>, CodecError> {
@@ -363,13 +360,6 @@ fn collected<T>(numbers: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, Cod
     reserve(&mut collected, numbers.len())?;
     collected.extend(numbers);
     Ok(collected)
-}
-
-fn append<T: Pod>(numbers: &[T], decoded: &mut Vec<u8>) -> Result<(), CodecError> {
-    let bytes: &[u8] = bytemuck::cast_slice(numbers);
-    reserve(decoded, bytes.len())?;
-    decoded.extend_from_slice(bytes);
-    Ok(())
 }
 
 #[cfg(test)]
