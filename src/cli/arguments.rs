@@ -8,7 +8,7 @@ use clap::{ArgAction, Args};
 use super::value::{self, When};
 use crate::operation::OperationError;
 use crate::operation::options::CommonOptions;
-use crate::report::terminal::{Colour, Output};
+use crate::report::terminal::{self, Output};
 use crate::store::{Location, RemoteOptions, StoreError, file};
 
 /// The options of every command.
@@ -134,12 +134,12 @@ impl CommonArguments {
         Ok(words)
     }
 
-    /// The colours of an output.
-    pub(super) fn colour(&self, output: Output) -> Colour {
+    /// True if an output is coloured.
+    pub(super) fn has_colours(&self, output: Output) -> bool {
         match self.color.unwrap_or_default() {
-            When::Always => Colour::On,
-            When::Never => Colour::Off,
-            When::Auto => Colour::detect(output),
+            When::Always => true,
+            When::Never => false,
+            When::Auto => terminal::has_colours(output),
         }
     }
 

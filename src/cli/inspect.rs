@@ -16,7 +16,8 @@ use crate::operation::options::{ChunkOptions, PictureSize, PreviewOptions};
 use crate::operation::{
     CfOptions, Failure, FaultClass, HistogramOptions, InspectOptions, InspectResult, OperationError, Suggest,
 };
-use crate::report::{self, html, inspect_preview, json, terminal};
+use crate::report::terminal::{self, Output};
+use crate::report::{self, html, inspect_preview, json};
 use crate::store::{Location, file};
 
 const EXAMPLES: &str = include_str!("examples/inspect.short.txt");
@@ -321,10 +322,10 @@ fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> Result<(Slic
 
 /// The size of a picture that fits the terminal, or a page.
 fn picture_size(session: &Session) -> PictureSize {
-    let (columns, lines) = terminal::size().unwrap_or(PAGE);
+    let (columns, lines) = terminal::size(Output::Result).unwrap_or(PAGE);
     let lines = u64::from(lines).saturating_sub(OTHER_LINES).max(4);
     // With colours a letter is two pixels, each about as high as wide.
-    let (rows, pixel_height) = if session.style().is_coloured() { (2 * lines, 1) } else { (lines, 2) };
+    let (rows, pixel_height) = if session.style().is_coloured { (2 * lines, 1) } else { (lines, 2) };
     PictureSize { columns: u64::from(columns).max(16), rows, pixel_height }
 }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::operation::{FaultClass, OperationError};
-use crate::report::terminal;
+use crate::report::terminal::{self, Output};
 use arguments::CommonArguments;
 use session::Session;
 
@@ -89,7 +89,7 @@ fn one_paragraph(argument: clap::Arg) -> clap::Arg {
 /// what the terminal itself wraps is pasted as it was.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let columns = terminal::size().map(|(columns, _)| columns).or_else(of_environment);
+    let columns = terminal::size(Output::Result).map(|(columns, _)| columns).or_else(of_environment);
     let mut command = command();
     if columns.is_some_and(|columns| columns < LEAST_COLUMNS) {
         command = command.term_width(LEAST_COLUMNS.into());

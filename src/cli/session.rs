@@ -20,15 +20,15 @@ use crate::operation::{FaultClass, Interrupt, OperationError};
 use crate::report::failure::{self, FindingsLook};
 use crate::report::json;
 use crate::report::progress::{Bar, Log};
-use crate::report::terminal::{self, Colour, Defused, Output, Style, one_line};
+use crate::report::terminal::{self, Defused, Output, Style, one_line};
 use crate::store::machine;
 
 /// The streams, and how to write on them.
 pub(super) struct Session {
     quiet: bool,
     is_verbose: bool,
-    output: Colour,
-    error: Colour,
+    is_coloured: bool,
+    has_coloured_errors: bool,
     progress: Box<dyn Progress>,
     interrupt: Interrupt,
 }
@@ -36,7 +36,7 @@ pub(super) struct Session {
 impl Session {
     /// A session with the options of a command, if it takes them.
     pub(super) fn new(common: Option<&CommonArguments>) -> Self {
-        let colour = |output| common.map_or(Colour::Off, |common| common.colour(output));
+        let has_colours = |output| common.is_some_and(|common| common.has_colours(output));
         let progress: Box<dyn Progress> = match common {
             Some(common) if common.shows_progress() => Box::new(Bar::default()),
             Some(common) if common.verbose > 0 => Box::new(Log::default()),
@@ -45,8 +45,8 @@ impl Session {
         Session {
             quiet: common.is_some_and(|common| common.quiet),
             is_verbose: common.is_some_and(|common| common.verbose > 0),
-            output: colour(Output::Result),
-            error: colour(Output::Error),
+            is_coloured: has_colours(Output::Result),
+            has_coloured_errors: has_colours(Output::Error),
             progress,
             interrupt: Interrupt::default(),
         }
@@ -54,8 +54,8 @@ impl Session {
 
     /// A session without options of a command, in the colours that the streams take.
     pub(super) fn of_terminal() -> Self {
-        let colour = Colour::detect;
-        Session { output: colour(Output::Result), error: colour(Output::Error), ..Session::new(None) }
+        let [is_coloured, has_coloured_errors] = [Output::Result, Output::Error].map(terminal::has_colours);
+        Session { is_coloured, has_coloured_errors, ..Session::new(None) }
     }
 
     /// Receives the progress of the operation.
@@ -70,12 +70,13 @@ impl Session {
 
     /// Style of text on stdout.
     pub(super) fn style(&self) -> Style {
-        Style::new(self.output).within(terminal::columns(Output::Result)).verbose(self.is_verbose)
+        let Session { is_coloured, is_verbose, .. } = *self;
+        Style { is_coloured, is_verbose, ..Style::PLAIN }.within(terminal::columns(Output::Result))
     }
 
     /// Style of text on stderr.
     pub(super) fn error_style(&self) -> Style {
-        Style::new(self.error).within(terminal::columns(Output::Error))
+        Style { is_coloured: self.has_coloured_errors, ..Style::PLAIN }.within(terminal::columns(Output::Error))
     }
 
     /// Prints findings on stderr, unless `--quiet` was given.
@@ -115,7 +116,7 @@ impl Session {
 
     /// Writes the result to stdout in whatever form, without what a terminal would act on.
     pub(super) fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-        print_as_it_is(|output| write(&mut Defused::new(output, self.output == Colour::On)))
+        print_as_it_is(|output| write(&mut Defused::new(output, self.is_coloured)))
     }
 
     /// Writes to stderr likewise; if it is closed, to nobody.
@@ -123,8 +124,7 @@ impl Session {
         // The line of progress would stand before the message, or be drawn over it.
         self.progress.finish();
         let mut output = BufWriter::new(io::stderr().lock());
-        let has_colours = self.error == Colour::On;
-        let _ = write(&mut Defused::new(&mut output, has_colours)).and_then(|()| output.flush());
+        let _ = write(&mut Defused::new(&mut output, self.has_coloured_errors)).and_then(|()| output.flush());
     }
 }
 
@@ -169,7 +169,7 @@ pub(super) fn report_parse_error(mut error: clap::Error) -> ExitStatus {
     let cause = error.source().map(ToString::to_string).filter(|cause| one_line(cause) != *cause);
     if escaped.is_empty() && cause.is_none() {
         let session = Session::of_terminal();
-        if error.use_stderr() && session.error_style().width().is_some() {
+        if error.use_stderr() && session.error_style().width.is_some() {
             let text = error.render().to_string();
             session.note(|output| failure::write_usage_error(&text, session.error_style(), output));
         } else {

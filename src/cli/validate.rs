@@ -115,7 +115,7 @@ const MAX_CHUNK_ERRORS: usize = 3;
 
 fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut dyn Write) -> io::Result<()> {
     match format {
-        Format::Text => report::validate::report(&outcome.result, style.is_verbose()).write(style, output),
+        Format::Text => report::validate::report(&outcome.result, style.is_verbose).write(style, output),
         Format::Json => json::write("validate", &outcome.result, output),
         Format::Github => formats::write_github(&outcome.result, output),
         Format::Junit => formats::write_junit(outcome, output),

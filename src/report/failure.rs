@@ -61,7 +61,7 @@ fn write_clause(
 
 /// Text behind a label, broken where the terminal ends; what goes on is indented.
 fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> {
-    let Some(columns) = style.width() else { return vec![text.to_owned()] };
+    let Some(columns) = style.width else { return vec![text.to_owned()] };
     let room = columns.saturating_sub(indent);
     let first = wrap_prose(text, room.saturating_sub(label)).into_iter().next().unwrap_or_default();
     let rest = text.get(first.len()..).unwrap_or_default().trim_start();
@@ -152,7 +152,7 @@ pub(super) fn write_found(
 ) -> io::Result<()> {
     let mut page = Page { style, output, before: None };
     for group in grouped(findings) {
-        match style.width() {
+        match style.width {
             Some(_) => page.paragraphs(&group)?,
             None => page.line(&group)?,
         }
@@ -162,7 +162,7 @@ pub(super) fn write_found(
         let line = format!("... only the first {shown} findings are shown; --max-findings 0 shows all");
         writeln!(page.output, "{}", style.paint(Role::Faint, &line))?;
     }
-    if !findings.is_empty() && style.width().is_some() { writeln!(page.output) } else { Ok(()) }
+    if !findings.is_empty() && style.width.is_some() { writeln!(page.output) } else { Ok(()) }
 }
 
 /// The output, and the headings of the last finding.
@@ -187,7 +187,7 @@ impl<'a> Page<'a> {
         let mut line = format!("{}: {severity} {} {}", one_line(&place), finding.code, finding.name);
         line.push_str(&one_line(&format!("{}: {}", pointer(location), finding.message)));
         if group.is_of_many() {
-            line.push_str(&one_line(&format!("; in {}", group.nodes(self.style.is_verbose()))));
+            line.push_str(&one_line(&format!("; in {}", group.nodes(self.style.is_verbose))));
         }
         if let Some(help) = &finding.help {
             line.push_str(&one_line(&format!("; help: {help}")));
@@ -215,7 +215,7 @@ impl<'a> Page<'a> {
             self.paragraph("help: ", help)?;
         }
         if group.is_of_many() {
-            self.paragraph("in ", &group.nodes(self.style.is_verbose()))?;
+            self.paragraph("in ", &group.nodes(self.style.is_verbose))?;
             self.before = Some(&finding.location);
         }
         Ok(())
@@ -256,7 +256,7 @@ impl<'a> Page<'a> {
     fn paragraph(&mut self, label: &str, text: &str) -> io::Result<()> {
         const INDENT: usize = 6;
         let text = one_line(text);
-        let width = self.style.width().map_or(usize::MAX, |width| width - INDENT - label.len());
+        let width = self.style.width.map_or(usize::MAX, |width| width - INDENT - label.len());
         for (number, line) in wrap_prose(&text, width).iter().enumerate() {
             let label = if number == 0 { label } else { &" ".repeat(label.len()) };
             let label = if label.trim().is_empty() { label.to_owned() } else { self.style.paint(Role::Good, label) };

@@ -18,7 +18,7 @@ pub fn write(preview: &PreviewResult, style: Style, output: &mut dyn Write) -> i
     let rows = rows(preview);
     let (min, max) = range(preview);
     let colour_of = |value: f64| share(value, min, max).map(colour);
-    if style.is_coloured() {
+    if style.is_coloured {
         for pair in rows.chunks(2) {
             for column in 0..pair[0].len() {
                 let lower = pair.get(1).and_then(|row| colour_of(row[column]));
@@ -69,7 +69,7 @@ pub(super) fn axis(axis: &PreviewAxis) -> String {
 /// The values that the colours or characters stand for.
 fn legend(preview: &PreviewResult, style: Style) -> String {
     let (Some(min), Some(max)) = (preview.min, preview.max) else { return "no finite values".to_owned() };
-    let ramp: String = if style.is_coloured() {
+    let ramp: String = if style.is_coloured {
         (0..16_u8).map(|step| style.pixels(Some(colour(f64::from(step) / 15.0)), None)).collect()
     } else {
         RAMP.iter().map(|letter| char::from(*letter)).collect()
@@ -114,7 +114,6 @@ pub fn image(preview: &PreviewResult) -> Result<Vec<u8>, png::EncodingError> {
 mod tests {
     use super::*;
     use crate::operation::inspect_result::{PreviewIndex, PreviewRow};
-    use crate::report::terminal::Colour;
 
     fn preview() -> PreviewResult {
         let axis = |axis, name: Option<&str>, length| PreviewAxis { axis, name: name.map(str::to_owned), length };
@@ -145,7 +144,7 @@ mod tests {
 
     #[test]
     fn preview_with_colour_is_drawn_in_half_blocks() {
-        let drawn = text(Style::new(Colour::On));
+        let drawn = text(Style { is_coloured: true, ..Style::PLAIN });
         let lines: Vec<&str> = drawn.lines().skip(2).collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].contains("38;2;68;1;84") && lines[0].contains("48;2;33;144;140"), "{:?}", lines[0]);

@@ -82,18 +82,18 @@ impl Table {
 
     /// Writes it, two columns of space before each line and between two columns. What is wider than the terminal is cut.
     pub fn write(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
-        let widths = self.widths(style.width());
+        let widths = self.widths(style.width);
         for (number, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             for (column, columns) in &widths {
                 let cell = row.cells.get(*column).map_or("", String::as_str);
-                let cell = if style.width().is_some() { cut(cell, *columns) } else { cell.to_owned() };
+                let cell = if style.width.is_some() { cut(cell, *columns) } else { cell.to_owned() };
                 line.push_str("  ");
                 let pad = if self.numbers[*column] { pad_left } else { pad };
                 line.push_str(&pad(&cell, *columns));
             }
             // Where the columns of numbers alone are wider than the terminal, the line ends there.
-            let line = style.width().map_or_else(|| line.clone(), |columns| cut(line.trim_end(), columns));
+            let line = style.width.map_or_else(|| line.clone(), |columns| cut(line.trim_end(), columns));
             let line = line.trim_end();
             if number == 0 {
                 writeln!(output, "{}", style.paint(Role::Faint, line))?;
@@ -142,11 +142,11 @@ impl Table {
 
 /// Labels and values; a value that is wider than the terminal goes on under itself.
 pub fn write_members(members: &[(&str, String)], style: Style, output: &mut dyn Write) -> io::Result<()> {
-    let most = style.width().map_or(MAX_ALIGNED, |columns| columns / 2);
+    let most = style.width.map_or(MAX_ALIGNED, |columns| columns / 2);
     let members: Vec<_> = members.iter().map(|(label, value)| (one_line(label), one_line(value))).collect();
     let columns = members.iter().map(|(label, _)| width(label)).max().unwrap_or(0).min(most);
     for (label, value) in &members {
-        let label = if style.width().is_some() { cut(label, columns) } else { label.to_string() };
+        let label = if style.width.is_some() { cut(label, columns) } else { label.to_string() };
         let label = style.paint(Role::Label, &pad(&label, columns));
         let indent = 2 + columns + 2;
         let mut lines = wrapped(value, style, indent).into_iter();
@@ -160,7 +160,7 @@ pub fn write_members(members: &[(&str, String)], style: Style, output: &mut dyn 
 
 /// Text that stands behind an indent: broken where the terminal ends, whole in pipes and files.
 pub fn wrapped(text: &str, style: Style, indent: usize) -> Vec<String> {
-    match style.width() {
+    match style.width {
         Some(columns) => wrap(text, columns.saturating_sub(indent)),
         None => vec![text.to_owned()],
     }

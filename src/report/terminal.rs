@@ -31,39 +31,28 @@ impl Output {
     }
 }
 
-/// The columns and lines of the terminal on stdout; `None` where there is none.
-pub fn size() -> Option<(u16, u16)> {
-    terminal_size::terminal_size_of(stdout()).map(|(width, height)| (width.0, height.0))
-}
-
-/// The columns of the terminal that a stream goes to; `None` where it goes elsewhere.
-pub fn columns(output: Output) -> Option<usize> {
+/// The columns and lines of the terminal that a stream goes to; `None` where it goes elsewhere.
+pub fn size(output: Output) -> Option<(u16, u16)> {
     let size = match output {
         Output::Result => terminal_size::terminal_size_of(stdout()),
         Output::Error => terminal_size::terminal_size_of(stderr()),
     };
-    size.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0)
+    size.map(|(width, height)| (width.0, height.0))
 }
 
-/// True if text is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
-    /// By ANSI escapes.
-    On,
-    /// Plain text.
-    Off,
+/// The columns alone.
+pub fn columns(output: Output) -> Option<usize> {
+    size(output).map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
 }
 
-impl Colour {
-    /// On a terminal that knows escapes (`TERM`), unless `NO_COLOR` is set to something; wherever text goes with
-    /// `CLICOLOR_FORCE`.
-    pub fn detect(output: Output) -> Self {
-        let choice = match output {
-            Output::Result => AutoStream::choice(&stdout()),
-            Output::Error => AutoStream::choice(&stderr()),
-        };
-        if choice == ColorChoice::Never { Colour::Off } else { Colour::On }
-    }
+/// True if text on a stream is coloured by ANSI escapes: on a terminal that knows escapes (`TERM`), unless `NO_COLOR` is set to
+/// something; wherever text goes with `CLICOLOR_FORCE`.
+pub fn has_colours(output: Output) -> bool {
+    let choice = match output {
+        Output::Result => AutoStream::choice(&stdout()),
+        Output::Error => AutoStream::choice(&stderr()),
+    };
+    choice != ColorChoice::Never
 }
 
 /// The role of a piece of text, which decides its look.
@@ -86,9 +75,12 @@ pub enum Role {
 /// Paints text, or leaves it plain, and fits it to a terminal, or leaves it whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    colour: Colour,
-    width: Option<usize>,
-    is_verbose: bool,
+    /// True if escapes are written.
+    pub is_coloured: bool,
+    /// The columns that text is fitted to; `None` in pipes and files, where nothing is cut or wrapped.
+    pub width: Option<usize>,
+    /// True if all of what is mostly summed up is said.
+    pub is_verbose: bool,
 }
 
 impl Role {
@@ -104,38 +96,12 @@ impl Role {
 
 impl Style {
     /// Plain text as it goes into pipes and files.
-    pub const PLAIN: Style = Style { colour: Colour::Off, width: None, is_verbose: false };
-
-    /// Coloured or plain, of lines of any length.
-    pub fn new(colour: Colour) -> Self {
-        Style { colour, ..Style::PLAIN }
-    }
+    pub const PLAIN: Style = Style { is_coloured: false, width: None, is_verbose: false };
 
     /// For a terminal of so many columns; for a pipe or a file with `None`.
     #[must_use]
     pub fn within(self, width: Option<usize>) -> Self {
         Style { width: width.map(|columns| columns.max(LEAST_WIDTH)), ..self }
-    }
-
-    /// With what `--verbose` adds, or without.
-    #[must_use]
-    pub fn verbose(self, is_verbose: bool) -> Self {
-        Style { is_verbose, ..self }
-    }
-
-    /// True if all of what is mostly summed up is said.
-    pub fn is_verbose(self) -> bool {
-        self.is_verbose
-    }
-
-    /// The columns that text is fitted to; `None` in pipes and files, where nothing is cut or wrapped.
-    pub fn width(self) -> Option<usize> {
-        self.width
-    }
-
-    /// True if escapes are written.
-    pub fn is_coloured(self) -> bool {
-        self.colour == Colour::On
     }
 
     /// Two pixels, one above the other, in the place of a letter; `None` leaves the terminal's own background.
@@ -149,13 +115,13 @@ impl Style {
                 (Ansi::new().fg_color(Some(colour(upper).into())).bg_color(Some(colour(lower).into())), '▀')
             }
         };
-        if self.is_coloured() { format!("{ansi}{letter}{ansi:#}") } else { letter.to_string() }
+        if self.is_coloured { format!("{ansi}{letter}{ansi:#}") } else { letter.to_string() }
     }
 
     /// The text, which is part of one line, in its role.
     pub fn paint(self, role: Role, text: &str) -> String {
         let text = one_line(text);
-        if self.colour == Colour::Off {
+        if !self.is_coloured {
             return text.into_owned();
         }
         let ansi = match role {

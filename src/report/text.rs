@@ -22,7 +22,7 @@ impl Report<'_> {
             return write_blocks(&self.blocks, style, output);
         }
         write_blocks(&self.blocks, style, output)?;
-        let lines = wrap_prose(&self.state, style.width().unwrap_or(usize::MAX));
+        let lines = wrap_prose(&self.state, style.width.unwrap_or(usize::MAX));
         lines.iter().try_for_each(|line| writeln!(output, "{}", painted(line)))
     }
 }
@@ -49,12 +49,12 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
             write_code(&label, &wrapped(&json.to_string(), style, 4), style, output)
         }
         Block::Note(text) => {
-            let lines = wrap_prose(text, style.width().unwrap_or(WIDTH).saturating_sub(2));
+            let lines = wrap_prose(text, style.width.unwrap_or(WIDTH).saturating_sub(2));
             lines.iter().try_for_each(|line| writeln!(output, "  {line}"))
         }
         Block::Blank => writeln!(output),
         Block::Verified(name, outcome, rest) => write_verified(name, outcome, rest, style, output),
-        Block::Histogram(histogram) => histogram::write(histogram, style.width().unwrap_or(WIDTH), output),
+        Block::Histogram(histogram) => histogram::write(histogram, style.width.unwrap_or(WIDTH), output),
         Block::Bits(information) => inspect_values::write_bits(information, style, output),
         Block::Preview(preview) => inspect_preview::write(preview, style, output),
         Block::Text(blocks) => write_blocks(blocks, style, output),
@@ -72,7 +72,7 @@ fn write_attributes(attributes: &Json, style: Style, output: &mut dyn Write) -> 
         return Ok(());
     };
     writeln!(output, "\n{}", style.paint(Role::Heading, "attributes"))?;
-    let is_whole = style.width().is_none();
+    let is_whole = style.width.is_none();
     let shown = if is_whole { usize::MAX } else { MAX_ATTRIBUTES };
     let text = |value: &Json| if is_whole { value.to_string() } else { quantity::json_text(value) };
     let members: Vec<_> = attributes.iter().take(shown).map(|(name, value)| (name, text(value))).collect();

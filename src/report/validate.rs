@@ -208,7 +208,7 @@ mod tests {
 
     fn text_as(result: &ValidateResult, width: Option<usize>, is_verbose: bool) -> String {
         let mut text = Vec::new();
-        let style = Style::PLAIN.within(width).verbose(is_verbose);
+        let style = Style { is_verbose, ..Style::PLAIN }.within(width);
         report(result, is_verbose).write(style, &mut text).unwrap();
         String::from_utf8(text).unwrap()
     }
