@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::formats::path_of;
 use super::quantity;
-use super::table::wrap_prose;
+use super::table::{wrap_prose, write_hanging};
 use super::terminal::{Role, Style, one_line};
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::operation::OperationError;
@@ -49,14 +49,8 @@ fn write_clause(
     style: Style,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    let painted = style.paint(role, label);
-    for (number, line) in broken(&one_line(text), label.len() + 1, indent, style).iter().enumerate() {
-        match number {
-            0 => writeln!(output, "{:indent$}{painted} {line}", "")?,
-            _ => writeln!(output, "{:1$}{line}", "", indent + HANGING)?,
-        }
-    }
-    Ok(())
+    let first = format!("{:indent$}{} ", "", style.paint(role, label));
+    write_hanging(&first, indent + HANGING, &broken(&one_line(text), label.len() + 1, indent, style), output)
 }
 
 /// Text behind a label, broken where the terminal ends; what goes on is indented.
@@ -77,14 +71,10 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
         let indent = line.len() - clause.len();
         let label = LABELS.iter().find_map(|(label, role)| Some((*label, *role, clause.strip_prefix(label)?)));
         match label {
-            Some((label, role, text)) => {
-                write_clause((role, label, indent), text.trim_start(), style, output)?;
-            }
+            Some((label, role, text)) => write_clause((role, label, indent), text.trim_start(), style, output)?,
             None => {
-                for (number, part) in broken(clause, 0, indent, style).iter().enumerate() {
-                    let indent = if number == 0 { indent } else { indent + HANGING };
-                    writeln!(output, "{:indent$}{part}", "")?;
-                }
+                let lines = broken(clause, 0, indent, style);
+                write_hanging(&" ".repeat(indent), indent + HANGING, &lines, output)?;
             }
         }
     }
@@ -257,12 +247,9 @@ impl<'a> Page<'a> {
         const INDENT: usize = 6;
         let text = one_line(text);
         let width = self.style.width.map_or(usize::MAX, |width| width - INDENT - label.len());
-        for (number, line) in wrap_prose(&text, width).iter().enumerate() {
-            let label = if number == 0 { label } else { &" ".repeat(label.len()) };
-            let label = if label.trim().is_empty() { label.to_owned() } else { self.style.paint(Role::Good, label) };
-            writeln!(self.output, "{:INDENT$}{label}{line}", "")?;
-        }
-        Ok(())
+        let painted = if label.is_empty() { String::new() } else { self.style.paint(Role::Good, label) };
+        let first = format!("{:INDENT$}{painted}", "");
+        write_hanging(&first, INDENT + label.len(), &wrap_prose(&text, width), self.output)
     }
 }
 

@@ -149,10 +149,17 @@ pub fn write_members(members: &[(&str, String)], style: Style, output: &mut dyn 
         let label = if style.width.is_some() { cut(label, columns) } else { label.to_string() };
         let label = style.paint(Role::Label, &pad(&label, columns));
         let indent = 2 + columns + 2;
-        let mut lines = wrapped(value, style, indent).into_iter();
-        writeln!(output, "  {label}  {}", lines.next().unwrap_or_default())?;
-        for line in lines {
-            writeln!(output, "{:indent$}{line}", "")?;
+        write_hanging(&format!("  {label}  "), indent, &wrapped(value, style, indent), output)?;
+    }
+    Ok(())
+}
+
+/// Writes lines: the first behind `first`, the others behind so many spaces.
+pub(super) fn write_hanging(first: &str, indent: usize, lines: &[String], output: &mut dyn Write) -> io::Result<()> {
+    for (number, line) in lines.iter().enumerate() {
+        match number {
+            0 => writeln!(output, "{first}{line}")?,
+            _ => writeln!(output, "{:indent$}{line}", "")?,
         }
     }
     Ok(())

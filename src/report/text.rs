@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::block::{Block, Report};
 use super::quantity::{self, count};
-use super::table::{Table, WIDTH, width, wrap_prose, wrapped, write_members};
+use super::table::{Table, WIDTH, width, wrap_prose, wrapped, write_hanging, write_members};
 use super::terminal::{Role, Style, one_line};
 use super::{failure, histogram, inspect_preview, inspect_values};
 use crate::metadata::Json;
@@ -99,11 +99,11 @@ fn write_verified(
     const LABEL: &str = "verified:";
     let name = if name.is_empty() { String::new() } else { format!("{} ", one_line(name)) };
     let indent = width(&name) + LABEL.len() + 1;
-    let mut lines = wrapped(&format!("{outcome}{rest}"), style, indent).into_iter();
-    let first = lines.next().unwrap_or_default();
-    let painted = first.strip_prefix(outcome.as_str()).map(|rest| style.paint(*role, outcome) + rest);
-    writeln!(output, "{name}{} {}", style.paint(Role::Heading, LABEL), painted.unwrap_or(first))?;
-    lines.try_for_each(|line| writeln!(output, "    {line}"))
+    let mut lines = wrapped(&format!("{outcome}{rest}"), style, indent);
+    if let Some(rest) = lines[0].strip_prefix(outcome.as_str()) {
+        lines[0] = style.paint(*role, outcome) + rest;
+    }
+    write_hanging(&format!("{name}{} ", style.paint(Role::Heading, LABEL)), 4, &lines, output)
 }
 
 /// Writes what there is to tell; nothing for a plain run, which is a filter. The rows of a `--repeat` are part of
