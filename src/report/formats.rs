@@ -18,8 +18,8 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
+use crate::operation::ValidateResult;
 use crate::operation::validate::ValidateOutcome;
-use crate::operation::{OperationError, ValidateResult};
 
 /// Where the schema is published.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -122,110 +122,84 @@ fn location(location: &Location) -> Option<Value> {
     (!described.is_empty()).then_some(Value::Object(described))
 }
 
-/// A store's suite.
-struct Suite {
-    store: String,
-    cases: Vec<Case>,
-}
-
-/// A node's findings.
-struct Case {
-    node: String,
-    findings: Vec<Diagnostic>,
-}
+/// The findings about each node.
+type Cases = Vec<(String, Vec<Diagnostic>)>;
 
 /// Writes it.
 pub fn write_junit(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()> {
-    let suites = suites(outcome);
+    let suites = suites(&outcome.result);
     let errors = outcome.failures.len();
-    let tests = suites.iter().map(|suite| suite.cases.len()).sum::<usize>() + errors;
-    let failures: usize = suites.iter().map(Suite::num_failures).sum();
+    let tests = suites.iter().map(|(_, cases)| cases.len()).sum::<usize>() + errors;
+    let failures = suites.iter().map(|(_, cases)| num_failures(cases)).sum();
     writeln!(output, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    writeln!(output, r#"<testsuites name="zarrcast" tests="{tests}" failures="{failures}" errors="{errors}">"#)?;
-    for suite in &suites {
-        write_suite(suite, output)?;
+    writeln!(output, "<testsuites {}>", attributes("zarrcast", [tests, failures, errors]))?;
+    for (store, cases) in &suites {
+        writeln!(output, "  <testsuite {}>", attributes(store, [cases.len(), num_failures(cases), 0]))?;
+        cases.iter().try_for_each(|(node, findings)| write_case(store, node, findings, output))?;
+        writeln!(output, "  </testsuite>")?;
     }
     if errors > 0 {
-        writeln!(
-            output,
-            r#"  <testsuite name="stores not looked at" tests="{errors}" failures="0" errors="{errors}">"#
-        )?;
+        writeln!(output, "  <testsuite {}>", attributes("stores not looked at", [errors, 0, errors]))?;
         for failure in &outcome.failures {
-            write_failure(failure, output)?;
+            let (message, help) = (escape(&failure.to_string()), escape(failure.help().unwrap_or_default()));
+            writeln!(output, r#"    <testcase classname="zarrcast" name="{message}">"#)?;
+            writeln!(output, r#"      <error type="failed" message="{message}">{help}</error>"#)?;
+            writeln!(output, "    </testcase>")?;
         }
         writeln!(output, "  </testsuite>")?;
     }
     writeln!(output, "</testsuites>")
 }
 
+/// The name of a suite, and the numbers of its tests, failures and errors.
+fn attributes(name: &str, [tests, failures, errors]: [usize; 3]) -> String {
+    format!(r#"name="{}" tests="{tests}" failures="{failures}" errors="{errors}""#, escape(name))
+}
+
+/// Nodes with an error.
+fn num_failures(cases: &Cases) -> usize {
+    cases.iter().filter(|(_, findings)| findings.iter().any(Diagnostic::is_error)).count()
+}
+
 /// The findings by store and node; nodes without any are there, too.
-fn suites(outcome: &ValidateOutcome) -> Vec<Suite> {
-    let result = &outcome.result;
-    let mut suites: Vec<Suite> = Vec::new();
-    for checked in &result.checked {
-        let case = |node: &String| Case { node: node.clone(), findings: Vec::new() };
-        suites.push(Suite { store: checked.store.clone(), cases: checked.nodes.iter().map(case).collect() });
-    }
+fn suites(result: &ValidateResult) -> Vec<(String, Cases)> {
+    let cases = |nodes: &[String]| nodes.iter().map(|node| (node.clone(), Vec::new())).collect();
+    let mut suites: Vec<(String, Cases)> =
+        result.checked.iter().map(|checked| (checked.store.clone(), cases(&checked.nodes))).collect();
     for finding in result.findings_and_differences() {
-        let store = finding.location.store.as_deref().unwrap_or("(no store)");
-        let node = finding.location.node.as_deref().unwrap_or("/");
-        let place = suites.iter().position(|suite| suite.store == store).unwrap_or_else(|| {
-            suites.push(Suite { store: store.to_owned(), cases: Vec::new() });
-            suites.len() - 1
-        });
-        let cases = &mut suites[place].cases;
-        // Findings come in the order of the nodes: the one before is nearly always of the same node.
-        let place = cases.iter().rposition(|case| case.node == node).unwrap_or_else(|| {
-            cases.push(Case { node: node.to_owned(), findings: Vec::new() });
-            cases.len() - 1
-        });
-        cases[place].findings.push(finding);
+        let Location { store, node, .. } = &finding.location;
+        let cases = entry(&mut suites, store.as_deref().unwrap_or("(no store)"));
+        entry(cases, node.as_deref().unwrap_or("/")).push(finding);
     }
     suites
 }
 
-impl Suite {
-    /// Nodes with an error.
-    fn num_failures(&self) -> usize {
-        self.cases.iter().filter(|case| case.findings.iter().any(Diagnostic::is_error)).count()
-    }
+/// The entry of a name, which is added where there is none. Findings come in the order of the nodes: the one before is nearly
+/// always of the same.
+fn entry<'a, T: Default>(entries: &'a mut Vec<(String, T)>, name: &str) -> &'a mut T {
+    let place = entries.iter().rposition(|(known, _)| known == name).unwrap_or_else(|| {
+        entries.push((name.to_owned(), T::default()));
+        entries.len() - 1
+    });
+    &mut entries[place].1
 }
 
-fn write_suite(suite: &Suite, output: &mut dyn Write) -> io::Result<()> {
-    let (tests, failures, store) = (suite.cases.len(), suite.num_failures(), escape(&suite.store));
-    writeln!(output, r#"  <testsuite name="{store}" tests="{tests}" failures="{failures}" errors="0">"#)?;
-    for case in &suite.cases {
-        let open = format!(r#"<testcase classname="{store}" name="{}""#, escape(&case.node));
-        if case.findings.is_empty() {
-            writeln!(output, "    {open}/>")?;
-            continue;
-        }
-        writeln!(output, "    {open}>")?;
-        for finding in case.findings.iter().filter(|finding| finding.is_error()) {
-            let kind = escape(&format!("{} {}", finding.code, finding.name));
-            let message = escape(&finding.message);
-            let text = escape(&describe(finding));
-            writeln!(output, r#"      <failure type="{kind}" message="{message}">{text}</failure>"#)?;
-        }
-        let others: Vec<String> = case
-            .findings
-            .iter()
-            .filter(|finding| !finding.is_error())
-            .map(|finding| format!("{finding}\n{}", describe(finding)))
-            .collect();
-        if !others.is_empty() {
-            writeln!(output, "      <system-out>{}</system-out>", escape(&others.join("\n")))?;
-        }
-        writeln!(output, "    </testcase>")?;
+fn write_case(store: &str, node: &str, findings: &[Diagnostic], output: &mut dyn Write) -> io::Result<()> {
+    let open = format!(r#"<testcase classname="{}" name="{}""#, escape(store), escape(node));
+    if findings.is_empty() {
+        return writeln!(output, "    {open}/>");
     }
-    writeln!(output, "  </testsuite>")
-}
-
-fn write_failure(failure: &OperationError, output: &mut dyn Write) -> io::Result<()> {
-    let message = escape(&failure.to_string());
-    let help = escape(failure.help().unwrap_or_default());
-    writeln!(output, r#"    <testcase classname="zarrcast" name="{message}">"#)?;
-    writeln!(output, r#"      <error type="failed" message="{message}">{help}</error>"#)?;
+    writeln!(output, "    {open}>")?;
+    let (errors, others): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| finding.is_error());
+    for finding in errors {
+        let kind = escape(&format!("{} {}", finding.code, finding.name));
+        let (message, text) = (escape(&finding.message), escape(&describe(finding)));
+        writeln!(output, r#"      <failure type="{kind}" message="{message}">{text}</failure>"#)?;
+    }
+    let others: Vec<String> = others.iter().map(|finding| format!("{finding}\n{}", describe(finding))).collect();
+    if !others.is_empty() {
+        writeln!(output, "      <system-out>{}</system-out>", escape(&others.join("\n")))?;
+    }
     writeln!(output, "    </testcase>")
 }
 
@@ -280,19 +254,14 @@ fn command(finding: &Diagnostic) -> String {
     };
     let location = &finding.location;
     let file = path_of(location).map_or_else(String::new, |path| format!("file={},", property(&path)));
-    let mut message = finding.message.clone();
-    let pointer = location.pointer.as_ref().filter(|pointer| !pointer.is_empty());
-    let chunk = location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}"));
-    for place in pointer.cloned().into_iter().chain(chunk) {
-        message.push_str("\nat ");
-        message.push_str(&place);
-    }
-    if let Some(help) = &finding.help {
-        message.push_str("\nhelp: ");
-        message.push_str(help);
-    }
+    let parts = [
+        Some(finding.message.clone()),
+        location.pointer.as_ref().filter(|pointer| !pointer.is_empty()).map(|at| format!("\nat {at}")),
+        location.chunk.as_ref().map(|chunk| format!("\nat chunk {chunk:?}")),
+        finding.help.as_ref().map(|help| format!("\nhelp: {help}")),
+    ];
     let title = property(&format!("{} {}", finding.code, finding.name));
-    format!("::{word} {file}title={title}::{}", data(&message))
+    format!("::{word} {file}title={title}::{}", data(&parts.into_iter().flatten().collect::<String>()))
 }
 
 /// The text behind the last `::`.
@@ -341,6 +310,7 @@ fn encode(text: &str, is_url: bool) -> String {
 mod tests {
     use super::*;
     use crate::diagnostic::code;
+    use crate::operation::OperationError;
     use crate::operation::validate_result::{CheckedStore, ValidateResult};
 
     #[test]
