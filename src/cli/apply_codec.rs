@@ -105,8 +105,8 @@ impl ApplyCodecArguments {
             // stdout is taken by the data: what there is to tell goes to stderr.
             session.note(|output| text::write_applied(&result, !options.stages, session.error_style(), output));
         } else {
-            session.report(("apply-codec", as_json), &result, |result, style, output| {
-                text::write_applied(result, !options.stages, style, output)
+            session.report(("apply-codec", as_json), &result, |style, output| {
+                text::write_applied(&result, !options.stages, style, output)
             })?;
         }
         Ok(ExitStatus::Done)

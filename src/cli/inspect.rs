@@ -1,14 +1,15 @@
 //! `zarrcast inspect STORE`.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 
+use super::ExitStatus;
 use super::arguments::{CommonArguments, ReportArguments, ReportFile};
 use super::session::Session;
 use super::value::{self, When};
-use super::{ExitStatus, status_of_error};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::operation::inspect::inspect;
 use crate::operation::inspect_result::InspectedStores;
@@ -137,29 +138,64 @@ struct ValueArguments {
 type Slice = Vec<(String, u64)>;
 
 impl InspectArguments {
-    /// Runs the command and reports.
+    /// Runs the command and reports: of several STOREs all of them, whatever one of them is like; the status is the greatest of
+    /// theirs. As text each is shown once it is known.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let image = self.values.preview_png.clone();
         let report = self.report.clone();
         let options = self.options(session)?;
         let report = report.file(options.iter().map(|options| &options.store))?;
-        let [options] = options.as_slice() else {
-            return inspect_all(&options, as_json, report.as_ref(), session);
-        };
-        let result = inspect(options, session.progress(), session.interrupt())?;
-        session.progress().finish();
-        session.warn(result.warnings());
-        if let Some(path) = image {
-            write_image(&result, &path)?;
+        let is_alone = options.len() == 1;
+        let mut status = ExitStatus::Done;
+        // What became of each STORE, as far as JSON or a page shows it.
+        let mut outcomes: Vec<Result<InspectResult, Failure>> = Vec::new();
+        // Where nobody reads the text any more, the page is written all the same.
+        let (mut is_first, mut printed) = (true, Ok(()));
+        for options in &options {
+            let store = options.store.display().to_string();
+            let result = match inspect(options, session.progress(), session.interrupt()) {
+                Ok(result) => result,
+                Err(error) if is_alone || error.class() == FaultClass::Interrupted => return Err(error.into()),
+                Err(error) => {
+                    let message = error.in_one_line();
+                    let node = options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
+                    outcomes.push(Err(Failure { store: Some(store), node, key: None, message }));
+                    status = status.max(session.report_error(&error.into()));
+                    continue;
+                }
+            };
+            session.progress().finish();
+            session.warn(&if is_alone { result.warnings().to_vec() } else { in_store(&store, result.warnings()) });
+            status = status.max(status_of(&result));
+            if let Some(path) = &image {
+                write_image(&result, path)?;
+            }
+            if !as_json && printed.is_ok() {
+                printed = session.print(|output| {
+                    if !std::mem::take(&mut is_first) {
+                        writeln!(output)?;
+                    }
+                    report::inspect::report(&result).write(session.style(), output)
+                });
+            }
+            if printed.is_err() && report.is_none() {
+                break;
+            }
+            if as_json || report.is_some() {
+                outcomes.push(Ok(result));
+            }
         }
         if let Some(report) = report {
-            report.write(&html::page("inspect", &[report::inspect::report(&result)]))?;
+            write_report(&report, &outcomes)?;
         }
-        session.report(("inspect", as_json), &result, |result, style, output| {
-            report::inspect::report(result).write(style, output)
-        })?;
-        Ok(status_of(&result))
+        printed?;
+        match outcomes.as_slice() {
+            [Ok(result)] if is_alone && as_json => session.print(|output| json::write("inspect", result, output))?,
+            outcomes if as_json => session.print(|output| write_all(outcomes, output))?,
+            _ => {}
+        }
+        Ok(status)
     }
 
     /// The options of each STORE.
@@ -201,69 +237,22 @@ impl InspectArguments {
     }
 }
 
-/// Inspects several STOREs, all of them whatever one of them is like; the status is the greatest of theirs. As text each
-/// is shown once it is known.
-fn inspect_all(
-    options: &[InspectOptions],
-    as_json: bool,
-    report: Option<&ReportFile>,
-    session: &Session,
-) -> anyhow::Result<ExitStatus> {
-    let mut status = ExitStatus::Done;
-    // What became of each STORE, as far as JSON or a page shows it.
-    let mut outcomes: Vec<Result<InspectResult, Failure>> = Vec::new();
-    // Where nobody reads the text any more, the page is written all the same.
-    let (mut is_first, mut printed) = (true, Ok(()));
-    for options in options {
-        let store = options.store.display().to_string();
-        let result = match inspect(options, session.progress(), session.interrupt()) {
-            Ok(result) => result,
-            Err(error) if error.class() == FaultClass::Interrupted => return Err(error.into()),
-            Err(error) => {
-                let message = error.in_one_line();
-                let node = options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
-                outcomes.push(Err(Failure { store: Some(store), node, key: None, message }));
-                let error = error.into();
-                session.report_error(&error);
-                status = status.max(status_of_error(&error));
-                continue;
-            }
-        };
-        session.progress().finish();
-        session.warn(&in_store(&store, result.warnings()));
-        status = status.max(status_of(&result));
-        if !as_json && printed.is_ok() {
-            printed = session.print(|output| {
-                if !std::mem::take(&mut is_first) {
-                    writeln!(output)?;
-                }
-                report::inspect::report(&result).write(session.style(), output)
-            });
-        }
-        if printed.is_err() && report.is_none() {
-            break;
-        }
-        if as_json || report.is_some() {
-            outcomes.push(Ok(result));
-        }
-    }
-    if let Some(report) = report {
-        let reports = outcomes.iter().map(|outcome| match outcome {
-            Ok(result) => report::inspect::report(result),
-            Err(failure) => report::inspect::unread(failure),
-        });
-        report.write(&html::page("inspect", &reports.collect::<Vec<_>>()))?;
-    }
-    printed?;
-    if as_json {
-        let results = || outcomes.iter().filter_map(|outcome| outcome.as_ref().ok());
-        let stores = results().map(|result| json::Document::new("inspect", result)).collect();
-        let failures = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).cloned().collect();
-        let warnings = results().flat_map(InspectResult::warnings).cloned().collect();
-        let all = InspectedStores { stores, failures, warnings };
-        session.print(|output| json::write("inspect", &all, output))?;
-    }
-    Ok(status)
+/// Writes the page.
+fn write_report(report: &ReportFile, outcomes: &[Result<InspectResult, Failure>]) -> Result<(), OperationError> {
+    let reports = outcomes.iter().map(|outcome| match outcome {
+        Ok(result) => report::inspect::report(result),
+        Err(failure) => report::inspect::unread(failure),
+    });
+    report.write(&html::page("inspect", &reports.collect::<Vec<_>>()))
+}
+
+/// Writes the document of several STOREs.
+fn write_all(outcomes: &[Result<InspectResult, Failure>], output: &mut dyn Write) -> io::Result<()> {
+    let results = || outcomes.iter().filter_map(|outcome| outcome.as_ref().ok());
+    let stores = results().map(|result| json::Document::new("inspect", result)).collect();
+    let failures = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).cloned().collect();
+    let warnings = results().flat_map(InspectResult::warnings).cloned().collect();
+    json::write("inspect", &InspectedStores { stores, failures, warnings }, output)
 }
 
 /// The findings with the store named beside the node, as stderr shows them where there are several.

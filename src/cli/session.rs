@@ -105,13 +105,10 @@ impl Session {
         &self,
         (command, as_json): (&str, bool),
         result: &T,
-        text: impl FnOnce(&T, Style, &mut dyn Write) -> io::Result<()>,
+        text: impl FnOnce(Style, &mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
-        self.print(
-            |output| {
-                if as_json { json::write(command, result, output) } else { text(result, self.style(), output) }
-            },
-        )
+        let style = self.style();
+        self.print(|output| if as_json { json::write(command, result, output) } else { text(style, output) })
     }
 
     /// Writes the result to stdout in whatever form, without what a terminal would act on.

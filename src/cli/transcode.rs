@@ -200,7 +200,7 @@ fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), Opera
 
 /// Writes the result to stdout.
 fn write_text(result: &TranscodeResult, as_json: bool, session: &Session) -> anyhow::Result<()> {
-    session.report(("transcode", as_json), result, |result, style, output| {
+    session.report(("transcode", as_json), result, |style, output| {
         report::transcode::report(result, &[], style.is_verbose).write(style, output)
     })
 }

@@ -7,7 +7,6 @@ use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use serde::Serialize;
 
 use super::arguments::{CommonArguments, ReportArguments};
 use super::part_number::PartNumber;
@@ -325,47 +324,30 @@ fn code(text: &str) -> Result<Code, String> {
     })
 }
 
-/// A rule, as `--list-rules --json` gives it; with its page, as `--explain --json` does.
-#[derive(Serialize)]
-struct Row {
-    code: &'static str,
-    name: &'static str,
-    severity: &'static str,
-    title: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    page: Option<&'static str>,
-}
-
-/// The table.
-#[derive(Serialize)]
-struct Rows {
-    rules: Vec<Row>,
-}
-
-impl Row {
-    fn new(code: Code) -> Self {
-        Row { code: code.code, name: code.name, severity: code.severity.name(), title: code.title(), page: None }
-    }
+/// A rule, as `--list-rules --json` gives it.
+fn rule(code: Code) -> Object {
+    let rule = Object::new().with("code", code.code).with("name", code.name);
+    rule.with("severity", code.severity.name()).with("title", code.title())
 }
 
 /// Shows the page of a rule.
 pub(super) fn explain_rule(code: Code, format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let page = code.page();
     let as_json = is_json(format, "--explain")?;
-    let rule = Row { page: Some(page), ..Row::new(code) };
-    session.report(("rule", as_json), &rule, |_, _, output| output.write_all(page.as_bytes()))?;
+    let rule = rule(code).with("page", page);
+    session.report(("rule", as_json), &rule, |_, output| output.write_all(page.as_bytes()))?;
     Ok(ExitStatus::Done)
 }
 
 /// Shows the table of rules.
 pub(super) fn list_rules(format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let as_json = is_json(format, "--list-rules")?;
-    let rows: Vec<Row> = code::ALL.iter().copied().map(Row::new).collect();
-    session.report(("rules", as_json), &Rows { rules: rows }, |rows, style, output| {
+    let rules = code::ALL.iter().map(|code| rule(*code).into()).collect();
+    session.report(("rules", as_json), &Object::new().with("rules", Json::Array(rules)), |style, output| {
         let mut table = Table::new(&["code", "severity", "name"]);
-        for row in &rows.rules {
-            let cells = [row.code, row.severity, row.name].map(str::to_owned);
-            table.push(cells.to_vec(), Some(row.title.to_owned()));
+        for code in code::ALL {
+            let cells = [code.code, code.severity.name(), code.name].map(str::to_owned);
+            table.push(cells.to_vec(), Some(code.title().to_owned()));
         }
         table.write(style, output)
     })?;

@@ -1,5 +1,7 @@
 //! `transcode` in parts: one job over many processes, by whatever starts a command with a number.
 
+use std::io::Write;
+
 use clap::Args;
 
 use crate::cli::arguments::ReportFile;
@@ -101,8 +103,7 @@ impl PartsArguments {
         if let Some(partitions) = self.partitions {
             let result = init(options, partitions, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);
-            session
-                .report(("init", as_json), &result, |result, style, output| parts::init(result).write(style, output))?;
+            session.report(("init", as_json), &result, |style, output| parts::init(&result).write(style, output))?;
             return Ok(ExitStatus::Done);
         }
         check_alone(options)?;
@@ -115,9 +116,8 @@ impl PartsArguments {
             let wanted = Wanted { index: index.counted_from_zero(self.first_index)?, pass: self.pass };
             let result = partition(options, wanted, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);
-            session.report(("partition", as_json), &result, |result, style, output| {
-                parts::part(result).write(style, output)
-            })?;
+            let text = |style, output: &mut dyn Write| parts::part(&result).write(style, output);
+            session.report(("partition", as_json), &result, text)?;
             return Ok(ExitStatus::Done);
         }
         let found = if self.finish {
@@ -138,8 +138,7 @@ impl PartsArguments {
         session.warn(&found.warnings);
         let first = self.first_index.unwrap_or(0);
         let found = found.counted_from(first);
-        session
-            .report(("status", as_json), &found, |result, style, output| parts::status(result).write(style, output))?;
+        session.report(("status", as_json), &found, |style, output| parts::status(&found).write(style, output))?;
         Ok(if found.is_missing_any() { ExitStatus::DataFault } else { ExitStatus::Done })
     }
 }
