@@ -158,16 +158,10 @@ pub(super) struct Stats<'a> {
     scan: SummaryScan,
 }
 
-/// Figures over all elements.
-#[derive(Debug, Clone)]
+/// Figures over all elements, and the least and greatest finite value as float64.
 pub(super) struct Figures {
-    number_type: NumberType,
-    scan: SummaryScan,
-    /// Everything that is not missing.
-    all: Summary,
-    /// Elements that are missing, and of them those that equal the fill value where it is missing.
-    missing: MissingCount,
-    fill_is_missing: bool,
+    pub result: StatsResult,
+    pub range: Option<(f64, f64)>,
 }
 
 impl Accumulator for Stats<'_> {
@@ -222,8 +216,22 @@ impl<'a> Stats<'a> {
             absent = 0;
         }
         scan.merge(&mut all, &scan.of_constant(numbers.fill_bits, absent));
-        let (number_type, fill_is_missing) = (numbers.number_type(), numbers.fill_is_missing);
-        Ok(Figures { number_type, scan, all, missing, fill_is_missing })
+        let value = |bits| number_value(numbers.number_type(), bits);
+        let (min, max) = all.extremes.map(|(least, greatest)| (numbers.exact(least), numbers.exact(greatest))).unzip();
+        let result = StatsResult {
+            count: all.count + missing.all,
+            finite: all.finite,
+            nan: all.nan(),
+            missing: missing.all,
+            positive_infinity: all.positive_infinity,
+            negative_infinity: all.negative_infinity,
+            fill_value: if numbers.fill_is_missing { missing.first } else { all.equal },
+            min,
+            max,
+            mean: scan.mean(&all),
+            standard_deviation: scan.standard_deviation(&all),
+        };
+        Ok(Figures { result, range: all.extremes.map(|(least, greatest)| (value(least), value(greatest))) })
     }
 }
 
@@ -232,39 +240,14 @@ pub(super) fn absent<P>(fold: Fold<'_>, found: &Folded<P>) -> u64 {
     num_elements(&fold.array.metadata.shape).map_or(0, |all| all.saturating_sub(found.elements))
 }
 
-impl Figures {
-    /// The least and greatest finite value as float64.
-    pub(super) fn range(&self) -> Option<(f64, f64)> {
-        let (least, greatest) = self.all.extremes?;
-        Some((number_value(self.number_type, least), number_value(self.number_type, greatest)))
-    }
-
-    /// As they are shown.
-    pub(super) fn result(&self) -> StatsResult {
-        let extremes = self.all.extremes.map(|(least, greatest)| [least, greatest]);
-        let [min, max] = extremes.map_or([None, None], |bits| bits.map(|bits| Some(self.exact(bits))));
-        StatsResult {
-            count: self.all.count + self.missing.all,
-            finite: self.all.finite,
-            nan: self.all.nan(),
-            missing: self.missing.all,
-            positive_infinity: self.all.positive_infinity,
-            negative_infinity: self.all.negative_infinity,
-            fill_value: if self.fill_is_missing { self.missing.first } else { self.all.equal },
-            min,
-            max,
-            mean: self.scan.mean(&self.all),
-            standard_deviation: self.scan.standard_deviation(&self.all),
-        }
-    }
-
-    /// The value as a literal that a reader of float64 or of 64-bit integers gets back exactly.
+impl CfNumbers {
+    /// A number as a literal that a reader of float64 or of 64-bit integers gets back exactly.
     fn exact(&self, bits: u64) -> Json {
-        if self.number_type.is_float() {
-            let value = number_value(self.number_type, bits);
+        if self.number_type().is_float() {
+            let value = number_value(self.number_type(), bits);
             return Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);
         }
-        value_to_json(self.number_type, bits)
+        value_to_json(self.number_type(), bits)
     }
 }
 

@@ -416,14 +416,8 @@ pub struct PreviewResult {
 }
 
 /// A row of pixels.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PreviewRow(pub Vec<f64>);
-
-impl Serialize for PreviewRow {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|value| figure::Number(*value)))
-    }
-}
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PreviewRow(#[serde(serialize_with = "figure::numbers")] pub Vec<f64>);
 
 /// The ways in which `transcode` could store an array of floats.
 #[derive(Debug, Clone, PartialEq, Serialize)]

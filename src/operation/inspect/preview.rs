@@ -107,7 +107,7 @@ impl Contents<'_> {
         let range = match &result.stats {
             _ if !counts_all => Ok(None),
             Some(stats) => Ok(range_of(stats)),
-            None => Stats::of(numbers, fold, false).map(|figures| figures.range()),
+            None => Stats::of(numbers, fold, false).map(|figures| figures.range),
         };
         let range = match range {
             Ok(range) => range,

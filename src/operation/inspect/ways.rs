@@ -195,7 +195,7 @@ impl Contents<'_> {
         let fold = Fold { array: &stored, driver: &driver, progress: &Silent };
         let figures = Stats::of(&numbers, fold, true);
         let figures = figures.map_err(|fault| explain(fault, &stored.metadata, store, None))?;
-        Ok(figures.result())
+        Ok(figures.result)
     }
 }
 
