@@ -68,8 +68,8 @@ pub fn is_npy(bytes: &[u8]) -> bool {
 pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
     let (header, elements) = split(file)?;
     let Header { descr, fortran_order, shape } = Header::read(header)?;
-    let layout = Layout::of_descriptor(&descr).ok_or(NpyError::Descriptor(descr))?;
-    let size = layout.data_type.size().unwrap_or(1);
+    let (data_type, component, is_big_endian) = layout_of(&descr).ok_or(NpyError::Descriptor(descr))?;
+    let size = data_type.size().unwrap_or(1);
     let found = elements.len() as u64;
     let count = num_elements(&shape);
     let expected = count.and_then(|count| count.checked_mul(size as u64));
@@ -77,9 +77,9 @@ pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
         return Err(NpyError::Size { expected: expected.unwrap_or(u64::MAX), found });
     }
     let mut elements = Cow::Borrowed(elements);
-    if layout.big_endian != cfg!(target_endian = "big") {
+    if is_big_endian != cfg!(target_endian = "big") {
         let mut swapped = vec![0; elements.len()];
-        swap(&elements, &mut swapped, layout.component);
+        swap(&elements, &mut swapped, component);
         elements = Cow::Owned(swapped);
     }
     if fortran_order && shape.len() > 1 && !elements.is_empty() {
@@ -90,7 +90,7 @@ pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
         decoded.map_err(NpyError::Header)?;
         elements = Cow::Owned(ordered);
     }
-    Ok(NpyArray { data_type: layout.data_type, shape, elements: elements.into_owned() })
+    Ok(NpyArray { data_type, shape, elements: elements.into_owned() })
 }
 
 /// A file of these elements, which are in C order and the byte order of this machine.
@@ -177,25 +177,16 @@ impl Header {
     }
 }
 
-/// Elements in a file.
-struct Layout {
-    data_type: DataType,
-    /// Bytes of what has a byte order.
-    component: usize,
-    big_endian: bool,
-}
-
-impl Layout {
-    /// From `<f4`, `>i2`, `|u1`, `|b1`, `<c8`, `|V3`; without an order, or with `=`, that of this machine.
-    fn of_descriptor(descriptor: &str) -> Option<Self> {
-        let native = if cfg!(target_endian = "big") { '>' } else { '<' };
-        let is_ordered = descriptor.starts_with(['<', '>', '|']);
-        let own = || format!("{native}{}", descriptor.strip_prefix('=').unwrap_or(descriptor));
-        let text = if is_ordered { descriptor.to_owned() } else { own() };
-        let (data_type, big_endian) = v2::read_type_string(&text).ok()?;
-        let (_, component) = describe(&data_type)?;
-        Some(Layout { data_type, component, big_endian })
-    }
+/// The type of elements, the bytes of what has a byte order, and whether they are big-endian. From `<f4`, `>i2`, `|u1`, `|b1`,
+/// `<c8`, `|V3`; without an order, or with `=`, that of this machine.
+fn layout_of(descriptor: &str) -> Option<(DataType, usize, bool)> {
+    let native = if cfg!(target_endian = "big") { '>' } else { '<' };
+    let is_ordered = descriptor.starts_with(['<', '>', '|']);
+    let own = || format!("{native}{}", descriptor.strip_prefix('=').unwrap_or(descriptor));
+    let text = if is_ordered { descriptor.to_owned() } else { own() };
+    let (data_type, is_big_endian) = v2::read_type_string(&text).ok()?;
+    let (_, component) = describe(&data_type)?;
+    Some((data_type, component, is_big_endian))
 }
 
 /// The descriptor of a type, little endian, and the bytes of what has a byte order; `None` for types that are not read.

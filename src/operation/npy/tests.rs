@@ -41,7 +41,7 @@ fn every_type_has_a_descriptor_that_is_read_as_it() {
     ];
     for data_type in numbers.into_iter().chain(others) {
         let (descriptor, _) = describe(&data_type).unwrap();
-        assert_eq!(Layout::of_descriptor(&descriptor).unwrap().data_type, data_type, "{descriptor}");
+        assert_eq!(layout_of(&descriptor).unwrap().0, data_type, "{descriptor}");
     }
 }
 
