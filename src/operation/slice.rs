@@ -9,7 +9,7 @@ use super::inspect_result::{PreviewAxis, PreviewIndex};
 use super::numbers::CfNumbers;
 use super::open::{OpenedArray, opened, read_array_of};
 use super::options::CfOptions;
-use super::stored::side;
+use super::stored::stored_array;
 use crate::array::{ChunkSet, Fault, OpenedObject, StoredArray};
 use crate::codec::region::as_index;
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Silent};
@@ -391,8 +391,7 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
     let attribute = |name| coordinate.metadata.attributes.get(name).and_then(Json::as_str);
     let is_latitude = attribute("standard_name") == Some("latitude")
         || attribute("units").is_some_and(|units| UNITS.contains(&units));
-    let (node, metadata) = (coordinate.node.clone(), coordinate.metadata.clone());
-    let array = side(node, metadata, &coordinate.pipeline, &coordinate.store, 0, false).ok()?;
+    let array = stored_array(&coordinate).ok()?;
     let is_small = array.reading_bytes() <= MOST_COORDINATE_BYTES;
     if !(is_latitude && is_small && array.metadata.shape.len() == 1 && array.metadata.shape[0] > 1) {
         return None;

@@ -18,21 +18,13 @@ pub(crate) fn side(
     hoisted: usize,
     write_empty: bool,
 ) -> Result<StoredArray, OperationError> {
-    let mut chain = bind(pipeline, store)?;
-    if write_empty {
-        chain.write_empty_chunks();
-    }
-    let layout = match subchunk_pipeline(pipeline, &chain, hoisted) {
-        Some(subchunk) => {
-            let mut subchunk = bind(&subchunk, store)?;
-            if write_empty {
-                subchunk.write_empty_chunks();
-            }
-            ShardLayout::new(&chain, subchunk)
+    bound(node, metadata, (pipeline, hoisted), |pipeline| {
+        let mut chain = bind(pipeline, store)?;
+        if write_empty {
+            chain.write_empty_chunks();
         }
-        None => None,
-    };
-    Ok(StoredArray::new(node, metadata, chain, layout))
+        Ok(chain)
+    })
 }
 
 /// Binds an array that was opened.
@@ -47,11 +39,18 @@ pub(crate) fn opaque_array(
     pipeline: &Pipeline,
     store: &str,
 ) -> Result<StoredArray, OperationError> {
-    let chain = bind_opaque(pipeline, store)?;
-    let layout = match subchunk_pipeline(pipeline, &chain, 0) {
-        Some(subchunk) => ShardLayout::new(&chain, bind_opaque(&subchunk, store)?),
-        None => None,
-    };
+    bound(node, metadata, (pipeline, 0), |pipeline| bind_opaque(pipeline, store))
+}
+
+fn bound(
+    node: Node,
+    metadata: ArrayMetadata,
+    (pipeline, hoisted): (&Pipeline, usize),
+    bind: impl Fn(&Pipeline) -> Result<BoundChain, OperationError>,
+) -> Result<StoredArray, OperationError> {
+    let chain = bind(pipeline)?;
+    let subchunk = subchunk_pipeline(pipeline, &chain, hoisted).map(|subchunk| bind(&subchunk)).transpose()?;
+    let layout = subchunk.and_then(|subchunk| ShardLayout::new(&chain, subchunk));
     Ok(StoredArray::new(node, metadata, chain, layout))
 }
 

@@ -15,7 +15,7 @@ use crate::grid::Region;
 use crate::metadata::{Json, Number};
 use crate::operation::budget::{BASE_BYTES, comparing_bytes};
 use crate::operation::cf::CfDecoding;
-use crate::operation::stored::{opaque_array, side};
+use crate::operation::stored::{opaque_array, stored_array};
 use crate::operation::validate_result::AgainstNode;
 use crate::operation::{Budget, OpenedArray, OperationError, explain, new_driver};
 
@@ -109,9 +109,8 @@ impl ArrayComparison {
     ) -> Result<Self, OperationError> {
         let bound = |array: &OpenedArray| {
             let listing = listed(array, driver)?;
-            let (values, node) = (Values::of(array, cf)?, array.node.clone());
-            let side = side(node, array.metadata.clone(), &array.pipeline, &array.store, 0, false)?;
-            Ok::<_, OperationError>((side.with_present(listing.known()), values))
+            let values = Values::of(array, cf)?;
+            Ok::<_, OperationError>((stored_array(array)?.with_present(listing.known()), values))
         };
         let ((source, of_a), (destination, of_b)) = (bound(arrays[0])?, bound(arrays[1])?);
         let comparer = Comparer::new(&of_a.data_type, &of_b.data_type, tolerance).map_err(OperationError::data)?;
