@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::findings::Findings;
 use super::gathered::Gathered;
-use super::keys::{self, ArrayKeys};
+use super::keys;
 use super::object::{Buffers, ObjectCheck};
 use super::shard::bind_subchunk;
 use crate::array::{ChunkSet, Fault, Listing, Purpose, position};
@@ -72,13 +72,11 @@ impl ArrayCheck<'_> {
     fn scan(&self, subject: &Subject, gathered: &mut Gathered) -> Result<Listing, OperationError> {
         let reading = subject.reading;
         let chain = subject.chain.as_ref().ok();
-        let sizes = keys::ArraySizes::new(&subject.metadata.grid, subject.pipeline, chain);
-        let sizes = &sizes;
+        let sizes = &keys::ArraySizes::new(&subject.metadata.grid, subject.pipeline, chain);
         let purpose = Purpose::Validating(sizes);
         let listing = listing::scan(&reading.node, subject.metadata, purpose, self.driver);
         let listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
-        let array = ArrayKeys { place: &reading.place, root: self.root, metadata: subject.metadata, sizes };
-        keys::array(&array, &listing, gathered);
+        keys::array((&reading.place, self.root), (subject.metadata, sizes), &listing, gathered);
         if listing.present.len() < keys::num_chunks(subject.metadata)
             && let Some(null) = reading.diagnostics.iter().find(|found| found.is(code::V2_FILL_VALUE_NULL))
         {

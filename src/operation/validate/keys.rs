@@ -70,36 +70,21 @@ fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRul
     }
 }
 
-/// The sizes of what is no object of an array.
-#[derive(Debug)]
-struct AnySize;
-
-impl Sizes for AnySize {
-    fn of(&self, _chunk: &[u64]) -> SizeRule {
-        SizeRule { exact: None, least: 0, most: NO_BOUND }
-    }
-}
-
-/// The keys of an array.
-pub(super) struct ArrayKeys<'a> {
-    pub(super) place: &'a Place,
-    /// The store.
-    pub(super) root: &'a Node,
-    pub(super) metadata: &'a ArrayMetadata,
-    pub(super) sizes: &'a dyn Sizes,
-}
-
 /// Stored chunks or shards of the whole grid.
 pub(super) fn num_chunks(metadata: &ArrayMetadata) -> u64 {
     num_elements(&metadata.chunk_grid_shape()).unwrap_or(u64::MAX)
 }
 
-/// The findings about the keys of an array, in their order, then those about absent chunks.
-pub(super) fn array(keys: &ArrayKeys, listing: &Listing, gathered: &mut Gathered) {
-    let ArrayKeys { place, root, metadata, sizes } = *keys;
+/// The findings about the keys of an array in the store `root`, in their order, then those about absent chunks.
+pub(super) fn array(
+    (place, root): (&Place, &Node),
+    (metadata, sizes): (&ArrayMetadata, &dyn Sizes),
+    listing: &Listing,
+    gathered: &mut Gathered,
+) {
     for stray in &listing.strays {
         let key = place.key(&stray.key);
-        if let Some(found) = stray_finding(stray, &key, root, sizes) {
+        if let Some(found) = stray_finding(stray, &key, root, Some(sizes)) {
             push(gathered, place.holds(found).at_key(key));
         }
     }
@@ -152,7 +137,7 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) 
     strays.extend(rest.unnamed.iter().map(|key| stray(key, StrayKind::NotUtf8)));
     strays.sort_unstable();
     for stray in &strays {
-        if let Some(found) = stray_finding(stray, &stray.key, root, &AnySize) {
+        if let Some(found) = stray_finding(stray, &stray.key, root, None) {
             push(gathered, node.place.holds(found).at_key(stray.key.clone()));
         } else if stray.kind == StrayKind::Link {
             let message = "a link that belongs to no node";
@@ -162,8 +147,9 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) 
     }
 }
 
-/// The finding about a key; `None` for a link that leads to a file inside the store. `key` is relative to the store.
-fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: &dyn Sizes) -> Option<Diagnostic> {
+/// The finding about a key; `None` for a link that leads to a file inside the store. `key` is relative to the store. Only
+/// arrays have objects with sizes.
+fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: Option<&dyn Sizes>) -> Option<Diagnostic> {
     Some(match &stray.kind {
         StrayKind::Unknown if is_temporary(key) => Diagnostic::new(
             code::KEY_TEMPORARY,
@@ -200,7 +186,7 @@ fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: &dyn Sizes) -> Op
                 None => found,
             }
         }
-        StrayKind::Size(chunk, size) => size_finding(*size, sizes.of(chunk)).at_chunk(chunk.clone()),
+        StrayKind::Size(chunk, size) => size_finding(*size, sizes?.of(chunk)).at_chunk(chunk.clone()),
         StrayKind::NotUtf8 => {
             Diagnostic::new(code::KEY_NOT_UTF8, "the name is not UTF-8 or no path, and so no key of a store")
                 .with_help("rename or remove it")
