@@ -38,7 +38,7 @@ const ROWS: [&str; 19] = [
 ];
 
 /// What only some rows may name: a path, and those rows.
-const OWNED: [(&str, &[&str]); 33] = [
+const OWNED: [(&str, &[&str]); 32] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -54,7 +54,6 @@ const OWNED: [(&str, &[&str]); 33] = [
     ("anstream", &["report"]),
     ("anstyle", &["report"]),
     ("maud", &["report"]),
-    ("plotters", &["report"]),
     ("png", &["report"]),
     ("unicode_width", &["report"]),
     ("terminal_size", &["report"]),

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
-use super::chart::{self, BAR, Mark, SECOND, Words, lines};
+use super::chart::{self, Words, lines};
 use super::{Ids, capital, text};
 use crate::metadata::Json;
 use crate::operation::drawing::{Comparison, finite_range};
@@ -66,11 +66,11 @@ fn as_lines(before: &LevelResult, after: &[f64], difference: &[f64], ids: &mut I
     html! {
         div.charts {
             figure {
-                (lines(places(before), &[(&before.values, BAR), (after, SECOND)], &words("The values before and after"), ids))
+                (lines(places(before), &[&before.values, after], &words("The values before and after"), ids))
                 figcaption { strong { "Values" } ": the wide line is before, the narrow one over it after." }
             }
             figure {
-                (lines(places(before), &[(difference, BAR)], &words("The difference, after less before"), ids))
+                (lines(places(before), &[difference], &words("The difference, after less before"), ids))
                 figcaption { strong { "Difference" } ", after \u{2212} before." }
             }
         }
@@ -81,14 +81,8 @@ fn histograms(comparison: &Comparison, quantization: &QuantizationResult, ids: &
     let Comparison { before, values, errors, .. } = comparison;
     let across = |name: &str| with_units(name, before.units.as_deref());
     let codes = codes(values.min, values.max, quantization);
-    let marks: Vec<Mark> = quantization
-        .bound
-        .filter(|bound| *bound > 0.0)
-        .map(|bound| [(-bound, "\u{2212}bound"), (bound, "bound")])
-        .into_iter()
-        .flatten()
-        .map(|(value, label)| Mark { value, label: label.to_owned() })
-        .collect();
+    let bound = quantization.bound.filter(|bound| *bound > 0.0);
+    let marks = bound.map_or_else(Vec::new, |bound| vec![(-bound, "\u{2212}bound"), (bound, "bound")]);
     let greatest = quantization.max_abs_error.map_or_else(String::new, figure);
     html! {
         div.charts {
@@ -176,7 +170,7 @@ pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
     if level.size().0 == 1 {
         return html! {
             figure {
-                (lines(places(level), &[(&level.values, BAR)], &of_line(&capital(&name), words, level), ids))
+                (lines(places(level), &[&level.values], &of_line(&capital(&name), words, level), ids))
                 figcaption { (caption) }
             }
         };
