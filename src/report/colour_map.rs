@@ -44,21 +44,22 @@ pub(super) fn share(value: f64, min: f64, max: f64) -> Option<f64> {
 }
 
 /// The colour of a share: red, green, blue.
+pub(super) fn colour(share: f64) -> [u8; 3] {
+    mixed(&VIRIDIS, share)
+}
+
+/// The colour at a share of the way through evenly spaced colours.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "places lie from 0 to 8, colours from 0 to 255"
+    reason = "places lie within the colours, and these from 0 to 255"
 )]
-pub(super) fn colour(share: f64) -> [u8; 3] {
-    let place = share * (VIRIDIS.len() - 1) as f64;
-    let below = (place as usize).min(VIRIDIS.len() - 2);
-    let part = place - below as f64;
-    let mix = |component: usize| {
-        let (from, to) = (VIRIDIS[below][component], VIRIDIS[below + 1][component]);
-        (from + (to - from) * part).round() as u8
-    };
-    [mix(0), mix(1), mix(2)]
+pub(super) fn mixed(colours: &[[f64; 3]], share: f64) -> [u8; 3] {
+    let place = share * (colours.len() - 1) as f64;
+    let below = (place as usize).min(colours.len() - 2);
+    let (from, to, part) = (colours[below], colours[below + 1], place - below as f64);
+    [0, 1, 2].map(|component| (from[component] + (to[component] - from[component]) * part).round() as u8)
 }
 
 #[cfg(test)]

@@ -19,12 +19,13 @@ const MOST_BARS: usize = 400;
 /// The colour and the width of the lines of each series.
 const SERIES: [(&str, u32); 2] = [("var(--bar)", 2), ("var(--second)", 1)];
 
-/// The words of a chart for those who do not see it, and the titles of its axes: across, and up.
+/// The words of a chart for those who do not see it, the titles of its axes, across and up, and what stands below it.
 #[derive(Debug)]
 pub(super) struct Words {
     pub title: String,
     pub description: String,
     pub axes: [String; 2],
+    pub caption: Markup,
 }
 
 /// Bars as high as their counts, marks across them, and ticks at the top where codes are. `across` is the title of the
@@ -35,13 +36,14 @@ pub(super) fn histogram(
     data: &HistogramResult,
     (marks, codes): (&[(f64, &str)], &[f64]),
     (title, across): (&str, String),
+    caption: Markup,
     ids: &mut Ids,
 ) -> Markup {
     let mut description = description(data, marks);
     if !codes.is_empty() {
         let _ = write!(description, " {} codes are marked at the top.", codes.len());
     }
-    let words = Words { title: title.to_owned(), description, axes: [across, "elements".to_owned()] };
+    let words = Words { title: title.to_owned(), description, axes: [across, "elements".to_owned()], caption };
     // Neighbours that no eye could tell apart are drawn as one, so that the page does not grow with the bins.
     let together = data.counts.len().div_ceil(MOST_BARS).max(1);
     let (bins, counts) = (data.counts.len().max(1), data.counts.chunks(together).map(|some| some.iter().sum()));
@@ -98,21 +100,24 @@ fn svg(words: &Words, [across, up]: [&Axis; 2], drawn: &Markup, ids: &mut Ids) -
     let ([left, right], top, bottom) = (across.ends, up.ends[1], END.1);
     let turned = format!("translate(16 {}) rotate(-90)", (top + bottom) / 2.0);
     html! {
-        svg viewBox="0 0 460 250" role="img" aria-labelledby=(labelled) font-size="11" fill="var(--faint)" {
-            title id=(title) { (words.title) }
-            desc id=(description) { (words.description) }
-            @for (y, label) in up.labels() {
-                path d=(format!("M{left} {y:.1}H{right}")) stroke="var(--grid)" {}
-                text x=(left - 8.0) y=(rounded(y + 4.0)) text-anchor="end" { (label) }
+        figure {
+            svg viewBox="0 0 460 250" role="img" aria-labelledby=(labelled) font-size="11" fill="var(--faint)" {
+                title id=(title) { (words.title) }
+                desc id=(description) { (words.description) }
+                @for (y, label) in up.labels() {
+                    path d=(format!("M{left} {y:.1}H{right}")) stroke="var(--grid)" {}
+                    text x=(left - 8.0) y=(rounded(y + 4.0)) text-anchor="end" { (label) }
+                }
+                @for (x, label) in across.labels() {
+                    path d=(format!("M{x:.1} {bottom}v5")) stroke="var(--faint)" {}
+                    text x=(rounded(x)) y=(bottom + 17.0) text-anchor="middle" { (label) }
+                }
+                path d=(format!("M{left} {top}V{bottom}H{right}")) fill="none" stroke="var(--faint)" {}
+                text x=((left + right) / 2.0) y="240" text-anchor="middle" { (words.axes[0]) }
+                text transform=(turned) text-anchor="middle" { (words.axes[1]) }
+                (drawn)
             }
-            @for (x, label) in across.labels() {
-                path d=(format!("M{x:.1} {bottom}v5")) stroke="var(--faint)" {}
-                text x=(rounded(x)) y=(bottom + 17.0) text-anchor="middle" { (label) }
-            }
-            path d=(format!("M{left} {top}V{bottom}H{right}")) fill="none" stroke="var(--faint)" {}
-            text x=((left + right) / 2.0) y="240" text-anchor="middle" { (words.axes[0]) }
-            text transform=(turned) text-anchor="middle" { (words.axes[1]) }
-            (drawn)
+            figcaption { (words.caption) }
         }
     }
 }
@@ -210,13 +215,17 @@ mod tests {
     fn drawn(min: f64, max: f64) -> String {
         let data = HistogramResult { min, max, counts: vec![1, 0, 5], below: 0, above: 2 };
         let words = ("values <x>", "values (K)".to_owned());
-        histogram(&data, (&[(max, "bound <b>")], &[]), words, &mut Ids::default()).into_string()
+        let caption = html! { "below" };
+        histogram(&data, (&[(max, "bound <b>")], &[]), words, caption, &mut Ids::default()).into_string()
     }
 
     #[test]
     fn histogram_is_one_svg_with_words() {
         let svg = drawn(0.0, 3.0);
-        assert!(svg.starts_with("<svg viewBox=") && svg.ends_with("</svg>"), "{svg}");
+        assert!(
+            svg.starts_with("<figure><svg viewBox=") && svg.ends_with("</svg><figcaption>below</figcaption></figure>"),
+            "{svg}"
+        );
         assert_eq!(svg.matches("<rect ").count(), 2, "{svg}");
         assert!(svg.contains("values &lt;x&gt;") && !svg.contains("<b>") && svg.contains("6 values in 3 bins"));
         assert!(svg.contains("values (K)") && svg.contains("elements"), "titles of the axes: {svg}");
@@ -234,7 +243,7 @@ mod tests {
             (-1e-320, 1e-310),
             (9_007_199_254_740_991.0, 9_007_199_254_740_993.0),
         ] {
-            assert!(drawn(min, max).starts_with("<svg"), "{min} to {max}");
+            assert!(drawn(min, max).starts_with("<figure><svg"), "{min} to {max}");
         }
     }
 

@@ -62,17 +62,12 @@ fn as_lines(before: &LevelResult, after: &[f64], difference: &[f64], ids: &mut I
             p { "The one value was " (value(&before.values)) " and is " (value(after)) ", a difference of " (value(difference)) "." }
         };
     }
-    let words = |title: &str| of_line(title, place(before), before);
+    let of_values = html! { strong { "Values" } ": the wide line is before, the narrow one over it after." };
+    let of_difference = html! { strong { "Difference" } ", after \u{2212} before." };
     html! {
         div.charts {
-            figure {
-                (lines(places(before), &[&before.values, after], &words("The values before and after"), ids))
-                figcaption { strong { "Values" } ": the wide line is before, the narrow one over it after." }
-            }
-            figure {
-                (lines(places(before), &[difference], &words("The difference, after less before"), ids))
-                figcaption { strong { "Difference" } ", after \u{2212} before." }
-            }
+            (line(before, &[&before.values, after], ("The values before and after", place(before)), of_values, ids))
+            (line(before, &[difference], ("The difference, after less before", place(before)), of_difference, ids))
         }
     }
 }
@@ -83,19 +78,18 @@ fn histograms(comparison: &Comparison, quantization: &QuantizationResult, ids: &
     let codes = codes(values.min, values.max, quantization);
     let bound = quantization.bound.filter(|bound| *bound > 0.0);
     let marks = bound.map_or_else(Vec::new, |bound| vec![(-bound, "\u{2212}bound"), (bound, "bound")]);
-    let greatest = quantization.max_abs_error.map_or_else(String::new, figure);
+    let words = code_words(values.min, values.max, values.counts.len(), quantization);
+    let of_values = html! { strong { "Values" } " before" (words) };
+    let of_errors = html! {
+        strong { "Errors" } ", after \u{2212} before; the maximum of all is "
+        (quantization.max_abs_error.map_or_else(String::new, figure))
+        @if let Some(bound) = quantization.bound { ", the bound " (figure(bound)) } "."
+    };
     html! {
         div.charts {
-            figure {
-                (chart::histogram(values, (&[], &codes), ("Histogram of the values before", across("values")), ids))
-                figcaption { strong { "Values" } " before" (code_words(values.min, values.max, values.counts.len(), quantization)) }
-            }
+            (chart::histogram(values, (&[], &codes), ("Histogram of the values before", across("values")), of_values, ids))
             @if errors.max > 0.0 {
-                figure {
-                    (chart::histogram(errors, (&marks, &[]), ("Histogram of the errors", across("errors")), ids))
-                    figcaption { strong { "Errors" } ", after \u{2212} before; the maximum of all is " (greatest)
-                        @if let Some(bound) = quantization.bound { ", the bound " (figure(bound)) } "." }
-                }
+                (chart::histogram(errors, (&marks, &[]), ("Histogram of the errors", across("errors")), of_errors, ids))
             } @else {
                 p { "Each of these values came back as it was." }
             }
@@ -108,10 +102,7 @@ const MOST_CODES: f64 = 150.0;
 
 /// The values of the codes in a range, where these are few enough to be seen.
 fn codes(min: f64, max: f64, quantization: &QuantizationResult) -> Vec<f64> {
-    let literal = |json: &Option<Json>| match json {
-        Some(Json::Number(number)) => Some(number.as_f64()),
-        _ => None,
-    };
+    let literal = |json: &Option<Json>| Some(json.as_ref()?.as_number()?.as_f64());
     let (Some(step), Some(scale), Some(offset)) =
         (quantization.step, literal(&quantization.scale), literal(&quantization.offset))
     else {
@@ -121,13 +112,7 @@ fn codes(min: f64, max: f64, quantization: &QuantizationResult) -> Vec<f64> {
         return Vec::new();
     }
     let first = ((min - offset) / step).ceil();
-    let mut codes = Vec::new();
-    let mut number = first;
-    while offset + number * step <= max && codes.len() < 200 {
-        codes.push(offset + number * step);
-        number += 1.0;
-    }
-    codes
+    (0..200).map(|number| offset + (first + f64::from(number)) * step).take_while(|code| *code <= max).collect()
 }
 
 /// The width of codes compared with that of bins.
@@ -168,12 +153,7 @@ pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
     let words = format!("{name} from {} to {}: {place}", figure(low), figure(high));
     let caption = html! { strong { (capital(&name)) } ": " bdi { (place) } "." };
     if level.size().0 == 1 {
-        return html! {
-            figure {
-                (lines(places(level), &[&level.values], &of_line(&capital(&name), words, level), ids))
-                figcaption { (caption) }
-            }
-        };
+        return line(level, &[&level.values], (&capital(&name), words), caption, ids);
     }
     let scale = Scale::of(range);
     html! {
@@ -189,16 +169,18 @@ pub(super) fn with_units(name: &str, units: Option<&str>) -> String {
     units.map_or_else(|| name.to_owned(), |units| text(&format!("{name} ({units})")))
 }
 
-/// The words of a line along the one dimension of a level.
-fn of_line(title: &str, description: String, level: &LevelResult) -> Words {
+/// Lines along the one dimension of a level.
+fn line(
+    level: &LevelResult,
+    series: &[&[f64]],
+    (title, description): (&str, String),
+    caption: Markup,
+    ids: &mut Ids,
+) -> Markup {
     let across = level.axes.last().map_or_else(String::new, |axis| text(&inspect_preview::axis(axis)));
     let axes = [across, with_units("values", level.units.as_deref())];
-    Words { title: title.to_owned(), description, axes }
-}
-
-/// The elements along the dimension of a level of one row.
-pub(super) fn places(level: &LevelResult) -> &[u64] {
-    level.lines.last().map_or(&[], Vec::as_slice)
+    let places = level.lines.last().map_or(&[][..], Vec::as_slice);
+    lines(places, series, &Words { title: title.to_owned(), description, axes, caption }, ids)
 }
 
 /// The part of the array that is drawn, in words.

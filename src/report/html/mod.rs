@@ -45,7 +45,16 @@ fn summary(report: &Report<'_>) -> Markup {
     let class = report.role.map(|role| format!("verdict {}", class(role)));
     html! {
         p class=[class] { bdi { (text(&report.state)) } }
-        (figures(&report.figures))
+        @if !report.figures.is_empty() {
+            dl.figures {
+                @for (label, value, beside) in &report.figures {
+                    div {
+                        dt { (label) }
+                        dd { (text(value)) @if !beside.is_empty() { " " small { (text(beside)) } } }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -133,22 +142,6 @@ pub(super) fn members<S: AsRef<str>>(members: &[(S, String)]) -> Markup {
                 @for (label, value) in members {
                     dt { bdi { (text(label.as_ref())) } }
                     dd { (marked(value)) }
-                }
-            }
-        }
-    }
-}
-
-/// The few figures that say most.
-pub(super) fn figures(figures: &[(&str, String, String)]) -> Markup {
-    html! {
-        @if !figures.is_empty() {
-            dl.figures {
-                @for (label, value, beside) in figures {
-                    div {
-                        dt { (label) }
-                        dd { (text(value)) @if !beside.is_empty() { " " small { (text(beside)) } } }
-                    }
                 }
             }
         }
@@ -302,18 +295,17 @@ fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
         div.charts {
             @if let Some(level) = &drawing.level { (comparison::drawn(level, ids)) }
             @if let Some(histogram) = drawing.histogram.as_ref().filter(|_| !is_one) {
-                figure {
-                    (chart::histogram(histogram, (&[], &[]), ("Histogram of the values", with_units("values", units)), ids))
-                    figcaption {
-                        strong { "Histogram" } " of "
-                        @if drawing.is_of_all { "all values" } @else { "the values of the level beside it" }
-                        " in " (quantity::counted(histogram.counts.len() as u64, "bin")) " from "
-                        (quantity::figure(histogram.min)) " to " (quantity::figure(histogram.max))
-                        @if histogram.below > 0 { "; below: " (quantity::count(histogram.below)) }
-                        @if histogram.above > 0 { "; above: " (quantity::count(histogram.above)) }
-                        "."
-                    }
-                }
+                @let caption = html! {
+                    strong { "Histogram" } " of "
+                    @if drawing.is_of_all { "all values" } @else { "the values of the level beside it" }
+                    " in " (quantity::counted(histogram.counts.len() as u64, "bin")) " from "
+                    (quantity::figure(histogram.min)) " to " (quantity::figure(histogram.max))
+                    @if histogram.below > 0 { "; below: " (quantity::count(histogram.below)) }
+                    @if histogram.above > 0 { "; above: " (quantity::count(histogram.above)) }
+                    "."
+                };
+                @let words = ("Histogram of the values", with_units("values", units));
+                (chart::histogram(histogram, (&[], &[]), words, caption, ids))
             }
         }
     }
