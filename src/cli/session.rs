@@ -17,7 +17,7 @@ use super::{ExitStatus, status_of_error};
 use crate::diagnostic::Diagnostic;
 use crate::operation::progress::{Progress, Silent};
 use crate::operation::{FaultClass, Interrupt, OperationError};
-use crate::report::failure::{self, FindingsLook};
+use crate::report::failure;
 use crate::report::json;
 use crate::report::progress::{Bar, Log};
 use crate::report::terminal::{self, Defused, Output, Style, one_line};
@@ -76,18 +76,15 @@ impl Session {
 
     /// Style of text on stderr.
     pub(super) fn error_style(&self) -> Style {
-        Style { is_coloured: self.has_coloured_errors, ..Style::PLAIN }.within(terminal::columns(Output::Error))
+        let Session { has_coloured_errors: is_coloured, is_verbose, .. } = *self;
+        Style { is_coloured, is_verbose, ..Style::PLAIN }.within(terminal::columns(Output::Error))
     }
 
     /// Prints findings on stderr, unless `--quiet` was given.
     pub(super) fn warn(&self, findings: &[Diagnostic]) {
         if !self.quiet {
-            let look = FindingsLook {
-                style: self.error_style(),
-                is_terminal: Output::Error.is_terminal(),
-                is_verbose: self.is_verbose,
-            };
-            self.note(|output| failure::write_findings(findings, look, output));
+            let (style, is_terminal) = (self.error_style(), Output::Error.is_terminal());
+            self.note(|output| failure::write_findings(findings, style, is_terminal, output));
         }
     }
 

@@ -81,32 +81,26 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
     Ok(())
 }
 
-/// The look of findings on stderr.
-#[derive(Debug, Clone, Copy)]
-pub struct FindingsLook {
-    /// Colours, or none.
-    pub style: Style,
-    /// True if somebody watches: place and help have lines of their own; else a finding is one line.
-    pub is_terminal: bool,
-    /// True if all nodes of a finding are named.
-    pub is_verbose: bool,
-}
-
-/// One finding after the other: severity, code, message, place, help. One that holds for many nodes is said once.
-pub fn write_findings(findings: &[Diagnostic], look: FindingsLook, output: &mut dyn Write) -> io::Result<()> {
-    let style = look.style;
+/// One finding after the other: severity, code, message, place, help. One that holds for many nodes is said once. On a terminal
+/// place and help have lines of their own; else a finding is one line.
+pub fn write_findings(
+    findings: &[Diagnostic],
+    style: Style,
+    is_terminal: bool,
+    output: &mut dyn Write,
+) -> io::Result<()> {
     for group in grouped(findings) {
         let finding = group.first();
         let role = Role::of(finding.severity);
         let head = format!("{}[{}]:", finding.severity.name(), finding.code);
         let mut clauses = Vec::new();
         if group.is_of_many() {
-            clauses.push((Role::Faint, "in", group.nodes(look.is_verbose)));
+            clauses.push((Role::Faint, "in", group.nodes(style.is_verbose)));
         } else if let Some(place) = place(&finding.location) {
             clauses.push((Role::Faint, "at", place));
         }
         clauses.extend(finding.help.clone().map(|help| (Role::Good, "help:", help)));
-        if look.is_terminal {
+        if is_terminal {
             write_clause((role, &head, 0), &finding.message, style, output)?;
             for (role, label, text) in clauses {
                 write_clause((role, label, 2), &text, style, output)?;
@@ -435,8 +429,7 @@ mod tests {
             |node: &str| Diagnostic::new(code::CODEC_UNREGISTERED, "x").in_store("s").at_node(node).with_help("mend");
         let text = |findings: &[Diagnostic], is_terminal| {
             let mut text = Vec::new();
-            let look = FindingsLook { style: Style::PLAIN, is_terminal, is_verbose: false };
-            write_findings(findings, look, &mut text).unwrap();
+            write_findings(findings, Style::PLAIN, is_terminal, &mut text).unwrap();
             String::from_utf8(text).unwrap()
         };
         assert_eq!(text(&[of("/a")], false), "warning[ZC104]: x; at /a; help: mend\n");
