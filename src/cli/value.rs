@@ -44,30 +44,24 @@ pub(super) fn pattern(text: &str) -> Result<PathPattern, String> {
 /// Bytes that a document given by `@FILE` may have.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
 
-/// The suffixes of a size and what one of each is, in bytes.
-const SIZE_UNITS: [(&str, u64); 14] = [
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("TiB", 1 << 40),
-    ("kB", 1_000),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("TB", 1_000_000_000_000),
-    ("K", 1 << 10),
-    ("M", 1 << 20),
-    ("G", 1 << 30),
-    ("T", 1 << 40),
-    ("B", 1),
+/// The suffixes of a size, of which each is so many times the one before it.
+const SIZE_UNITS: [(u64, [&str; 4]); 4] = [
+    (1 << 10, ["KiB", "MiB", "GiB", "TiB"]),
+    (1000, ["kB", "MB", "GB", "TB"]),
+    (1000, ["KB", "MB", "GB", "TB"]),
+    (1 << 10, ["K", "M", "G", "T"]),
 ];
 
 /// A number of bytes: `512MiB`, `2GB`, `1048576`; above zero.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let refusal = || format!("expected a size above 0, such as 512MiB, 2GB or 1048576; found {text:?}");
+    let of_base =
+        |(base, suffixes): (u64, [&'static str; 4])| suffixes.into_iter().zip((1..).map(move |n| base.pow(n)));
     let (digits, unit) = SIZE_UNITS
-        .iter()
-        .find_map(|&(suffix, unit)| text.strip_suffix(suffix).map(|digits| (digits.trim_end(), unit)))
+        .into_iter()
+        .flat_map(of_base)
+        .chain([("B", 1)])
+        .find_map(|(suffix, unit)| Some((text.strip_suffix(suffix)?.trim_end(), unit)))
         .unwrap_or((text, 1));
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(refusal());
