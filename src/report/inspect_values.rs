@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use super::block::{Block, Members, heading, known};
 use super::quantity::{self, bytes, count, counted, figure, percent, seconds, shape, shortened};
+use super::quantization::trimmed;
 use super::table::Table;
 use super::terminal::{Role, Style, one_line};
 use crate::metadata::Json;
@@ -269,12 +270,11 @@ fn short_name(dimension: &DimensionInformation) -> String {
 }
 
 fn share(kept: &KeptBits) -> String {
-    let percent = format!("{:.6}", kept.share * 100.0);
-    percent.trim_end_matches('0').trim_end_matches('.').to_owned()
+    trimmed(&format!("{:.6}", kept.share * 100.0))
 }
 
 fn kept_bits(kept: &KeptBits) -> String {
-    if kept.bits == 1 { "1 bit".to_owned() } else { format!("{} bits", kept.bits) }
+    counted(kept.bits, "bit")
 }
 
 /// The bytes and the time: `~164 KiB, about 3.0 s`.

@@ -117,7 +117,8 @@ fn percent(share: f64) -> String {
     format!("{} %", trimmed(&format!("{:.6}", share * 100.0)))
 }
 
-fn trimmed(text: &str) -> String {
+/// Decimals without the zeros at their end.
+pub(super) fn trimmed(text: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
