@@ -3,23 +3,13 @@
 use std::time::Instant;
 
 use crate::array::reader::ReadBuffers;
-use crate::array::{Fault, ShardLayout, StoredArray, position};
+use crate::array::{Fault, ShardLayout, StoredArray};
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Workspace};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::grid::{Grid, Region, ravel};
 use crate::operation::OperationError;
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};
 use crate::operation::options::ChunkOptions;
-
-/// Where a chunk is looked for.
-struct Place {
-    /// In the grid of stored objects.
-    object: Vec<u64>,
-    /// In the grid of its shard.
-    subchunk: Option<Vec<u64>>,
-    /// In the array, padding included.
-    region: Region,
-}
 
 /// The bytes of a chunk, and where an inner one begins in its shard.
 type Stored = (Vec<u8>, Option<u64>);
@@ -36,13 +26,11 @@ pub(super) fn inspect_chunk(
             .with_help("its shards hold shards, or are compressed whole: leave --inner-chunk out"));
     }
     let layout = layout.filter(|_| options.inner);
-    let place = find(side, layout, store, options)?;
-    let grid = side.metadata.chunk_grid_shape();
-    let key = side.key(ravel(&place.object, &grid));
-    let shape = side.cropped(&place.region).unwrap_or_else(|| place.region.shape.clone());
+    let (index, subchunk, region) = find(side, layout, store, options)?;
+    let key = side.key(index);
+    let shape = side.cropped(&region).unwrap_or_else(|| region.shape.clone());
     let (indices, inner) = (options.indices.clone(), options.inner);
     let mut result = ChunkResult { indices, inner, key, shape, ..ChunkResult::default() };
-    let index = ravel(&place.object, &grid);
     let chain = match layout {
         Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
         None => side.chain_of(index),
@@ -50,7 +38,7 @@ pub(super) fn inspect_chunk(
     let chain = chain.map_err(|fault| {
         OperationError::data(format!("`{}` of `{store}` cannot be decoded", result.key)).because(fault)
     })?;
-    let finding = match read(side, index, &place) {
+    let finding = match read(side, index, subchunk.as_deref()) {
         Ok(None) => None,
         Ok(Some((bytes, offset))) => {
             result.present = true;
@@ -64,7 +52,7 @@ pub(super) fn inspect_chunk(
                 ))
                 .with_help("run it where there is more memory"));
             }
-            fault.map(|fault| (code::CHUNK_CORRUPT, fault.sentence_at(&place.region.start), fault.chunk_help()))
+            fault.map(|fault| (code::CHUNK_CORRUPT, fault.sentence_at(&region.start), fault.chunk_help()))
         }
         Err(Fault::Store(error)) if !error.is_data_fault() => {
             return Err(
@@ -94,12 +82,14 @@ fn is_sharding(codec: &BoundCodec) -> bool {
     matches!(codec.codec, Codec::Sharding(_))
 }
 
+/// The number of a stored object, the position of an inner chunk in its shard, and the box of the chunk in the array, padding
+/// included.
 fn find(
     side: &StoredArray,
     layout: Option<&ShardLayout>,
     store: &str,
     options: &ChunkOptions,
-) -> Result<Place, OperationError> {
+) -> Result<(u64, Option<Vec<u64>>, Region), OperationError> {
     let inner = layout.map(|layout| Grid::regular(&side.metadata.shape, &layout.subchunk.decoded().shape));
     let chunks = inner.as_ref().unwrap_or(&side.metadata.grid);
     let indices = &options.indices;
@@ -121,19 +111,18 @@ fn find(
         return Err(outside());
     }
     let region = chunks.region_of(indices);
-    let (object, subchunk) = match layout {
+    match layout {
         Some(_) => {
             let (object, inside) = side.object_of(indices);
-            (position(object, &side.metadata), Some(inside))
+            Ok((object, Some(inside), region))
         }
-        None => (indices.clone(), None),
-    };
-    Ok(Place { object, subchunk, region })
+        None => Ok((ravel(indices, &grid), None, region)),
+    }
 }
 
-fn read(side: &StoredArray, object: u64, place: &Place) -> Result<Option<Stored>, Fault> {
+fn read(side: &StoredArray, object: u64, subchunk: Option<&[u64]>) -> Result<Option<Stored>, Fault> {
     let mut buffers = ReadBuffers::default();
-    let offset = match &place.subchunk {
+    let offset = match subchunk {
         None => side.read_object(object, &mut buffers)?.then_some(None),
         Some(subchunk) => side.open_subchunks(object, false, &mut buffers)?.fetch(subchunk, &mut buffers)?.map(Some),
     };
