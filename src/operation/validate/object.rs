@@ -6,6 +6,7 @@ use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec, CodecError, Of
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::Reads;
 use crate::engine::ahead::{MOST_WHOLE_SHARD, index_part};
+use crate::grid::zip_with;
 use crate::metadata::ArrayMetadata;
 use crate::operation::{Budget, OperationError, Place};
 use crate::pipeline::{BytesSize, Representation};
@@ -54,25 +55,20 @@ impl Object<'_, '_> {
         let check = self.check;
         let start = check.metadata.grid.start_of(&self.chunk);
         let chain = check.chain_of(&self.chunk)?;
-        let Buffers { read, decoded, workspace } = &mut *self.buffers;
-        reader.read_at(0, reader.length(), read)?;
-        if let Err(fault) = decode(&chain, read, decoded, workspace) {
-            self.chain_fault(fault, &start, "")?;
-        } else if !skips_values(&chain) {
-            self.elements(&chain, &start, "")?;
-        }
-        Ok(())
+        reader.read_at(0, reader.length(), &mut self.buffers.read)?;
+        self.chunk(&chain, &start, "")
     }
 
-    /// Holds the decoded elements to their type; `inner` names an inner chunk.
-    pub(super) fn elements(&mut self, chain: &BoundChain, start: &[u64], inner: &str) -> Result<(), Fault> {
-        let shape = &chain.decoded().shape;
-        let bounds = shape.iter().zip(start).zip(&self.check.metadata.shape);
-        let valid: Vec<u64> = bounds.map(|((length, start), end)| (*length).min(end.saturating_sub(*start))).collect();
-        match chain.check_values(&self.buffers.decoded, shape, &valid) {
-            Ok(()) => Ok(()),
-            Err(fault) => self.chain_fault(fault, start, inner),
+    /// Decodes the chunk that was read, and holds its elements to their type; `inner` names an inner chunk.
+    pub(super) fn chunk(&mut self, chain: &BoundChain, start: &[u64], inner: &str) -> Result<(), Fault> {
+        let Buffers { read, decoded, workspace } = &mut *self.buffers;
+        let mut checked = decode(chain, read, decoded, workspace);
+        if checked.is_ok() && !skips_values(chain) {
+            let shape = &chain.decoded().shape;
+            let valid = zip_with(shape, &zip_with(&self.check.metadata.shape, start, u64::saturating_sub), u64::min);
+            checked = chain.check_values(decoded, shape, &valid);
         }
+        checked.or_else(|fault| self.chain_fault(fault, start, inner))
     }
 
     /// A codec failed on the chunk, which is a finding; `inner` names an inner chunk. A fault of the machine, which tells
@@ -108,7 +104,7 @@ fn code_of(fault: &ChainFault) -> Code {
 
 /// True if the codecs in front of the bytes->bytes codecs take every value: `bytes` of a type all of whose bits are
 /// values, after nothing but transposes. Then the bytes need not be turned into elements to prove the chunk right.
-pub(super) fn skips_values(chain: &BoundChain) -> bool {
+fn skips_values(chain: &BoundChain) -> bool {
     let (front, rest) = chain.codecs().split_at(chain.num_array_to_array());
     let transposes = front.iter().all(|codec| matches!(codec.codec.role(), Role::Transpose(_)));
     let takes_all = matches!(rest.first().map(|codec| codec.codec.role()), Some(Role::Bytes { check: None, .. }));
@@ -116,7 +112,7 @@ pub(super) fn skips_values(chain: &BoundChain) -> bool {
 }
 
 /// Decodes a chunk as far as it must be to prove it right.
-pub(super) fn decode(
+fn decode(
     chain: &BoundChain,
     encoded: &[u8],
     decoded: &mut Vec<u8>,

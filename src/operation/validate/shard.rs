@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::object::{Buffers, Object, decode, skips_values};
+use super::object::{Buffers, Object};
 use crate::array::Fault;
 use crate::codec::sharding::ABSENT;
 use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec, Role};
@@ -118,13 +118,8 @@ impl Object<'_, '_> {
                 self.encoded(subchunk, &level, part)?;
                 continue;
             }
-            let Buffers { read, decoded, workspace } = &mut *self.buffers;
-            part.read(0, length, read)?;
-            if let Err(fault) = decode(subchunk, read, decoded, workspace) {
-                self.chain_fault(fault, &start, &label)?;
-            } else if !skips_values(subchunk) {
-                self.elements(subchunk, &start, &label)?;
-            }
+            part.read(0, length, &mut self.buffers.read)?;
+            self.chunk(subchunk, &start, &label)?;
         }
         Ok(())
     }
