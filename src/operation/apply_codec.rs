@@ -52,14 +52,11 @@ fn round_trip(
     faulty: impl Fn(ChainFault) -> OperationError,
 ) -> Result<RoundTrip, OperationError> {
     let run = |direction, bytes: &[u8]| Passage::run(&subject.chain, direction, bytes, None);
-    let decoded = subject.chain.decoded();
-    if subject.is_stored_chunk() {
-        let encoded = run(Direction::Encode, &passage.bytes).map_err(&faulty)?;
-        let back = run(Direction::Decode, &encoded.bytes).map_err(&faulty)?;
-        return Ok(measure::compare(decoded, &passage.bytes, &back.bytes));
-    }
-    let back = run(Direction::Decode, &passage.bytes).map_err(&faulty)?;
-    Ok(measure::compare(decoded, bytes, &back.bytes))
+    let again = subject.is_stored_chunk().then(|| run(Direction::Encode, &passage.bytes)).transpose();
+    let again = again.map_err(&faulty)?;
+    let (decoded, encoded) = again.as_ref().map_or((bytes, passage), |again| (passage.bytes.as_slice(), again));
+    let back = run(Direction::Decode, &encoded.bytes).map_err(&faulty)?;
+    Ok(measure::compare(subject.chain.decoded(), decoded, &back.bytes))
 }
 
 /// Refuses a chain that needs more memory than there may be: for the input, both sides of the largest codec, and what

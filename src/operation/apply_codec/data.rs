@@ -5,13 +5,14 @@ use crate::codec::{BoundChain, ChainFault};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, quantity};
 use crate::element::{ElementType, NumberType};
+use crate::grid::zip_with;
 use crate::metadata::extension::read_codecs;
 use crate::metadata::{CodecMetadata, Json};
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::npy::{self, NpyArray};
 use crate::operation::open::{self, open_array};
 use crate::operation::options::ApplyCodecOptions;
-use crate::operation::{Budget, OpenedArray, OperationError, Stream};
+use crate::operation::{Budget, FaultClass, OpenedArray, OperationError, Stream};
 use crate::pipeline::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation};
 use crate::store::{StoreError, file};
 
@@ -272,9 +273,8 @@ impl Subject {
         let shape = &self.chain.decoded().shape;
         let valid = match (&self.array, &self.chunk) {
             (Some(array), Some(chunk)) => {
-                let start = array.metadata.grid.start_of(chunk);
-                let bounds = shape.iter().zip(start).zip(&array.metadata.shape);
-                bounds.map(|((length, start), end)| (*length).min(end.saturating_sub(start))).collect()
+                let left = zip_with(&array.metadata.shape, &array.metadata.grid.start_of(chunk), u64::saturating_sub);
+                zip_with(shape, &left, u64::min)
             }
             _ => shape.clone(),
         };
@@ -306,13 +306,8 @@ impl Subject {
         let mut bytes = Vec::new();
         let found = array.node.read_into(&key, self.chain.max_encoded_bytes(), &mut bytes).map_err(|error| {
             let message = format!("chunk {chunk:?} of `{}` cannot be read", array.store);
-            let fault = error.is_data_fault();
-            let error = if fault {
-                OperationError::data(message).because(error)
-            } else {
-                OperationError::environment(message).because(error)
-            };
-            error.with_help(format!("the chunk's key is {key}"))
+            let class = if error.is_data_fault() { FaultClass::Data } else { FaultClass::Environment };
+            OperationError::new(class, message).because(error).with_help(format!("the chunk's key is {key}"))
         })?;
         if !found {
             let message = format!("chunk {chunk:?} is not stored: `{name}` does not exist");
