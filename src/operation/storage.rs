@@ -15,14 +15,8 @@ use crate::store::{Node, Part};
 /// Findings that are kept; the count of all is in the last of them.
 const MOST_FINDINGS: usize = 100;
 
-/// The chunks and bytes of one stored object.
-#[derive(Debug)]
-struct Object {
-    bytes: u64,
-    inner_chunks: u64,
-    /// Why its index cannot be read.
-    damage: Option<(Code, String)>,
-}
+/// The bytes of one stored object, its inner chunks, and why its index cannot be read.
+type Object = (u64, u64, Option<(Code, String)>);
 
 /// Shards that are counted.
 struct Shards<'a> {
@@ -53,9 +47,10 @@ pub fn census(
         bytes = 0;
         let work = |buffers: &mut ReadBuffers, index| shards.object(index, buffers);
         let counted = driver.run_ahead::<ReadBuffers, Object>(&listing.present, &[&shards], work, |index, object| {
-            bytes += object.bytes;
-            inner_chunks += object.inner_chunks;
-            if let Some(damage) = object.damage {
+            let (own_bytes, own_chunks, damage) = object;
+            bytes += own_bytes;
+            inner_chunks += own_chunks;
+            if let Some(damage) = damage {
                 damaged += 1;
                 if findings.len() < MOST_FINDINGS {
                     findings.push(shards.describe(index, damage));
@@ -133,22 +128,21 @@ impl Reads for Shards<'_> {
 impl Shards<'_> {
     /// Reads the index of a shard; only the operating system's refusals are errors.
     fn object(&self, index: u64, buffers: &mut ReadBuffers) -> Result<Object, Fault> {
-        let of_bytes = |bytes| Object { bytes, inner_chunks: 0, damage: None };
-        let Some(reader) = self.node.open_listed(&self.key(index), u64::MAX)? else { return Ok(of_bytes(0)) };
+        let Some(reader) = self.node.open_listed(&self.key(index), u64::MAX)? else { return Ok((0, 0, None)) };
         let (bytes, least) = (reader.length(), self.least_bytes);
         if bytes < least {
             let message = format!("the shard of {bytes} bytes is shorter than its index of {least}");
-            return Ok(Object { damage: Some((code::SHARD_TRUNCATED, message)), ..of_bytes(bytes) });
+            return Ok((bytes, 0, Some((code::SHARD_TRUNCATED, message))));
         }
         let layout = self.side.map(|side| side.layout_of(index)).transpose()?.flatten();
-        let Some(layout) = layout else { return Ok(of_bytes(bytes)) };
+        let Some(layout) = layout else { return Ok((bytes, 0, None)) };
         match layout.read_index(&reader, buffers) {
-            Ok(entries) => Ok(Object { inner_chunks: entries.iter().flatten().count() as u64, ..of_bytes(bytes) }),
+            Ok(entries) => Ok((bytes, entries.iter().flatten().count() as u64, None)),
             Err(Fault::Store(error)) if !error.is_data_fault() => Err(error.into()),
             Err(fault) => {
                 let message =
                     format!("the index of shard {:?} cannot be read: {fault}", position(index, self.metadata));
-                Ok(Object { damage: Some((code::SHARD_INDEX, message)), ..of_bytes(bytes) })
+                Ok((bytes, 0, Some((code::SHARD_INDEX, message))))
             }
         }
     }
