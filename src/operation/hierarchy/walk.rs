@@ -21,18 +21,8 @@ struct Folder {
     lenient: bool,
 }
 
-/// A folder that was looked at.
-struct Visited {
-    node: Option<(NodeContent, Vec<Diagnostic>)>,
-    /// Keys relative to the store.
-    listing: FolderListing,
-}
-
-/// A folder without documents, until it is known whether there are nodes below it.
-struct Bare {
-    folder: Folder,
-    listing: FolderListing,
-}
+/// What was found in a folder: its node, with the findings about it, and the keys relative to the store.
+type Visited = (Option<(NodeContent, Vec<Diagnostic>)>, FolderListing);
 
 /// Reads every node from `start` down, whose documents may have been read already.
 pub(super) fn walk(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
@@ -43,7 +33,7 @@ pub(super) fn walk(start: &Place, root: &Node, documents: Option<Documents>, dri
     while !level.is_empty() {
         let mut next = Vec::new();
         for (folder, visited) in level.into_iter().zip(visited) {
-            let Visited { node, mut listing } = match visited {
+            let (node, mut listing) = match visited {
                 Ok(visited) => visited,
                 Err(failure) => {
                     failures.push(UnreadFolder { path: folder.place.path, error: failure });
@@ -53,7 +43,7 @@ pub(super) fn walk(start: &Place, root: &Node, documents: Option<Documents>, dri
             let members = std::mem::take(&mut listing.folders);
             let Some((content, mut diagnostics)) = node else {
                 push_members(&folder, folder.parent_format, folder.lenient, &members, &mut next);
-                bare.push(Bare { folder, listing });
+                bare.push((folder, listing));
                 continue;
             };
             let format = content.zarr_format();
@@ -118,7 +108,7 @@ fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Vis
     } else {
         root.list(place.relative()).map_err(cannot_list)?
     };
-    Ok(Visited { node, listing })
+    Ok((node, listing))
 }
 
 /// The findings about a node's name and format.
@@ -140,7 +130,7 @@ fn too_deep(place: &Place) -> Diagnostic {
 
 /// Folders without documents: those with nodes below them are groups that lack their document, the topmost of the
 /// others belong to no node.
-fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<HierarchyNode>) {
+fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>) {
     let mut above: HashSet<String> = HashSet::new();
     for node in nodes.iter() {
         let mut path = node.place.path.as_str();
@@ -152,7 +142,7 @@ fn place_bare(bare: Vec<Bare>, nodes: &mut Vec<HierarchyNode>) {
         }
     }
     let mut strays: Vec<(Place, FolderListing)> = Vec::new();
-    for Bare { folder, listing } in bare {
+    for (folder, listing) in bare {
         if above.contains(&folder.place.path) {
             let message = "a folder with nodes in it, but without a group's document: readers do not find them";
             let found = Diagnostic::new(code::GROUP_IMPLICIT, message)

@@ -28,10 +28,7 @@ const INFORMATION: [f64; 2] = [0.99, 0.999];
 const COMPRESSOR: &str = "zstd:3";
 
 /// A way by its name: what changes, and the options that say so; or why it cannot be gone.
-struct Way {
-    name: String,
-    change: Result<(ChangeOptions, String), &'static str>,
-}
+type Way = (String, Result<(ChangeOptions, String), &'static str>);
 
 impl Contents<'_> {
     /// Draws the sample and tries each way on it.
@@ -59,9 +56,9 @@ impl Contents<'_> {
         };
         // Differences are tried on the codes of the way before, which is the same without them.
         let mut before = None;
-        for way in self.candidates(&result.values, compress, missing)? {
+        for (name, change) in self.candidates(&result.values, compress, missing)? {
             self.driver.interrupt().check()?;
-            let tried = way.change.map_err(OperationError::data).and_then(|(mut change, options)| {
+            let tried = change.map_err(OperationError::data).and_then(|(mut change, options)| {
                 let mut quantization = None;
                 if change.predict.take().is_some() {
                     quantization = before.take();
@@ -79,7 +76,6 @@ impl Contents<'_> {
                 before.clone_from(&trial.quantization);
                 Ok(Some((trial, options)))
             });
-            let name = way.name;
             result.ways.push(match tried {
                 Ok(Some((trial, options))) => self.way_result(name, options, &trial, listing),
                 // No differences make the chunks smaller.
@@ -119,7 +115,7 @@ impl Contents<'_> {
             let data_type = NumberType::integer(is_signed, bits)?;
             let quantize = QuantizeOptions { data_type: Some(data_type), ..QuantizeOptions::default() };
             let change = Ok(quantising(&format!("--quantize {data_type}"), quantize));
-            Some(Way { name: data_type.to_string(), change })
+            Some((data_type.to_string(), change))
         });
         let of_errors = ERRORS.into_iter().map(|(share, predict)| match error_of(share, values) {
             Ok(error) => {
@@ -127,17 +123,15 @@ impl Contents<'_> {
                 let name = format!("max-error {}{predict}", literal(error));
                 let (change, options) = quantising(&format!("--{}", name.replace(", ", " --")), quantize);
                 let predict = (!predict.is_empty()).then_some(Predict::Auto);
-                Way { name, change: Ok((ChangeOptions { predict, ..change }, options)) }
+                (name, Ok((ChangeOptions { predict, ..change }, options)))
             }
-            Err(reason) => {
-                Way { name: format!("max-error, {} % of the deviation", share * 100.0), change: Err(reason) }
-            }
+            Err(reason) => (format!("max-error, {} % of the deviation", share * 100.0), Err(reason)),
         });
         let of_bits = INFORMATION.into_iter().map(|share| {
             let change = ChangeOptions { keep_bits: Some(KeepBits::Auto(share)), ..change.clone() };
             let name = format!("keep-bits auto:{share}");
             let options = format!("--{name}{compressed}");
-            Way { name, change: Ok((change, options)) }
+            (name, Ok((change, options)))
         });
         Ok(of_types.chain(of_errors).chain(of_bits).collect())
     }
