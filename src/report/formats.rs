@@ -96,12 +96,8 @@ fn result(finding: &Diagnostic, place: Option<usize>) -> Value {
     result
 }
 
-const fn level(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Info => "note",
-    }
+fn level(severity: Severity) -> &'static str {
+    if severity == Severity::Info { "note" } else { severity.name() }
 }
 
 /// The file, and what it is inside the store: the node, the pointer into the document, the chunk.
@@ -247,11 +243,7 @@ pub fn write_github(result: &ValidateResult, output: &mut dyn Write) -> io::Resu
 }
 
 fn command(finding: &Diagnostic) -> String {
-    let word = match finding.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Info => "notice",
-    };
+    let word = if finding.severity == Severity::Info { "notice" } else { finding.severity.name() };
     let location = &finding.location;
     let file = path_of(location).map_or_else(String::new, |path| format!("file={},", property(&path)));
     let parts = [

@@ -109,8 +109,7 @@ fn figures(array: &ArrayResult) -> Vec<(&'static str, String, String)> {
         figures.push(("Shape", quantity::shape(shape).replace(", ", " \u{d7} "), elements));
     }
     if let Some(data_type) = &array.members.data_type {
-        let name = quantity::json(data_type.get("name").unwrap_or(data_type));
-        figures.push(("Data type", quantity::shortened(name, 60), String::new()));
+        figures.push(("Data type", quantity::shortened(quantity::name(data_type), 60), String::new()));
     }
     if let Some(storage) = &array.storage {
         let stored = quantity::bytes(storage.bytes_stored);
@@ -358,7 +357,7 @@ fn row(node: &NodeResult, root: &str) -> Vec<String> {
     let mut cells = vec![
         format!("{}{name}{mark}", "  ".repeat(depth)),
         members.shape.as_deref().map_or_else(String::new, |shape| named(shape, names).replace(", ", ",")),
-        members.data_type.as_ref().map_or_else(String::new, type_name),
+        members.data_type.as_ref().map_or_else(String::new, quantity::name),
         chunks,
         members.codecs.as_deref().map_or_else(String::new, chain),
     ];
@@ -385,14 +384,10 @@ fn extents(shape: &[u64]) -> String {
     quantity::shape(shape).replace(' ', "")
 }
 
-fn type_name(data_type: &Json) -> String {
-    quantity::json(data_type.get("name").unwrap_or(data_type))
-}
-
 /// The names of codecs; those inside a shard in brackets.
 fn chain(codecs: &[Json]) -> String {
     let name = |codec: &Json| {
-        let name = quantity::json(codec.get("name").unwrap_or(codec));
+        let name = quantity::name(codec);
         let inner = codec.pointer("/configuration/codecs").and_then(Json::as_array);
         match inner.filter(|_| name == "sharding_indexed") {
             Some(inner) => format!("shard[{}]", chain(inner)),

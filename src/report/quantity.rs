@@ -88,6 +88,11 @@ pub fn json(json: &Json) -> String {
     }
 }
 
+/// The name of an extension, which may stand alone or in an object with its configuration.
+pub fn name(extension: &Json) -> String {
+    json(extension.get("name").unwrap_or(extension))
+}
+
 /// JSON on one line, cut where it is very long.
 pub fn json_text(json: &Json) -> String {
     shortened(json.to_string_cut(MAX_JSON_BYTES + 1), MAX_JSON_BYTES)

@@ -349,7 +349,7 @@ fn dropped(source: &ArrayDescription, destination: &ArrayDescription) -> Vec<Str
 fn names(codecs: &[Json]) -> Vec<String> {
     let mut names = Vec::new();
     for codec in codecs {
-        names.push(quantity::json(codec.get("name").unwrap_or(codec)));
+        names.push(quantity::name(codec));
         let inner = codec.pointer("/configuration/codecs").and_then(Json::as_array);
         names.extend(inner.into_iter().flat_map(self::names));
     }
@@ -385,9 +385,8 @@ fn by_count(names: impl Iterator<Item = String>, of: &str) -> Option<String> {
 /// The names of a chain's codecs, those of a shard in brackets.
 fn chain(codecs: &[Json]) -> String {
     let name = |codec: &Json| {
-        let name = codec.get("name").unwrap_or(codec);
         let inner = codec.pointer("/configuration/codecs").and_then(Json::as_array);
-        quantity::json(name) + &inner.map_or_else(String::new, |inner| format!(" [{}]", chain(inner)))
+        quantity::name(codec) + &inner.map_or_else(String::new, |inner| format!(" [{}]", chain(inner)))
     };
     codecs.iter().map(name).collect::<Vec<_>>().join(", ")
 }

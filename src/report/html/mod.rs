@@ -25,19 +25,43 @@ const STYLE: &str = include_str!("style.css");
 /// The page of a command about one thing, or about several, with a section each.
 pub fn page(command: &str, reports: &[Report<'_>]) -> String {
     let ids = &mut Ids::default();
-    if let [report] = reports {
-        return around(command, &report.title, &summary(report), &write_blocks(&report.blocks, 0, ids));
-    }
-    let main = html! {
-        @for report in reports {
-            section {
-                (heading(2, &report.title))
-                (summary(report))
-                (write_blocks(&report.blocks, 1, ids))
+    let (title, summary, main) = if let [report] = reports {
+        (text(&report.title), summary(report), write_blocks(&report.blocks, 0, ids))
+    } else {
+        let main = html! {
+            @for report in reports {
+                section {
+                    (heading(2, &report.title))
+                    (summary(report))
+                    (write_blocks(&report.blocks, 1, ids))
+                }
+            }
+        };
+        (counted(reports.len() as u64, "store"), html! {}, main)
+    };
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content=(concat!("zarrcast ", env!("CARGO_PKG_VERSION")));
+                title { "zarrcast " (command) ": " (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    p.kind { "zarrcast " (command) }
+                    h1 { bdi { (title) } }
+                    (summary)
+                }
+                main { (main) }
+                footer { p { "Written by zarrcast " (env!("CARGO_PKG_VERSION")) ". The page is whole: it loads nothing." } }
             }
         }
     };
-    around(command, &counted(reports.len() as u64, "store"), &html! {}, &main)
+    page.into_string()
 }
 
 /// Below a title: the state, and the figures that say most.
@@ -66,34 +90,6 @@ fn class(role: Role) -> &'static str {
         Role::Good => "good",
         Role::Heading | Role::Label | Role::Faint => "faint",
     }
-}
-
-/// The whole page: head, style, header, footer.
-fn around(command: &str, title: &str, summary: &Markup, main: &Markup) -> String {
-    let title = text(title);
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="generator" content=(concat!("zarrcast ", env!("CARGO_PKG_VERSION")));
-                title { "zarrcast " (command) ": " (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                header {
-                    p.kind { "zarrcast " (command) }
-                    h1 { bdi { (title) } }
-                    (summary)
-                }
-                main { (main) }
-                footer { p { "Written by zarrcast " (env!("CARGO_PKG_VERSION")) ". The page is whole: it loads nothing." } }
-            }
-        }
-    };
-    page.into_string()
 }
 
 /// Words in which what stands in backticks is code, and no line is broken in an arrow.
