@@ -204,13 +204,8 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 /// Stack size of a main thread; spawned threads have less by default.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Events that the main thread waits for.
-enum Event {
-    /// The command ended by itself.
-    Ended(ExitStatus),
-    /// A signal came.
-    Signal(Signal),
-}
+/// What the main thread waits for: the command ended by itself, or a signal came.
+type Event = Result<ExitStatus, Signal>;
 
 /// A signal that ends the process: its name, and the exit status.
 #[derive(Clone, Copy)]
@@ -227,7 +222,7 @@ pub(super) fn attend(
     let thread = Builder::new().name("command".to_owned()).stack_size(STACK_BYTES).spawn(move || {
         let status = catch_unwind(AssertUnwindSafe(|| command(&own))).unwrap_or(ExitStatus::Failed);
         // Nobody listens any more where a signal came first.
-        let _ = sender.send(Event::Ended(status));
+        let _ = sender.send(Ok(status));
     });
     if let Err(error) = thread {
         let error = OperationError::environment("the memory for the command's thread cannot be had")
@@ -236,8 +231,8 @@ pub(super) fn attend(
         return session.report_error(&error.into());
     }
     match events.recv() {
-        Ok(Event::Ended(status)) => status,
-        Ok(Event::Signal(signal)) => signal.end(session, &events),
+        Ok(Ok(status)) => status,
+        Ok(Err(signal)) => signal.end(session, &events),
         Err(_) => ExitStatus::Failed,
     }
 }
@@ -253,7 +248,7 @@ impl Signal {
         {
             // It has said itself what it leaves; or it was done just then. A signal that comes again, as where a terminal
             // and whoever started the program send one each, takes no time from it.
-            if let Event::Ended(status) = event {
+            if let Ok(status) = event {
                 return if status == ExitStatus::Interrupted { own } else { status };
             }
         }
@@ -285,7 +280,7 @@ fn watch(sender: Sender<Event>) {
                 SIGTERM => Signal("SIGTERM", ExitStatus::Terminated),
                 _ => Signal("SIGINT", ExitStatus::Interrupted),
             };
-            if sender.send(Event::Signal(signal)).is_err() {
+            if sender.send(Err(signal)).is_err() {
                 break;
             }
         }

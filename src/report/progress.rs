@@ -62,35 +62,26 @@ impl Progress for Bar {
     }
 }
 
-/// A line for each piece of work when it ends, for `--verbose`.
+/// A line for each piece of work when it ends, for `--verbose`: its name, when it began, and its bytes.
 #[derive(Debug, Default)]
-pub struct Log {
-    current: Mutex<Option<Work>>,
-}
-
-#[derive(Debug)]
-struct Work {
-    name: String,
-    begin: Instant,
-    bytes: u64,
-}
+pub struct Log(Mutex<Option<(String, Instant, u64)>>);
 
 impl Progress for Log {
     fn start(&self, name: &str, _length: Option<u64>) {
         self.finish();
-        let work = Work { name: one_line(name).into_owned(), begin: Instant::now(), bytes: 0 };
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
+        let work = (one_line(name).into_owned(), Instant::now(), 0);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
     }
 
     fn advance(&self, bytes: u64) {
-        if let Some(work) = &mut *self.current.lock().unwrap_or_else(PoisonError::into_inner) {
-            work.bytes += bytes;
+        if let Some((.., all)) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            *all += bytes;
         }
     }
 
     fn finish(&self) {
-        let ended = self.current.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Work { name, begin, bytes }) = ended {
+        let ended = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((name, begin, bytes)) = ended {
             let time = quantity::seconds(begin.elapsed().as_secs_f64());
             // A closed stderr cannot be told about.
             let _ = writeln!(stderr(), "{name}: {} in {time}", quantity::bytes(bytes));

@@ -217,10 +217,9 @@ pub(super) fn to_file(
 
 /// Native-endian elements to little-endian ones, or back: nothing on most machines.
 fn to_or_from_little_endian(elements: &mut [u8], data_type: &DataType) {
-    if cfg!(target_endian = "little") {
-        return;
+    if cfg!(target_endian = "big") {
+        data_type.swap_elements(elements);
     }
-    data_type.swap_elements(elements);
 }
 
 /// A bound chain, and where it comes from.

@@ -126,12 +126,12 @@ impl Contents<'_> {
         };
         let given = wanted.and_then(|wanted| wanted.range).and_then(bins);
         let first = (stats, (given, request.and_then(Surveyor::of)));
-        let found = fold.run("values", &first)?;
+        let found = fold.run("values", &first).map_err(Stop::Fault)?;
         let absent = absent(fold, &found);
         let (stats, (given, surveyor)) = first;
         let (summary, (counts, extents)) = found.part;
         let figures = stats.zip(summary).map(|(stats, summary)| stats.finish(summary, absent, fold));
-        let figures = figures.transpose()?;
+        let figures = figures.transpose().map_err(Stop::Fault)?;
 
         let quantization = request.map(|request| {
             let lacks_chunks = self.side.objects().len() < self.side.metadata.num_chunks();
@@ -139,20 +139,20 @@ impl Contents<'_> {
                 .map_or_else(Survey::default, |surveyor| surveyor.survey(extents, lacks_chunks || found.lacks_chunks));
             request.first_fit(|target, fit| request.settle(target, &survey, fit))
         });
-        let quantization = quantization.transpose()?;
+        let quantization = quantization.transpose().map_err(Stop::Error)?;
         let range = figures.as_ref().and_then(|figures| figures.range);
         let own = if given.is_none() { bins(range.unwrap_or((0.0, 1.0))) } else { None };
         let second = (own, quantization.as_ref().map(|quantization| Measure::new(None, quantization)));
         let (own_counts, error) = match &second {
             (None, None) => (None, None),
-            (Some(_), _) => fold.run("histogram", &second)?.part,
-            (None, Some(_)) => fold.run("measuring", &second)?.part,
+            (Some(_), _) => fold.run("histogram", &second).map_err(Stop::Fault)?.part,
+            (None, Some(_)) => fold.run("measuring", &second).map_err(Stop::Fault)?.part,
         };
         let binned = given.zip(counts).or(second.0.zip(own_counts));
         result.histogram = binned.map(|(binning, counts)| binning.finish(counts, absent));
         result.stats = figures.filter(|_| options.stats).map(|figures| figures.result);
         if let (Some(request), Some(quantization), Some(error)) = (request, &quantization, error) {
-            result.suggestion = Some(suggestion(request, quantization, &error)?);
+            result.suggestion = Some(suggestion(request, quantization, &error).map_err(Stop::Error)?);
             result.warnings.extend(quantization.warnings.iter().cloned());
         }
         Ok(())
@@ -262,18 +262,6 @@ pub(super) fn no_statistics(data_type: &DataType) -> Diagnostic {
 enum Stop {
     Fault(ChunkFault),
     Error(OperationError),
-}
-
-impl From<ChunkFault> for Stop {
-    fn from(fault: ChunkFault) -> Self {
-        Stop::Fault(fault)
-    }
-}
-
-impl From<OperationError> for Stop {
-    fn from(error: OperationError) -> Self {
-        Stop::Error(error)
-    }
 }
 
 /// Shares of the information whose bits are told.
