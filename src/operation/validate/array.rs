@@ -190,29 +190,25 @@ fn fault_finding(
     check: &ObjectCheck,
     (chunk, key): (Vec<u64>, &str),
 ) -> Result<Diagnostic, OperationError> {
+    let failed = |what: &str| {
+        OperationError::environment(format!("chunk {chunk:?} (`{key}`) of `{}` {what}", check.place.name()))
+    };
     let code = match &fault {
         Fault::Store(StoreError::Damaged { .. } | StoreError::TooShort { .. }) => code::CHUNK_CORRUPT,
         Fault::Store(error) if error.is_data_fault() => code::OBJECT_NOT_A_FILE,
         Fault::Interrupted(_) => return Err(OperationError::interrupted()),
-        Fault::Store(_) => {
-            let message = format!("chunk {chunk:?} (`{key}`) of `{}` cannot be read", check.place.name());
-            return Err(OperationError::environment(message).because(fault));
-        }
+        Fault::Store(_) => return Err(failed("cannot be read").because(fault)),
         fault if fault.is_of_data() => code::CHUNK_CORRUPT,
-        _ => return Err(unseen(fault, &chunk, key, check)),
+        _ => {
+            let help = if fault.is_of_memory() {
+                "give fewer `--threads`, or run it where there is more memory"
+            } else {
+                "this is a defect of the program, not of the data; please report it with the array's metadata"
+            };
+            return Err(failed("could not be checked").because(fault).with_help(help));
+        }
     };
     let found =
         Diagnostic::new(code, fault.to_string()).with_help("restore the chunk from its source, or write it again");
     Ok(check.place.holds(found).at_key(key).at_chunk(chunk))
-}
-
-/// The error of a chunk that could not be looked at, by no fault of its own.
-fn unseen(fault: Fault, chunk: &[u64], key: &str, check: &ObjectCheck) -> OperationError {
-    let help = if fault.is_of_memory() {
-        "give fewer `--threads`, or run it where there is more memory"
-    } else {
-        "this is a defect of the program, not of the data; please report it with the array's metadata"
-    };
-    let message = format!("chunk {chunk:?} (`{key}`) of `{}` could not be checked", check.place.name());
-    OperationError::environment(message).because(fault).with_help(help)
 }

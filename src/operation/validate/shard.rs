@@ -165,27 +165,23 @@ fn read_index(
     sharding: &BoundSharding,
     window: Window,
 ) -> Result<Option<Vec<Entry>>, Fault> {
-    let label = &level.label;
+    let refused = |object: &mut Object, code, message: String| {
+        object.push(code, format!("{}{message}", level.label), WRITE_AGAIN);
+        Ok(None)
+    };
     let (index_offset, index_bytes) = match sharding.index_range(window.length) {
         Ok(range) => range,
         Err(ChainFaultKind::Size { expected, found }) => {
-            let message = format!("{label}the shard of {found} bytes is shorter than its index of {expected}");
-            object.push(code::SHARD_TRUNCATED, message, WRITE_AGAIN);
-            return Ok(None);
+            let message = format!("the shard of {found} bytes is shorter than its index of {expected}");
+            return refused(object, code::SHARD_TRUNCATED, message);
         }
-        Err(fault) => {
-            object.push(code::SHARD_INDEX, format!("{label}{fault}"), WRITE_AGAIN);
-            return Ok(None);
-        }
+        Err(fault) => return refused(object, code::SHARD_INDEX, fault.to_string()),
     };
     let Buffers { read, workspace, .. } = &mut *object.buffers;
     window.read(index_offset, index_bytes, read)?;
     let pairs = match sharding.decode_entries(read, workspace) {
         Ok(pairs) => pairs,
-        Err(fault) => {
-            object.push(code::SHARD_INDEX, format!("{label}{fault}"), WRITE_AGAIN);
-            return Ok(None);
-        }
+        Err(fault) => return refused(object, code::SHARD_INDEX, fault.to_string()),
     };
     let index = (index_offset, index_offset.saturating_add(index_bytes));
     let mut entries = Vec::new();
@@ -211,29 +207,25 @@ fn fits(
     entry: &Entry,
 ) -> bool {
     let Entry { number, offset, length } = *entry;
-    let name = || format!("{}inner chunk {:?}", level.label, unravel(number, sharding.grid_shape()));
-    let Some(end) = offset.checked_add(length).filter(|end| *end <= shard_bytes) else {
-        let message = format!(
-            "{}: the index places it at offset {offset} with {length} bytes, outside of the shard of {shard_bytes} bytes",
-            name()
-        );
-        object.push(code::SHARD_INDEX, message, WRITE_AGAIN);
-        return false;
+    let (inner, end) = (sharding.inner(), offset.checked_add(length).filter(|end| *end <= shard_bytes));
+    let places = format!("the index places it at offset {offset} with {length} bytes");
+    let (code, message) = match end {
+        None => (code::SHARD_INDEX, format!("{places}, outside of the shard of {shard_bytes} bytes")),
+        Some(end) if length > 0 && offset < index.1 && end > index.0 => {
+            (code::SHARD_ENTRY_IN_INDEX, format!("{places}, which are its own"))
+        }
+        Some(_) => {
+            let expected = match inner.encoded() {
+                Representation::Bytes(BytesSize::Fixed(bytes)) if bytes != length => format!("{bytes} expected"),
+                _ if length == 0 && inner.decoded().num_elements() != Some(0) => "at least 1 expected".to_owned(),
+                _ if length > inner.max_encoded_bytes() => format!("at most {} expected", inner.max_encoded_bytes()),
+                _ => return true,
+            };
+            (code::INNER_CHUNK_SIZE, format!("{length} bytes found, {expected}"))
+        }
     };
-    if length > 0 && offset < index.1 && end > index.0 {
-        let message =
-            format!("{}: the index places it at offset {offset} with {length} bytes, which are its own", name());
-        object.push(code::SHARD_ENTRY_IN_INDEX, message, WRITE_AGAIN);
-        return false;
-    }
-    let inner = sharding.inner();
-    let expected = match inner.encoded() {
-        Representation::Bytes(BytesSize::Fixed(bytes)) if bytes != length => format!("{bytes} expected"),
-        _ if length == 0 && inner.decoded().num_elements() != Some(0) => "at least 1 expected".to_owned(),
-        _ if length > inner.max_encoded_bytes() => format!("at most {} expected", inner.max_encoded_bytes()),
-        _ => return true,
-    };
-    object.push(code::INNER_CHUNK_SIZE, format!("{}: {length} bytes found, {expected}", name()), WRITE_AGAIN);
+    let position = unravel(number, sharding.grid_shape());
+    object.push(code, format!("{}inner chunk {position:?}: {message}", level.label), WRITE_AGAIN);
     false
 }
 
