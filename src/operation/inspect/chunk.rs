@@ -28,6 +28,7 @@ pub(super) fn inspect_chunk(
     let layout = layout.filter(|_| options.inner);
     let (index, subchunk, region) = find(side, layout, store, options)?;
     let key = side.key(index);
+    let named = format!("`{key}` of `{store}`");
     let shape = side.cropped(&region).unwrap_or_else(|| region.shape.clone());
     let (indices, inner) = (options.indices.clone(), options.inner);
     let mut result = ChunkResult { indices, inner, key, shape, ..ChunkResult::default() };
@@ -35,9 +36,7 @@ pub(super) fn inspect_chunk(
         Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
         None => side.chain_of(index),
     };
-    let chain = chain.map_err(|fault| {
-        OperationError::data(format!("`{}` of `{store}` cannot be decoded", result.key)).because(fault)
-    })?;
+    let chain = chain.map_err(|fault| OperationError::data(format!("{named} cannot be decoded")).because(fault))?;
     let finding = match read(side, index, subchunk.as_deref()) {
         Ok(None) => None,
         Ok(Some((bytes, offset))) => {
@@ -46,18 +45,13 @@ pub(super) fn inspect_chunk(
             result.bytes_stored = Some(bytes.len() as u64);
             let fault = decode(&chain, bytes, &result.shape, &mut result.stages);
             if let Some(fault) = fault.as_ref().filter(|fault| fault.missing_memory().is_some()) {
-                return Err(OperationError::environment(format!(
-                    "`{}` of `{store}` is not decoded: {fault}",
-                    result.key
-                ))
-                .with_help("run it where there is more memory"));
+                return Err(OperationError::environment(format!("{named} is not decoded: {fault}"))
+                    .with_help("run it where there is more memory"));
             }
             fault.map(|fault| (code::CHUNK_CORRUPT, fault.sentence_at(&region.start), fault.chunk_help()))
         }
         Err(Fault::Store(error)) if !error.is_data_fault() => {
-            return Err(
-                OperationError::environment(format!("`{}` of `{store}` cannot be read", result.key)).because(error)
-            );
+            return Err(OperationError::environment(format!("{named} cannot be read")).because(error));
         }
         Err(fault) => {
             result.present = true;
