@@ -104,7 +104,7 @@ impl ValidateArguments {
             max_findings: self.max_findings,
             partition,
             against,
-            expect: self.expect.map(expectations).transpose()?,
+            expect: self.expect.map(|path| Document::File(path).object("expect")).transpose()?,
         })
     }
 }
@@ -304,11 +304,6 @@ impl Share {
                 .with_help(format!("give 0/{count} to {}/{count}", count - 1))
         })
     }
-}
-
-/// The document of `--expect`.
-fn expectations(path: PathBuf) -> Result<Object, OperationError> {
-    Document::File(path).object("expect")
 }
 
 /// `warnings`, which is `None`, a code or its name.

@@ -6,7 +6,7 @@ use super::description::describe;
 use super::document::{Documents, Place};
 use super::error::{FaultClass, OperationError};
 use super::hierarchy::{NodeContent, read_hierarchy};
-use super::open::{open_documents, read_array};
+use super::open::{open_documents, read_array_of};
 use super::options::ValidateOptions;
 use super::{Interrupt, new_driver};
 use crate::diagnostic::{Code, Diagnostic, code};
@@ -121,8 +121,7 @@ impl Observed {
         let members = if documents.kind == NodeKind::Group {
             group_members(place, documents)
         } else {
-            let node = (!place.is_root()).then(|| place.path.clone());
-            let mut reading = read_array(store, node.as_deref())?;
+            let mut reading = read_array_of(place.clone(), folder, documents);
             to_json(&describe(&mut reading, store))
         };
         Ok(observed(key, members))
