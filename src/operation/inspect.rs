@@ -64,7 +64,7 @@ fn inspect_reading(
     let mut result = describe(&mut reading, &options.store);
     if options.storage || options.asks_for_values() {
         let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
-        let key = if reading.documents.zarr_format == 2 { ".zarray" } else { "zarr.json" };
+        let key = reading.documents.key;
         contents(reading, options, (progress, interrupt), &mut result)?;
         place.locate(&mut result.warnings[of_metadata..], key);
     }

@@ -15,8 +15,7 @@ use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, No
 use crate::operation::quantize::request::is_packed;
 use crate::operation::storage::not_keys;
 use crate::operation::{
-    ArrayReading, ArrayResult, Coordinates, Documents, InspectOptions, Interrupt, Member, OperationError, Place,
-    new_driver,
+    ArrayReading, Coordinates, Documents, InspectOptions, Interrupt, Member, OperationError, Place, new_driver,
 };
 
 /// Reads a group and the nodes below it, as deep as was asked for, and with `--stats` the values of each array.
@@ -104,12 +103,21 @@ fn figures(
             continue;
         }
         let options = InspectOptions { suggest, ..options.clone() };
-        let (read, findings) = array_figures(*array, &options, (&share, interrupt))?;
-        share.finish();
-        if let Some(read) = read {
-            (node.stats, node.ways) = (read.stats, read.ways);
+        let (place, key) = (array.place.clone(), array.documents.key);
+        // Those of the documents come first, and are among the findings of the group already.
+        let of_documents = array.diagnostics.iter().filter(|found| !found.is(code::V2_FILL_VALUE_NULL)).count();
+        match inspect_reading(*array, &options, (&share, interrupt)) {
+            Ok(mut read) => {
+                result.warnings.extend(read.warnings.drain(of_documents..));
+                (node.stats, node.ways) = (read.stats, read.ways);
+            }
+            Err(error) => {
+                let mut found = Profile::Values.judged(vec![finding(error, code::GRID_FEW_READERS)?]);
+                place.locate(&mut found, key);
+                result.warnings.extend(found);
+            }
         }
-        result.warnings.extend(findings);
+        share.finish();
     }
     progress.finish();
     Ok(())
@@ -137,29 +145,6 @@ fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
     let is_float = number.is_some_and(NumberType::is_float);
     let is_packed = array.metadata.as_ref().is_some_and(|own| is_packed(&own.codecs));
     is_float && !is_packed && !coordinates.contains(&array.place.path)
-}
-
-/// The values of one array, and the findings about its chunks.
-fn array_figures(
-    array: ArrayReading,
-    options: &InspectOptions,
-    listeners: (&dyn Progress, &Interrupt),
-) -> Result<(Option<ArrayResult>, Vec<Diagnostic>), OperationError> {
-    let place = array.place.clone();
-    let key = if array.documents.zarr_format == 2 { ".zarray" } else { "zarr.json" };
-    // Those of the documents come first, and are among the findings of the group already.
-    let of_documents = array.diagnostics.iter().filter(|found| !found.is(code::V2_FILL_VALUE_NULL)).count();
-    match inspect_reading(array, options, listeners) {
-        Ok(mut read) => {
-            let findings = read.warnings.split_off(of_documents);
-            Ok((Some(read), findings))
-        }
-        Err(error) => {
-            let mut found = Profile::Values.judged(vec![finding(error, code::GRID_FEW_READERS)?]);
-            place.locate(&mut found, key);
-            Ok((None, found))
-        }
-    }
 }
 
 /// Bytes of the stored chunks of an array; `None` where the metadata do not tell its keys.
