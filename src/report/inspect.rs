@@ -181,34 +181,21 @@ fn extension(metadata: &Json) -> String {
 fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, table: &mut Table) {
     let indent = "  ".repeat(depth);
     if let Some(decoded) = decoded {
-        let name = if depth == 0 { "(decoded)" } else { "(inner chunk)" };
-        table.push(
-            vec![
-                format!("{indent}{name}"),
-                String::new(),
-                quantity::json(&decoded.data_type),
-                decoded.shape.as_deref().map_or_else(String::new, quantity::shape),
-                decoded.fill_value.as_ref().map_or_else(String::new, quantity::json),
-                decoded.bytes.map_or_else(String::new, quantity::count),
-            ],
-            None,
-        );
+        let name = format!("{indent}{}", if depth == 0 { "(decoded)" } else { "(inner chunk)" });
+        let Decoded { data_type, shape, fill_value, bytes } = decoded;
+        let array = quantity::array_cells(Some(data_type), shape.as_deref(), fill_value.as_ref());
+        let bytes = bytes.map_or_else(String::new, quantity::count);
+        table.push([name, String::new()].into_iter().chain(array).chain([bytes]).collect(), None);
     }
     for stage in stages {
-        let text = |json: &Option<Json>| json.as_ref().map_or_else(String::new, quantity::json);
+        let StageRow { data_type, shape, fill_value, bytes, .. } = stage;
+        let names = [format!("{indent}{}", stage.codec), stage.kind.unwrap_or("unknown").to_owned()];
+        let array = quantity::array_cells(data_type.as_ref(), shape.as_deref(), fill_value.as_ref());
+        let bytes = bytes.map_or_else(|| "varies".to_owned(), quantity::count);
         // A shard's own rows say what its configuration says.
         let configuration = stage.configuration.as_ref().filter(|_| stage.pipeline.is_none());
-        table.push(
-            vec![
-                format!("{indent}{}", stage.codec),
-                stage.kind.unwrap_or("unknown").to_owned(),
-                text(&stage.data_type),
-                stage.shape.as_deref().map_or_else(String::new, quantity::shape),
-                text(&stage.fill_value),
-                stage.bytes.map_or_else(|| "varies".to_owned(), quantity::count),
-            ],
-            configuration.filter(|json| json.as_object().is_none_or(|object| !object.is_empty())).map(quantity::json),
-        );
+        let note = configuration.filter(|json| json.as_object().is_none_or(|object| !object.is_empty()));
+        table.push(names.into_iter().chain(array).chain([bytes]).collect(), note.map(quantity::json));
         if let Some(inner) = &stage.pipeline {
             push_stages(stage.inner_decoded.as_deref(), inner, depth + 1, table);
         }

@@ -88,6 +88,12 @@ pub fn json(json: &Json) -> String {
     }
 }
 
+/// What an array is: its data type, shape and fill value, each empty where it is not known.
+pub fn array_cells(data_type: Option<&Json>, shape: Option<&[u64]>, fill_value: Option<&Json>) -> [String; 3] {
+    let text = |value: Option<&Json>| value.map_or_else(String::new, json);
+    [text(data_type), shape.map_or_else(String::new, self::shape), text(fill_value)]
+}
+
 /// The name of an extension, which may stand alone or in an object with its configuration.
 pub fn name(extension: &Json) -> String {
     json(extension.get("name").unwrap_or(extension))

@@ -130,18 +130,13 @@ pub fn write_stages(result: &ApplyCodecResult, style: Style, output: &mut dyn Wr
     let columns = ["codec", "data type", "shape", "fill value", ">bytes", ">time", ">rate"];
     let mut table = Table::new(&columns);
     for stage in &result.stages {
-        table.push(
-            vec![
-                stage.codec.clone().unwrap_or_else(|| "(input)".to_owned()),
-                stage.data_type.as_ref().map_or_else(String::new, quantity::json),
-                stage.shape.as_deref().map_or_else(String::new, quantity::shape),
-                stage.fill_value.as_ref().map_or_else(String::new, quantity::json),
-                quantity::count(stage.bytes),
-                stage.seconds.map_or_else(String::new, quantity::seconds),
-                stage.bytes_per_second.map_or_else(String::new, quantity::rate),
-            ],
-            None,
-        );
+        let codec = stage.codec.clone().unwrap_or_else(|| "(input)".to_owned());
+        let (data_type, fill_value) = (stage.data_type.as_ref(), stage.fill_value.as_ref());
+        let array = quantity::array_cells(data_type, stage.shape.as_deref(), fill_value);
+        let time = stage.seconds.map_or_else(String::new, quantity::seconds);
+        let rate = stage.bytes_per_second.map_or_else(String::new, quantity::rate);
+        let rest = [quantity::count(stage.bytes), time, rate];
+        table.push([codec].into_iter().chain(array).chain(rest).collect(), None);
     }
     table.write(style, output)
 }
