@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
 use crate::operation::ValidateResult;
@@ -62,38 +62,35 @@ fn used_rules(findings: &[Diagnostic]) -> BTreeMap<&'static str, usize> {
     used
 }
 
+/// An object without the members that are null.
+fn object(mut value: Value) -> Value {
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|_, value| !value.is_null());
+    }
+    value
+}
+
 fn descriptor(code: Code) -> Value {
     let page = code.page();
-    let mut rule = json!({
+    object(json!({
         "id": code.code,
         "name": code.name,
         "shortDescription": { "text": code.title() },
         "help": { "text": page, "markdown": page },
         "defaultConfiguration": { "level": level(code.severity) },
-    });
-    if let Some(reference) = code.reference() {
-        rule["helpUri"] = reference.into();
-    }
-    rule
+        "helpUri": code.reference(),
+    }))
 }
 
 fn result(finding: &Diagnostic, place: Option<usize>) -> Value {
-    let text = match &finding.help {
-        Some(help) => format!("{}\nhelp: {help}", finding.message),
-        None => finding.message.clone(),
-    };
-    let mut result = json!({
+    let help = finding.help.as_ref().map_or_else(String::new, |help| format!("\nhelp: {help}"));
+    object(json!({
         "ruleId": finding.code,
         "level": level(finding.severity),
-        "message": { "text": text },
-    });
-    if let Some(place) = place {
-        result["ruleIndex"] = place.into();
-    }
-    if let Some(location) = location(&finding.location) {
-        result["locations"] = json!([location]);
-    }
-    result
+        "message": { "text": format!("{}{help}", finding.message) },
+        "ruleIndex": place,
+        "locations": location(&finding.location).map(|location| [location]),
+    }))
 }
 
 fn level(severity: Severity) -> &'static str {
@@ -102,20 +99,16 @@ fn level(severity: Severity) -> &'static str {
 
 /// The file, and what it is inside the store: the node, the pointer into the document, the chunk.
 fn location(location: &Location) -> Option<Value> {
-    let mut described = Map::new();
-    if let Some(uri) = uri_of(location) {
-        described.insert("physicalLocation".to_owned(), json!({ "artifactLocation": { "uri": uri } }));
-    }
+    let uri = uri_of(location).map(|uri| json!({ "artifactLocation": { "uri": uri } }));
     let chunk = location.chunk.as_ref().map(|chunk| format!("{chunk:?}"));
     let places = [("node", &location.node), ("pointer", &location.pointer), ("chunk", &chunk)];
-    let logical: Vec<Value> = places
-        .into_iter()
-        .filter_map(|(kind, name)| name.as_ref().map(|name| json!({ "fullyQualifiedName": name, "kind": kind })))
-        .collect();
-    if !logical.is_empty() {
-        described.insert("logicalLocations".to_owned(), Value::Array(logical));
-    }
-    (!described.is_empty()).then_some(Value::Object(described))
+    let named = |(kind, name): (&str, &Option<String>)| {
+        name.as_ref().map(|name| json!({ "fullyQualifiedName": name, "kind": kind }))
+    };
+    let logical: Vec<Value> = places.into_iter().filter_map(named).collect();
+    let logical = (!logical.is_empty()).then_some(logical);
+    let is_any = uri.is_some() || logical.is_some();
+    is_any.then(|| object(json!({ "physicalLocation": uri, "logicalLocations": logical })))
 }
 
 /// The findings about each node.
