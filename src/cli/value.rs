@@ -457,14 +457,7 @@ impl Document {
 }
 
 fn not_a(expected: &str, option: &str, found: &Json) -> OperationError {
-    let kind = match found {
-        Json::Null => "null",
-        Json::Bool(_) => "a boolean",
-        Json::Number(_) | Json::NotFinite(_) => "a number",
-        Json::String(_) => "a string",
-        Json::Array(_) => "a list",
-        Json::Object(_) => "an object",
-    };
+    let kind = if found.as_array().is_some() { "a list" } else { found.kind() };
     OperationError::usage(format!("--{option} takes a {expected}, not {kind}"))
 }
 

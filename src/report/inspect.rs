@@ -158,17 +158,11 @@ pub(super) fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
     let Some(names) = names.filter(|names| names.len() == shape.len() && !shape.is_empty()) else {
         return quantity::shape(shape);
     };
-    let lengths: Vec<String> = shape
-        .iter()
-        .zip(names)
-        .map(|(length, name)| {
-            name.as_ref().map_or_else(
-                || length.to_string(),
-                |name| format!("{}={length}", quantity::shortened(name.clone(), MAX_NAME)),
-            )
-        })
-        .collect();
-    lengths.join(", ")
+    let length = |(length, name): (&u64, &Option<String>)| match name {
+        Some(name) => format!("{}={length}", quantity::shortened(name.clone(), MAX_NAME)),
+        None => length.to_string(),
+    };
+    shape.iter().zip(names).map(length).collect::<Vec<_>>().join(", ")
 }
 
 /// An extension point: its name, and its configuration where there is one.
