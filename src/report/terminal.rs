@@ -106,15 +106,13 @@ impl Style {
 
     /// Two pixels, one above the other, in the place of a letter; `None` leaves the terminal's own background.
     pub fn pixels(self, upper: Option<[u8; 3]>, lower: Option<[u8; 3]>) -> String {
-        let colour = |[red, green, blue]: [u8; 3]| RgbColor(red, green, blue);
-        let (ansi, letter) = match (upper, lower) {
+        let colour = |[red, green, blue]: [u8; 3]| RgbColor(red, green, blue).into();
+        let letter = match (upper, lower) {
             (None, None) => return " ".to_owned(),
-            (Some(upper), None) => (Ansi::new().fg_color(Some(colour(upper).into())), '▀'),
-            (None, Some(lower)) => (Ansi::new().fg_color(Some(colour(lower).into())), '▄'),
-            (Some(upper), Some(lower)) => {
-                (Ansi::new().fg_color(Some(colour(upper).into())).bg_color(Some(colour(lower).into())), '▀')
-            }
+            (None, Some(_)) => '▄',
+            (Some(_), _) => '▀',
         };
+        let ansi = Ansi::new().fg_color(upper.or(lower).map(colour)).bg_color(upper.and(lower).map(colour));
         if self.is_coloured { format!("{ansi}{letter}{ansi:#}") } else { letter.to_string() }
     }
 
