@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::figure;
 
 /// Counts of values in bins of equal width, absent chunks included, as `numpy.histogram` counts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct HistogramResult {
     /// The lower edge of the first bin.

@@ -24,15 +24,6 @@ pub(super) struct Histogram {
     width: f64,
 }
 
-/// The counts of a part of the array, bin by bin.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    /// For each bin; empty where nothing is counted.
-    inside: Vec<u64>,
-    below: u64,
-    above: u64,
-}
-
 impl Histogram {
     /// Bins from `min` to `max`; around the value where both are the same. `bins` is at least 1.
     #[expect(clippy::cast_precision_loss, reason = "there are at most a million bins")]
@@ -50,13 +41,13 @@ impl Histogram {
     /// The counts of some values; NaN is nowhere.
     pub(super) fn of(values: &[f64], bins: usize, range: (f64, f64)) -> HistogramResult {
         let histogram = Histogram::new(NumberType::of(ElementType::Float64), bins, range);
-        let mut counts = Counts::default();
+        let mut counts = HistogramResult::default();
         histogram.add(&mut counts, bytemuck::cast_slice(values));
         histogram.result(counts)
     }
 
-    fn add(&self, counts: &mut Counts, numbers: &[u8]) {
-        counts.inside.resize(self.edges.len() - 1, 0);
+    fn add(&self, counts: &mut HistogramResult, numbers: &[u8]) {
+        counts.counts.resize(self.edges.len() - 1, 0);
         with_element!(self.number_type.element(), T => {
             for number in numbers.chunks_exact(size_of::<T>()) {
                 let number: T = bytemuck::pod_read_unaligned(number);
@@ -66,23 +57,18 @@ impl Histogram {
     }
 
     /// As it is shown.
-    fn result(&self, mut counts: Counts) -> HistogramResult {
-        counts.inside.resize(self.edges.len() - 1, 0);
-        HistogramResult {
-            min: self.edges.first().copied().unwrap_or_default(),
-            max: self.edges.last().copied().unwrap_or_default(),
-            counts: counts.inside,
-            below: counts.below,
-            above: counts.above,
-        }
+    fn result(&self, mut counts: HistogramResult) -> HistogramResult {
+        counts.counts.resize(self.edges.len() - 1, 0);
+        let [min, max] = [self.edges.first(), self.edges.last()].map(|edge| edge.copied().unwrap_or_default());
+        HistogramResult { min, max, ..counts }
     }
 
     #[inline]
-    fn count(&self, value: f64, times: u64, counts: &mut Counts) {
-        let (first, last) = (self.edges[0], self.edges[counts.inside.len()]);
+    fn count(&self, value: f64, times: u64, counts: &mut HistogramResult) {
+        let (first, last) = (self.edges[0], self.edges[counts.counts.len()]);
         if value >= first && value <= last {
             let bin = self.bin_of(value, first);
-            counts.inside[bin] += times;
+            counts.counts[bin] += times;
         } else if value < first {
             counts.below += times;
         } else if value > last {
@@ -118,22 +104,23 @@ pub(super) struct Binning<'a> {
 }
 
 impl Accumulator for Binning<'_> {
-    type Part = Counts;
+    /// The counts of a part of the array, without the range; no bins where nothing is counted.
+    type Part = HistogramResult;
     type Buffers = ();
 
-    fn start(&self, _: &Region) -> Counts {
-        Counts::default()
+    fn start(&self, _: &Region) -> HistogramResult {
+        HistogramResult::default()
     }
 
-    fn add(&self, part: &mut Counts, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
+    fn add(&self, part: &mut HistogramResult, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
         let elements = chunk.elements.unwrap_or_default();
         self.numbers.each_piece(elements, |numbers| self.histogram.add(part, numbers));
         Ok(())
     }
 
-    fn merge(&self, all: &mut Counts, part: &Counts) {
-        all.inside.resize(all.inside.len().max(part.inside.len()), 0);
-        all.inside.iter_mut().zip(&part.inside).for_each(|(all, part)| *all += part);
+    fn merge(&self, all: &mut HistogramResult, part: &HistogramResult) {
+        all.counts.resize(all.counts.len().max(part.counts.len()), 0);
+        all.counts.iter_mut().zip(&part.counts).for_each(|(all, part)| *all += part);
         all.below += part.below;
         all.above += part.above;
     }
@@ -141,10 +128,10 @@ impl Accumulator for Binning<'_> {
 
 impl Binning<'_> {
     /// The counts of a pass, with so many absent elements.
-    pub(super) fn finish(&self, mut counts: Counts, absent: u64) -> HistogramResult {
+    pub(super) fn finish(&self, mut counts: HistogramResult, absent: u64) -> HistogramResult {
         if !self.numbers.fill_is_missing {
             let fill = number_value(self.numbers.number_type(), self.numbers.fill_bits);
-            counts.inside.resize(self.histogram.edges.len() - 1, 0);
+            counts.counts.resize(self.histogram.edges.len() - 1, 0);
             self.histogram.count(fill, absent, &mut counts);
         }
         self.histogram.result(counts)
