@@ -70,12 +70,11 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
         let clause = line.trim_start();
         let indent = line.len() - clause.len();
         let label = LABELS.iter().find_map(|(label, role)| Some((*label, *role, clause.strip_prefix(label)?)));
-        match label {
-            Some((label, role, text)) => write_clause((role, label, indent), text.trim_start(), style, output)?,
-            None => {
-                let lines = broken(clause, 0, indent, style);
-                write_hanging(&" ".repeat(indent), indent + HANGING, &lines, output)?;
-            }
+        if let Some((label, role, text)) = label {
+            write_clause((role, label, indent), text.trim_start(), style, output)?;
+        } else {
+            let lines = broken(clause, 0, indent, style);
+            write_hanging(&" ".repeat(indent), indent + HANGING, &lines, output)?;
         }
     }
     Ok(())

@@ -98,7 +98,7 @@ fn svg(words: &Words, [across, up]: [&Axis; 2], drawn: &Markup, ids: &mut Ids) -
     let (title, description) = (ids.next(), ids.next());
     let labelled = format!("{title} {description}");
     let ([left, right], top, bottom) = (across.ends, up.ends[1], END.1);
-    let turned = format!("translate(16 {}) rotate(-90)", (top + bottom) / 2.0);
+    let turned = format!("translate(16 {}) rotate(-90)", f64::midpoint(top, bottom));
     html! {
         figure {
             svg viewBox="0 0 460 250" role="img" aria-labelledby=(labelled) font-size="11" fill="var(--faint)" {
@@ -113,7 +113,7 @@ fn svg(words: &Words, [across, up]: [&Axis; 2], drawn: &Markup, ids: &mut Ids) -
                     text x=(rounded(x)) y=(bottom + 17.0) text-anchor="middle" { (label) }
                 }
                 path d=(format!("M{left} {top}V{bottom}H{right}")) fill="none" stroke="var(--faint)" {}
-                text x=((left + right) / 2.0) y="240" text-anchor="middle" { (words.axes[0]) }
+                text x=(f64::midpoint(left, right)) y="240" text-anchor="middle" { (words.axes[0]) }
                 text transform=(turned) text-anchor="middle" { (words.axes[1]) }
                 (drawn)
             }
