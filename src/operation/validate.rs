@@ -65,13 +65,14 @@ fn outcome(
     options: &ValidateOptions,
 ) -> ValidateOutcome {
     let Gathered { findings, unchecked, absent, failures, .. } = gathered;
+    let [infos, warnings, errors] = findings.counts;
     let mut result = ValidateResult {
-        valid: findings.errors == 0 && failures.named.is_empty(),
+        valid: errors == 0 && failures.named.is_empty(),
         verdict: String::new(),
         partition: options.partition,
-        errors: findings.errors,
-        warnings: findings.warnings,
-        infos: findings.infos,
+        errors,
+        warnings,
+        infos,
         unchecked,
         absent,
         failures: failures.named,

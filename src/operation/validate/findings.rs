@@ -23,14 +23,13 @@ pub(super) struct Findings<'a> {
     options: &'a ValidateOptions,
     room: usize,
     pub(super) kept: Vec<Diagnostic>,
-    pub(super) errors: u64,
-    pub(super) warnings: u64,
-    pub(super) infos: u64,
+    /// Of each severity, from infos to errors.
+    pub(super) counts: [u64; 3],
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(options: &'a ValidateOptions, room: usize) -> Self {
-        Findings { options, room, kept: Vec::new(), errors: 0, warnings: 0, infos: 0 }
+        Findings { options, room, kept: Vec::new(), counts: [0; 3] }
     }
 
     /// The number of findings that are still kept.
@@ -41,11 +40,7 @@ impl<'a> Findings<'a> {
     /// Appends a finding. One that does not know the next step has that of its rule's page.
     pub(super) fn push(&mut self, mut found: Diagnostic) {
         let Some(severity) = self.options.severity(&found) else { return };
-        match severity {
-            Severity::Error => self.errors += 1,
-            Severity::Warning => self.warnings += 1,
-            Severity::Info => self.infos += 1,
-        }
+        self.counts[severity as usize] += 1;
         if self.kept.len() < self.room {
             found.severity = severity;
             if found.help.is_none() {
@@ -57,16 +52,14 @@ impl<'a> Findings<'a> {
 
     /// Appends those of a part.
     pub(super) fn append(&mut self, part: Findings) {
-        self.errors += part.errors;
-        self.warnings += part.warnings;
-        self.infos += part.infos;
+        self.counts.iter_mut().zip(part.counts).for_each(|(all, part)| *all += part);
         let room = self.room_left();
         self.kept.extend(part.kept.into_iter().take(room));
     }
 
     /// All, also those not kept.
     pub(super) fn len(&self) -> u64 {
-        self.errors + self.warnings + self.infos
+        self.counts.iter().sum()
     }
 }
 
@@ -82,7 +75,8 @@ mod tests {
             findings.append(part);
         }
         let kept = findings.kept.iter().map(|found| format!("{} {}", found.code, found.severity)).collect();
-        (kept, [findings.errors, findings.warnings, findings.infos])
+        let [infos, warnings, errors] = findings.counts;
+        (kept, [errors, warnings, infos])
     }
 
     #[test]
