@@ -159,16 +159,9 @@ impl<'a> Page<'a> {
     /// A finding, or one of many nodes, on one line.
     fn line(&mut self, group: &Group) -> io::Result<()> {
         let finding = group.first();
-        let location = &finding.location;
-        let mut place = path_of(location).unwrap_or_else(|| "(no store)".to_owned());
-        if group.is_of_many() {
-            place = format!("{} nodes", quantity::count(group.num_nodes() as u64));
-        } else if let Some(chunk) = &location.chunk {
-            place = format!("{place}, chunk {chunk:?}");
-        }
-        let severity = self.severity(finding);
+        let (place, severity) = (group.place("(no store)"), self.severity(finding));
         let mut line = format!("{}: {severity} {} {}", one_line(&place), finding.code, finding.name);
-        line.push_str(&one_line(&format!("{}: {}", pointer(location), finding.message)));
+        line.push_str(&one_line(&format!("{}: {}", pointer(&finding.location), finding.message)));
         if group.is_of_many() {
             line.push_str(&one_line(&format!("; in {}", group.nodes(self.style.is_verbose))));
         }
@@ -184,15 +177,13 @@ impl<'a> Page<'a> {
             if self.before.take().is_some() {
                 writeln!(self.output)?;
             }
-            let heading = format!("{} nodes", quantity::count(group.num_nodes() as u64));
-            writeln!(self.output, "{}", self.style.paint(Role::Heading, &heading))?;
+            writeln!(self.output, "{}", self.style.paint(Role::Heading, &group.place("")))?;
         } else {
             self.headings(&finding.location)?;
         }
         let severity = self.severity(finding);
         let pointer = pointer(&finding.location);
-        let place = one_line(&pointer);
-        writeln!(self.output, "    {severity} {} {}{place}", finding.code, finding.name)?;
+        writeln!(self.output, "    {severity} {} {}{}", finding.code, finding.name, one_line(&pointer))?;
         self.paragraph("", &finding.message)?;
         if let Some(help) = &finding.help {
             self.paragraph("help: ", help)?;
@@ -219,15 +210,14 @@ impl<'a> Page<'a> {
             if before.is_some() {
                 writeln!(self.output)?;
             }
-            let store = one_line(location.store.as_deref().unwrap_or("(no store)"));
+            let store = location.store.as_deref().unwrap_or("(no store)");
             let node = location.node.as_deref().filter(|node| *node != "/");
             let node = node.map_or_else(String::new, |node| format!(" {}", one_line(node)));
-            writeln!(self.output, "{}{node}", self.style.paint(Role::Heading, &store))?;
+            writeln!(self.output, "{}{node}", self.style.paint(Role::Heading, store))?;
         }
         if key {
             let chunk = location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}"));
-            let parts: Vec<String> =
-                location.key.as_deref().map(|key| one_line(key).into_owned()).into_iter().chain(chunk).collect();
+            let parts: Vec<String> = location.key.clone().into_iter().chain(chunk).collect();
             if !parts.is_empty() {
                 writeln!(self.output, "  {}", self.style.paint(Role::Label, &parts.join(", ")))?;
             }
@@ -247,7 +237,7 @@ impl<'a> Page<'a> {
 }
 
 /// ` at /codecs/0`, or nothing for a whole document.
-fn pointer(location: &Location) -> String {
+pub(super) fn pointer(location: &Location) -> String {
     let pointer = location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
     pointer.map_or_else(String::new, |pointer| format!(" at {pointer}"))
 }
@@ -326,6 +316,16 @@ impl<'a> Group<'a> {
     /// True if it is about several nodes.
     pub(super) fn is_of_many(&self) -> bool {
         self.findings.len() > 1
+    }
+
+    /// The file or folder, and the chunk; of several nodes, how many there are.
+    pub(super) fn place(&self, no_store: &str) -> String {
+        if self.is_of_many() {
+            return format!("{} nodes", quantity::count(self.num_nodes() as u64));
+        }
+        let location = &self.first().location;
+        let chunk = location.chunk.as_ref().map_or_else(String::new, |chunk| format!(", chunk {chunk:?}"));
+        path_of(location).unwrap_or_else(|| no_store.to_owned()) + &chunk
     }
 
     /// The number of nodes.

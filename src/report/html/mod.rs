@@ -8,8 +8,7 @@ mod comparison;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::block::{Block, Report};
-use super::failure::grouped;
-use super::formats::path_of;
+use super::failure::{grouped, pointer};
 use super::quantity::counted;
 use super::table::Table;
 use super::terminal::{Role, one_line};
@@ -336,7 +335,7 @@ pub(super) fn findings(findings: &[Diagnostic]) -> Markup {
                     p {
                         strong class=(finding.severity.name()) { (finding.severity.name()) } " "
                         code { (finding.code) } " " (finding.name)
-                        " " span.faint { bdi { (text(&place(group.is_of_many().then(|| group.num_nodes()), finding))) } }
+                        " " span.faint { bdi { (text(&(group.place("") + &pointer(&finding.location)))) } }
                     }
                     p { (marked(&finding.message)) }
                     @if let Some(help) = &finding.help { p.faint { "help: " (marked(help)) } }
@@ -346,17 +345,4 @@ pub(super) fn findings(findings: &[Diagnostic]) -> Markup {
         }
         @if more > 0 { p { "... and " (quantity::count(more as u64)) " more, which `--json` has." } }
     }
-}
-
-/// The location of a finding: the store, node and key, the chunk, the member of the document.
-fn place(nodes: Option<usize>, finding: &Diagnostic) -> String {
-    let location = &finding.location;
-    let place = match nodes {
-        Some(nodes) => format!("{} nodes", quantity::count(nodes as u64)),
-        None => path_of(location).unwrap_or_default(),
-    };
-    let chunk = location.chunk.as_ref().filter(|_| nodes.is_none());
-    let chunk = chunk.map_or_else(String::new, |chunk| format!(", chunk {chunk:?}"));
-    let pointer = location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
-    format!("{place}{chunk}{}", pointer.map_or_else(String::new, |pointer| format!(" at {pointer}")))
 }
