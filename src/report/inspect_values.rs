@@ -277,19 +277,12 @@ fn kept_bits(kept: &KeptBits) -> String {
     counted(kept.bits, "bit")
 }
 
-/// The bytes and the time: `~164 KiB, about 3.0 s`.
-pub(super) fn estimated(estimate: &EstimateResult) -> String {
-    format!("{}, about {}", about(estimate), seconds(estimate.seconds))
-}
-
-/// The same of several arrays together, one after the other.
-pub(super) fn estimated_together(estimates: &[&EstimateResult]) -> String {
+/// The bytes and the time of arrays together, one after the other: `~164 KiB, about 3.0 s`.
+pub(super) fn estimated(estimates: &[&EstimateResult]) -> String {
     let bytes_stored = estimates.iter().fold(0_u64, |all, one| all.saturating_add(one.bytes_stored));
-    let seconds = estimates.iter().map(|one| one.seconds).sum();
     let is_exact = estimates.iter().all(|one| one.is_exact);
-    let first = estimates.first().map(|one| one.sample.clone());
-    let together = first.map(|sample| EstimateResult { bytes_stored, is_exact, seconds, sample });
-    together.as_ref().map_or_else(String::new, estimated)
+    let time = estimates.iter().map(|one| one.seconds).sum();
+    format!("{}, about {}", approximately(bytes_stored, is_exact), seconds(time))
 }
 
 /// The bytes; of the whole, without the sign of what is not exact.

@@ -7,12 +7,12 @@ use crate::operation::{QualityResult, QuantizationResult};
 
 /// The result of a quantisation: `quantised to uint8`.
 pub(super) fn quantized_to(result: &QuantizationResult) -> String {
+    let to_be = if result.max_abs_error.is_some() { "" } else { "to be " };
     if result.form == "bitround" {
         let data_type = result.data_type.as_deref().unwrap_or("floats");
-        return match (result.keep_bits, result.max_abs_error) {
-            (Some(bits), Some(_)) => format!("{data_type} rounded to {}", counted(u64::from(bits), "bit")),
-            (Some(bits), None) => format!("{data_type} to be rounded to {}", counted(u64::from(bits), "bit")),
-            (None, _) => format!("{data_type} to be rounded to the bits that a first pass finds"),
+        return match result.keep_bits {
+            Some(bits) => format!("{data_type} {to_be}rounded to {}", counted(u64::from(bits), "bit")),
+            None => format!("{data_type} to be rounded to the bits that a first pass finds"),
         };
     }
     if let Some(data_type) = result.data_type.as_deref().filter(|_| result.is_repacked) {
@@ -24,10 +24,7 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
         return format!("{data_type} {form}: the codes are those of SOURCE");
     }
     match (&result.data_type, &result.scale) {
-        (Some(data_type), Some(_)) => match result.max_abs_error {
-            Some(_) => format!("quantised to {data_type}"),
-            None => format!("to be quantised to {data_type}"),
-        },
+        (Some(data_type), Some(_)) => format!("{to_be}quantised to {data_type}"),
         (Some(data_type), None) => {
             format!("to be quantised to {data_type}, over a range that a first pass finds")
         }

@@ -261,7 +261,7 @@ fn sums(result: &TranscodeResult) -> Members<'static> {
         ("dropped", dropped_of_all(&arrays)),
         ("compressor", compressors_of_all(&arrays)),
         ("stored", after.map(|_| stored(before, after))),
-        ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated_together(&estimates))),
+        ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated(&estimates))),
     ];
     known(members).collect()
 }
@@ -429,7 +429,7 @@ fn counts(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("read", reads(node, dry_run)),
         ("compressor", compression.map(inspect_values::chosen)),
         ("tried", tried.map(inspect_values::tried)),
-        ("estimated", estimate.map(inspect_values::estimated)),
+        ("estimated", estimate.map(|estimate| inspect_values::estimated(&[estimate]))),
         ("sample", estimate.map(|estimate| inspect_values::sample(&estimate.sample))),
         ("work", work.map(|(units, _)| counted(units, "unit"))),
         ("memory", work.map(|(_, memory)| bytes(memory))),
