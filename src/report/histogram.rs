@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::quantity::{count, figure};
+use super::quantity::{approximate, count, figure};
 use super::table::Table;
 use crate::operation::HistogramResult;
 
@@ -30,16 +30,15 @@ pub(super) fn bins(histogram: &HistogramResult) -> Table {
 }
 
 /// A bar for each bin, as long as its count against the greatest.
-#[expect(clippy::cast_precision_loss, reason = "bars are drawn to an eighth of a letter")]
 pub(super) fn write(histogram: &HistogramResult, columns: usize, output: &mut dyn Write) -> io::Result<()> {
     let edges = edges(histogram);
     let counts: Vec<String> = histogram.counts.iter().map(|part| count(*part)).collect();
     let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
     let (edge_width, count_width) = (widest(&edges), widest(&counts));
     let room = columns.saturating_sub(2 * edge_width + count_width + 10).max(8);
-    let greatest = histogram.counts.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let greatest = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
     for (bin, part) in histogram.counts.iter().enumerate() {
-        let bar = bar(*part as f64 / greatest, room);
+        let bar = bar(approximate(*part) / approximate(greatest), room);
         let line = format!(
             "  {:>edge_width$} to {:>edge_width$}  {:>count_width$}  {bar}",
             edges[bin],

@@ -348,9 +348,8 @@ fn row(node: &NodeResult, root: &str) -> Vec<String> {
 
 /// Bytes decoded and stored, and how many times smaller they are stored.
 fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
-    #[expect(clippy::cast_precision_loss, reason = "a ratio of three digits")]
-    let ratio = |decoded: u64, stored: u64| format!("{:.2}", decoded as f64 / stored as f64);
-    let ratio = decoded.zip(stored.filter(|stored| *stored > 0)).map(|(decoded, stored)| ratio(decoded, stored));
+    let ratio = |(decoded, stored)| format!("{:.2}", quantity::approximate(decoded) / quantity::approximate(stored));
+    let ratio = decoded.zip(stored.filter(|stored| *stored > 0)).map(ratio);
     let text = |bytes: Option<u64>| bytes.map_or_else(String::new, quantity::bytes);
     [text(decoded), text(stored), ratio.unwrap_or_default()]
 }

@@ -201,9 +201,7 @@ impl State<'_> {
         if !is_known || self.rate <= 0.0 {
             return None;
         }
-        #[expect(clippy::cast_precision_loss, reason = "seconds of three digits")]
-        let seconds = (all - self.done) as f64 / self.rate;
-        Some(quantity::seconds(seconds.ceil()))
+        Some(quantity::seconds((quantity::approximate(all - self.done) / self.rate).ceil()))
     }
 }
 

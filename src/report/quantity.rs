@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use crate::diagnostic::quantity::{approximate, three_digits};
-pub use crate::diagnostic::quantity::{bytes, count, counted};
+use crate::diagnostic::quantity::three_digits;
+pub use crate::diagnostic::quantity::{approximate, bytes, count, counted};
 use crate::metadata::Json;
 
 /// Bytes in a second.

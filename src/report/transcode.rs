@@ -275,12 +275,11 @@ fn data_type(data_type: &Json) -> String {
 }
 
 /// The time, and the rate of logical bytes.
-#[expect(clippy::cast_precision_loss, reason = "a rate of three digits")]
 fn time(result: &TranscodeResult) -> String {
     let time = quantity::seconds(result.seconds);
     match result.totals.counts.bytes_logical {
         Some(logical) if result.seconds > 0.0 && logical > 0 => {
-            format!("{time}, {}", quantity::rate(logical as f64 / result.seconds))
+            format!("{time}, {}", quantity::rate(quantity::approximate(logical) / result.seconds))
         }
         _ => time,
     }

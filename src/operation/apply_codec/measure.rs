@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::codec::{BoundChain, ChainFault, Workspace};
+use crate::diagnostic::quantity::approximate;
 use crate::grid::unravel;
 use crate::metadata::Json;
 use crate::operation::against::value::{Compared, Comparer, Difference, Tolerance};
@@ -118,11 +119,6 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;
     Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[middle - 1], upper) })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a rate of a few digits")]
-fn approximate(bytes: u64) -> f64 {
-    bytes as f64
 }
 
 /// Compares elements of the same array. NaN equals NaN and -0 equals 0 here; only `bit_identical` tells them apart.
