@@ -178,7 +178,10 @@ impl Contents<'_> {
             (nan.clone(), *fill_bits)
         } else {
             let fill = self.source.fill_value.as_ref();
-            (self.missing(number_type, options)?, fill.map_or(0, |fill| numbers.bits(fill.as_bytes())))
+            // `bool` has no values that count as missing.
+            let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
+            let missing = missing::values(self.source, number_type, missing)?;
+            (missing, fill.map_or(0, |fill| numbers.bits(fill.as_bytes())))
         };
         let patterns = BitPatterns::new(number_type, &missing);
         let threads = BitSurvey::threads_of(side, number_type.size(), Budget::of(&options.common))?;
@@ -193,14 +196,6 @@ impl Contents<'_> {
         };
         let of = if codes.is_some() { "codes" } else { "values" };
         Ok(Some(self.described(number_type, of, &found)))
-    }
-
-    /// The bits of values that count as missing.
-    fn missing(&self, number_type: NumberType, options: &InspectOptions) -> Result<Vec<u64>, OperationError> {
-        if self.source.data_type.number().is_none() {
-            return Ok(Vec::new());
-        }
-        missing::values(self.source, number_type, options.cf.missing.as_ref())
     }
 
     fn described(&self, number_type: NumberType, of: &'static str, found: &[Information]) -> InformationResult {

@@ -3,7 +3,7 @@
 use super::contents::finding;
 use super::inspect_reading;
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, Profile, Severity, code};
+use crate::diagnostic::{Profile, Severity, code};
 use crate::element::NumberType;
 use crate::engine::listing::list_with_sizes;
 use crate::engine::{Driver, Progress, Share};
@@ -72,7 +72,8 @@ pub(super) fn inspect_group(
         }
     }
     result.totals = totals(&result.nodes);
-    result.warnings.retain(is_of_interest);
+    // What is of no consequence `validate` alone shows.
+    result.warnings.retain(|found| found.severity > Severity::Info);
     let is_tried = |(_, array): &(usize, Box<ArrayReading>)| has_ways(array, &coordinates);
     if options.suggest.is_some() && !arrays.iter().any(is_tried) {
         return Err(OperationError::data(format!("`{}` has no array of floats to store in other ways", root.name()))
@@ -163,11 +164,6 @@ fn totals(nodes: &[NodeResult]) -> GroupTotals {
         bytes_logical: sum(|node| node.bytes_logical).unwrap_or(0),
         bytes_stored: sum(|node| node.bytes_stored),
     }
-}
-
-/// True for all findings but those of no consequence, which `validate` alone shows.
-fn is_of_interest(finding: &Diagnostic) -> bool {
-    finding.severity > Severity::Info
 }
 
 /// The number of levels from the root to a node.
