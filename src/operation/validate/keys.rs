@@ -137,13 +137,9 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) 
     strays.extend(rest.unnamed.iter().map(|key| stray(key, StrayKind::NotUtf8)));
     strays.sort_unstable();
     for stray in &strays {
-        if let Some(found) = stray_finding(stray, &stray.key, root, None) {
-            push(gathered, node.place.holds(found).at_key(stray.key.clone()));
-        } else if stray.kind == StrayKind::Link {
-            let message = "a link that belongs to no node";
-            let found = Diagnostic::new(code::KEY_UNKNOWN, message);
-            push(gathered, node.place.holds(found).at_key(stray.key.clone()));
-        }
+        let link = || Diagnostic::new(code::KEY_UNKNOWN, "a link that belongs to no node");
+        let found = stray_finding(stray, &stray.key, root, None).unwrap_or_else(link);
+        push(gathered, node.place.holds(found).at_key(stray.key.clone()));
     }
 }
 
