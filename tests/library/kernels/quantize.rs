@@ -74,14 +74,18 @@ fn quantize_of_more_than_a_tile_equals_the_reference() {
     for source in [Kind::F32, Kind::F64] {
         for target in TARGETS {
             for rounding in Rounding::ALL {
-                let elements: Vec<u64> = (0..5_000)
+                let mut elements: Vec<u64> = (0..5_000)
                     .map(|step| if step % 997 == 0 { f64::NAN } else { f64::from(step) * 0.021 - 2.0 })
                     .map(|value| float(value, source))
                     .collect();
                 let (offset, scale) = (Some(float(-3.3, source)), Some(float(1.17, source)));
                 let (out_of_range, nan_code) = (OutOfRange::Clamp, Some(0));
-                QuantizeCase { source, target, offset, scale, rounding, out_of_range, nan_code, missing: Vec::new() }
-                    .check(&elements);
+                let missing = Vec::new();
+                let case = QuantizeCase { source, target, offset, scale, rounding, out_of_range, nan_code, missing };
+                case.check(&elements);
+                // A fault is named by its place in all.
+                elements[4321] = float(f64::INFINITY, source);
+                case.check(&elements);
             }
         }
     }

@@ -241,6 +241,3 @@ pub(crate) fn wrapped(low: u64, number_type: NumberType) -> u64 {
     };
     integer_bits(logical, number_type.element())
 }
-
-#[cfg(test)]
-mod tests;

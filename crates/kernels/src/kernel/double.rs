@@ -76,17 +76,3 @@ impl Sub for Double {
         self + Double { high: -other.high, low: -other.low }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn double_keeps_what_one_float_loses() {
-        let sum = Double::from(1e16) + Double::from(1.0) + Double::from(-1e16);
-        assert_eq!(sum.value(), 1.0);
-        let integer = (1_i128 << 100) + 1;
-        assert_eq!((Double::of_integer(integer) - Double::of_integer(1 << 100)).value(), 1.0);
-        assert_eq!(Double::of_integer(i128::MIN).value(), -2_f64.powi(127));
-    }
-}

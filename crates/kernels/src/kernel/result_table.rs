@@ -76,23 +76,3 @@ impl ResultTable {
         !self.has_faults || !source.iter().fold(false, |is_any, x| is_any | faults[(*x).into() % COUNT])
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn table_gives_every_result_and_tells_of_faults() {
-        let convert = |bits| if bits % 256 == 7 { Err(FaultKind::OutOfRange) } else { Ok(1000 + bits) };
-        let table = ResultTable::new((1, 2), convert);
-        let mut target = [0_u16; 3];
-        assert!(table.convert(&[0, 8, 255], bytemuck::cast_slice_mut(&mut target)));
-        assert_eq!(target, [1000, 1008, 1255]);
-        assert!(!table.convert(&[0, 7, 1], bytemuck::cast_slice_mut(&mut target)));
-        let (table, mut target) = (ResultTable::new((2, 4), convert), [0_u32; 2]);
-        let source: &[u8] = bytemuck::cast_slice(&[8_u16, 65_535]);
-        assert!(table.convert(source, bytemuck::cast_slice_mut(&mut target)));
-        assert_eq!(target, [1008, 66_535]);
-        assert!(!table.convert(bytemuck::cast_slice(&[8_u16, 263]), bytemuck::cast_slice_mut(&mut target)));
-    }
-}

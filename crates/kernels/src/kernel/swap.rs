@@ -19,15 +19,3 @@ pub fn swap(source: &[u8], target: &mut [u8], width: usize) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn swap_reverses_each_component() {
-        let mut target = [0; 8];
-        swap(&[1, 2, 3, 4, 5, 6, 7, 8], &mut target, 4);
-        assert_eq!(target, [4, 3, 2, 1, 8, 7, 6, 5]);
-    }
-}

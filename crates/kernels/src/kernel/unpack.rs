@@ -65,20 +65,3 @@ impl Unpack {
         with_element!(self.source.element(), T => self.value(T::from_bits64(bits)))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unpack_scales_adds_and_maps_missing_codes() {
-        let int16 = NumberType::of(ElementType::Int16);
-        let unpack = Unpack::new(int16, NumberType::of(ElementType::Float32), 0.01, 273.15, vec![-32768]);
-        let codes: Vec<u8> = [0_i16, 100, -32768].iter().flat_map(|code| code.to_ne_bytes()).collect();
-        let mut values = [0; 12];
-        unpack.convert(&codes, &mut values);
-        let values: Vec<f32> = values.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
-        assert_eq!(values[..2], [273.15, 274.15]);
-        assert!(values[2].is_nan());
-    }
-}

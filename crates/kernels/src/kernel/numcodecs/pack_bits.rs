@@ -37,27 +37,3 @@ pub fn decode(encoded: &[u8], decoded: &mut [u8]) -> Result<(), (u8, u8)> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pack_bits_puts_the_first_element_into_the_highest_bit() {
-        let mut encoded = [0; 2];
-        encode(&[1, 0, 0, 1], &mut encoded);
-        assert_eq!(encoded, [4, 144]);
-        let mut decoded = [9; 4];
-        assert_eq!(decode(&[4, 0b1001_1111], &mut decoded), Ok(()));
-        assert_eq!(decoded, [1, 0, 0, 1]);
-        assert_eq!(decode(&[3, 144], &mut decoded), Err((4, 3)));
-        for count in 0..20 {
-            let booleans: Vec<u8> = (0..count).map(|index| u8::from(index % 3 == 0)).collect();
-            let mut encoded = vec![0; encoded_size(booleans.len())];
-            encode(&booleans, &mut encoded);
-            let mut decoded = vec![9; booleans.len()];
-            assert_eq!(decode(&encoded, &mut decoded), Ok(()));
-            assert_eq!(decoded, booleans);
-        }
-    }
-}
