@@ -86,34 +86,3 @@ fn gather(data_type: &DataType, start: usize, offsets: &mut Vec<usize>) {
         _ => {}
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::codec::fault::ChainFaultKind;
-    use crate::metadata::json::Json;
-
-    #[test]
-    fn bool_of_other_bytes_is_found_inside_the_array_only() {
-        let check = ValueCheck::of(&DataType::Bool).unwrap();
-        assert!(check.check(&[0, 1, 7, 7], &[2, 2], &[1, 2]).is_ok());
-        let fault = check.check(&[0, 3, 7, 7], &[2, 2], &[1, 2]).unwrap_err();
-        let ChainFaultKind::Codec(CodecError::Element { position: Some(position), bits, .. }) = &fault.kind else {
-            panic!("{fault}")
-        };
-        assert_eq!((&**position, *bits), ([0, 1].as_slice(), 3));
-        assert_eq!(ValueCheck::of(&DataType::Raw(1)), None);
-    }
-
-    #[test]
-    fn bool_within_structs_is_found_at_its_offset() {
-        let text = r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},
-            {"name":"b","data_type":{"name":"struct","configuration":{"fields":[
-            {"name":"c","data_type":"uint8"},{"name":"d","data_type":"bool"}]}}}]}}"#;
-        let data_type = DataType::from_metadata(&Json::parse_str(text).unwrap()).unwrap();
-        let check = ValueCheck::of(&data_type).unwrap();
-        assert_eq!(check, ValueCheck { offsets: vec![3], size: 4 });
-        assert!(check.check(&[9, 9, 9, 1, 9, 9, 9, 0], &[2], &[2]).is_ok());
-        assert!(check.check(&[9, 9, 9, 1, 9, 9, 9, 2], &[2], &[2]).is_err());
-    }
-}

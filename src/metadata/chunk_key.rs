@@ -226,26 +226,4 @@ mod tests {
         assert_eq!(ChunkKeyEncoding::v2(Dot).chunk_indices("1", 0), None);
         assert_eq!(ChunkKeyEncoding::v2(Dot).chunk_indices("", 1), None);
     }
-
-    fn read(text: &str) -> (Option<ChunkKeyEncoding>, Vec<&'static str>) {
-        let mut diagnostics = Vec::new();
-        let encoding = ChunkKeyEncoding::read(&Json::parse_str(text).unwrap(), "", &mut diagnostics);
-        (encoding, diagnostics.iter().map(|diagnostic| diagnostic.code).collect())
-    }
-
-    #[test]
-    fn encodings_are_read_by_an_allow_list() {
-        assert_eq!(read(r#"{"name":"default"}"#), (Some(ChunkKeyEncoding::v3_default(Slash)), vec![]));
-        assert_eq!(read(r#"{"name":"v2"}"#), (Some(ChunkKeyEncoding::v2(Dot)), vec![]));
-        let text = r#"{"name":"v2","configuration":{"separator":"/"}}"#;
-        assert_eq!(read(text), (Some(ChunkKeyEncoding::v2(Slash)), vec![]));
-        assert_eq!(read(&ChunkKeyEncoding::v2(Slash).to_json().to_string()).0, Some(ChunkKeyEncoding::v2(Slash)));
-        assert_eq!(read(r#""default""#), (Some(ChunkKeyEncoding::v3_default(Slash)), vec!["ZM111"]));
-        assert_eq!(read(r#"{"name":"fanout"}"#), (None, vec!["ZK101"]));
-        assert_eq!(read(r#"{"name":"default","configuration":{"separator":"//"}}"#), (None, vec!["ZK103"]));
-        assert_eq!(read(r#"{"name":"default","configuration":{"suffix":"/../x"}}"#), (None, vec!["ZK105"]));
-        // Of zarrs alone: a suffix can lead out of the store.
-        let suffix = r#"{"name":"zarrs.default_suffix","configuration":{"suffix":"/../../x"}}"#;
-        assert_eq!(read(suffix), (None, vec!["ZK101"]));
-    }
 }

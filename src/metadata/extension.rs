@@ -207,36 +207,6 @@ mod tests {
     }
 
     #[test]
-    fn codecs_are_read_in_every_form() {
-        let text =
-            r#"["crc32c",{"name":"bytes","configuration":{"endian":"little"}},{"name":"x","must_understand":false}]"#;
-        let (codecs, found) = read(text);
-        let codecs = codecs.unwrap();
-        assert_eq!(found, [("ZM111", "/codecs/0".to_owned())]);
-        assert!(codecs[1].must_understand && !codecs[2].must_understand);
-        assert_eq!(codecs[1].member("endian").and_then(Json::as_str), Some("little"));
-        assert_eq!(codecs[1].member_pointer("endian"), "/codecs/1/configuration/endian");
-        assert_eq!(codecs[1].to_json().to_string(), r#"{"name":"bytes","configuration":{"endian":"little"}}"#);
-    }
-
-    #[test]
-    fn codecs_of_wrong_form_are_reported_and_left_out() {
-        let text = r#"[1,{"configuration":{}},{"name":"a","configuration":[]},{"name":"b","extra":1},{"name":2}]"#;
-        let (codecs, found) = read(text);
-        assert_eq!(codecs.unwrap().len(), 1);
-        let expected = [
-            ("ZM103", "/codecs/0"),
-            ("ZM101", "/codecs/1"),
-            ("ZM103", "/codecs/2/configuration"),
-            ("ZM102", "/codecs/3/extra"),
-            ("ZM103", "/codecs/4/name"),
-        ];
-        assert_eq!(found, expected.map(|(code, pointer)| (code, pointer.to_owned())));
-        assert_eq!(read("[]").1, [("ZC101", "/codecs".to_owned())]);
-        assert_eq!(read("{}").0, None);
-    }
-
-    #[test]
     fn codecs_are_the_same_by_value() {
         let codec = |text: &str| read(text).0.unwrap().remove(0);
         let a = codec(r#"[{"name":"a","configuration":{"x":1.0,"y":2}}]"#);

@@ -119,27 +119,3 @@ pub(super) fn read_repeated(document: &Json, is_attributes: bool, diagnostics: &
         diagnostics.add(code, pointer, message);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn group_is_told_from_array() {
-        let json = |text: &str| Json::parse_str(text).unwrap();
-        assert_eq!(node_kind(&json(r#"{"node_type":"array"}"#)), NodeKind::Array);
-        assert_eq!(node_kind(&json(r#"{"node_type":"group"}"#)), NodeKind::Group);
-        assert_eq!(node_kind(&json(r#"{"node_type":1}"#)), NodeKind::Unknown);
-        assert_eq!(node_kind(&json("[]")), NodeKind::Unknown);
-    }
-
-    #[test]
-    fn group_faults_are_reported() {
-        let read = |text: &str| GroupDocument::read(&Json::parse_str(text).unwrap());
-        let group = read(r#"{"zarr_format":3,"node_type":"group","attributes":{"a":1},"consolidated_metadata":{}}"#);
-        assert_eq!(group.diagnostics, []);
-        assert_eq!(group.attributes.unwrap().len(), 1);
-        let codes: Vec<_> = read(r#"{"zarr_format":2,"extra":1}"#).diagnostics.iter().map(|d| d.code).collect();
-        assert_eq!(codes, ["ZM104", "ZM101", "ZM102"]);
-    }
-}

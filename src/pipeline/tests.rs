@@ -1,7 +1,5 @@
 //! Properties of every codec: no configuration and no order of codecs makes building a pipeline panic.
 
-mod configuration;
-
 use proptest::prelude::*;
 
 use super::*;

@@ -318,6 +318,17 @@ mod tests {
     use crate::element::ElementType;
 
     #[test]
+    fn cast_value_is_written_without_what_says_nothing() {
+        let cast = |source, target| {
+            let (rounding, out_of_range) = (Rounding::NearestEven, OutOfRange::Error);
+            CastOptions { source, target, rounding, out_of_range, scalar_map: Vec::new() }
+        };
+        let (float64, uint10) = (NumberType::of(ElementType::Float64), NumberType::integer(false, 10).unwrap());
+        let written = to_metadata(&cast(float64, uint10), &cast(uint10, float64)).configuration.unwrap();
+        assert_eq!(Json::from(written).to_string_compact(), r#"{"data_type":"uint10"}"#);
+    }
+
+    #[test]
     fn integers_are_lossy_in_floats_with_a_shorter_significand() {
         let integer = |signed, bits| NumberType::integer(signed, bits).unwrap();
         let float = NumberType::of;

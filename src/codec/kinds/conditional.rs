@@ -203,23 +203,4 @@ mod tests {
             assert!(error.to_string().contains(expected), "{error}");
         }
     }
-
-    #[test]
-    fn conditional_holds_compressors() {
-        let parse = |text: &str| {
-            let json = Json::parse_str(text).unwrap();
-            let codec = CodecMetadata::new("conditional", json.as_object().cloned());
-            let mut found = Vec::new();
-            let parsed = crate::codec::registry::parse_bytes_codec(&codec, &mut found);
-            let size = parsed.map(|parsed| parsed.encoded_size(BytesSize::Fixed(0)).bound());
-            (size, found.iter().map(|found| found.code).collect::<Vec<_>>())
-        };
-        let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}]}}"#)), (Some(Some(24)), vec![]));
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":16}}"#)), (Some(Some(25)), vec![]));
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":12}}"#)).1, ["ZC114"]);
-        assert_eq!(parse(&format!(r#"{{"codecs":[{gzip}],"header_bits":0}}"#)).1, ["ZC114"]);
-        assert_eq!(parse(r#"{"codecs":[{"name":"bytes"}]}"#).1, ["ZC102"]);
-        assert_eq!(parse("{}").1, ["ZC112"]);
-    }
 }

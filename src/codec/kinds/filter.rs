@@ -215,24 +215,3 @@ impl Coder for PackBooleans {
         Role::Packs
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::metadata::extension::CodecMetadata;
-
-    #[test]
-    fn packbits_gives_a_row_of_bytes() {
-        let codec = CodecMetadata::new("numcodecs.packbits", None);
-        let bind = |data_type: DataType, shape: &[u64]| {
-            let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
-            PACK_BOOLEANS.bind(&codec, Some(&array), &mut Vec::new())
-        };
-        let bound = bind(DataType::Bool, &[3, 5]);
-        assert!(bound.codec.is_some());
-        let output = bound.output.unwrap();
-        let output = output.array().unwrap();
-        assert_eq!((output.data_type.name().as_str(), &output.shape[..]), ("uint8", &[3][..]));
-        assert!(bind(DataType::Raw(1), &[3]).output.is_none());
-    }
-}

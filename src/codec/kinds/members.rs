@@ -355,26 +355,3 @@ fn shortened(text: &str) -> String {
 fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numpy_names_are_data_types() {
-        for (text, name) in [
-            ("<f4", "float32"),
-            (">c16", "complex128"),
-            ("|u1", "uint8"),
-            ("i8", "int64"),
-            ("float16", "float16"),
-            ("bool", "bool"),
-            ("|b1", "bool"),
-        ] {
-            assert_eq!(numpy_data_type(text).map(|found| found.name()).as_deref(), Some(name), "{text}");
-        }
-        for text in ["", "f", "<f3", "i3", "<uint8", "r8", "uint10", "bfloat16", "<U4", "c4", "f-4", "é4"] {
-            assert_eq!(numpy_data_type(text), None, "{text}");
-        }
-    }
-}

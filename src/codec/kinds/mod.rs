@@ -348,4 +348,22 @@ pub(crate) mod coding {
     pub(crate) fn decoded_within(coder: &dyn Coder, bytes: &[u8], allowed: BytesSize) -> Result<Vec<u8>, CodecError> {
         run(|out| coder.decode(bytes, out), allowed)
     }
+
+    /// Bytes that no codec shrinks.
+    pub(crate) fn noise(length: usize) -> Vec<u8> {
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[0]
+        };
+        std::iter::repeat_with(next).take(length).collect()
+    }
+
+    /// Bytes from their hexadecimal digits.
+    pub(crate) fn hexadecimal(text: &str) -> Vec<u8> {
+        let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16).unwrap()).unwrap();
+        text.as_bytes().as_chunks::<2>().0.iter().map(|[a, b]| digit(*a) << 4 | digit(*b)).collect()
+    }
 }

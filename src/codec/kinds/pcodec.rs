@@ -230,7 +230,7 @@ fn wrong_count(expected: usize, found: usize) -> CodecError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::kinds::coding::{decoded as decompressed, encoded as compressed};
+    use crate::codec::kinds::coding::{decoded as decompressed, encoded as compressed, noise};
     use crate::metadata::extension::CodecMetadata;
     use crate::metadata::json::Json;
 
@@ -266,22 +266,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn configurations_that_numcodecs_refuses_are_faults() {
-        for (text, code) in [
-            (r#"{"level":13}"#, "ZC114"),
-            (r#"{"level":"8"}"#, "ZC113"),
-            (r#"{"mode_spec":"int_mult"}"#, "ZC114"),
-            (r#"{"equal_pages_up_to":0}"#, "ZC114"),
-            (r#"{"delta_spec":"try_consecutive"}"#, "ZC114"),
-            (r#"{"delta_spec":"no_op","delta_encoding_order":1}"#, "ZC114"),
-            (r#"{"delta_encoding_order":8}"#, "ZC114"),
-            (r#"{"page":1}"#, "ZC111"),
-        ] {
-            assert_eq!(parsed(text).1, [code], "{text}");
-        }
-    }
-
     fn pcodec(data_type: &str, configuration: &str, num_elements: u64) -> Option<Pcodec> {
         let (parsed, codes) = parsed(configuration);
         assert!(codes.is_empty(), "{configuration}");
@@ -289,17 +273,6 @@ mod tests {
         let num_numbers = num_elements.checked_mul(of_element);
         let (config, page_size) = parsed.unwrap();
         Some(Pcodec { element, num_numbers, config, page_size })
-    }
-
-    #[test]
-    fn numbers_of_more_than_a_byte_are_taken() {
-        for name in ["int16", "uint64", "float16", "float64", "complex64"] {
-            assert!(pcodec(name, "{}", 1).is_some(), "{name}");
-        }
-        for name in ["bool", "int8", "uint8", "uint10", "bfloat16", "string", "r16"] {
-            assert!(pcodec(name, "{}", 1).is_none(), "{name}");
-        }
-        assert!(pcodec("float32", "{}", u64::MAX).unwrap().max_encoded_bytes().is_none());
     }
 
     /// Bytes of elements that look like measurements.
@@ -373,16 +346,7 @@ mod tests {
 
     #[test]
     fn noise_takes_no_more_than_the_bound() {
-        let mut state = 0x2545_f491_4f6c_dd1d_u64;
-        let noise: Vec<u8> = std::iter::repeat_with(|| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state.to_le_bytes()
-        })
-        .take(3000)
-        .flatten()
-        .collect();
+        let noise = noise(24_000);
         for (name, configuration) in
             [("float64", "{}"), ("uint16", "{}"), ("float32", r#"{"equal_pages_up_to":1,"level":1}"#)]
         {

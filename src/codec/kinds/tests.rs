@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use zarrs::array::{BytesToBytesCodecTraits, Codec, CodecOptions};
 
+use super::coding::noise;
 use super::*;
 use crate::metadata::json::Json;
 
@@ -75,12 +76,6 @@ fn zarrs_codec((name, configuration): (&str, &str)) -> Arc<dyn BytesToBytesCodec
 /// Bytes that compress somewhat.
 fn sample(length: usize) -> Vec<u8> {
     (0..length).map(|index| ((index / 7) as u8).wrapping_mul(37) ^ (index as u8 & 3)).collect()
-}
-
-/// The sentence of a fault, behind the name of the codec.
-fn sentence(result: Result<(), CodecError>) -> String {
-    let sentence = result.unwrap_err().to_string();
-    sentence.split_once("`: ").map_or(sentence.clone(), |split| split.1.to_owned())
 }
 
 #[test]
@@ -179,43 +174,6 @@ fn lzma_reads_any_container_where_the_format_is_auto() {
 }
 
 #[test]
-fn lzma_dictionary_that_takes_much_memory_is_refused() {
-    // `.lzma`: properties, a dictionary of 1 GiB, an unknown size, and a range coder that has nothing to code.
-    let mut stream = vec![0x5d];
-    stream.extend_from_slice(&(1_u32 << 30).to_le_bytes());
-    stream.extend_from_slice(&[0xff; 8]);
-    stream.extend_from_slice(&[0; 16]);
-    let alone = codec(("numcodecs.lzma", r#"{"format": 2}"#));
-    let bound = BytesSize::Fixed(64);
-    let fault = sentence(alone.decode(&stream, &mut Vec::new(), bound, &mut Contexts::new()));
-    assert!(fault.contains("more than 128 MiB of memory"), "{fault}");
-}
-
-#[test]
-fn lz4_claim_beyond_what_the_block_can_hold_is_refused_before_allocation() {
-    let codec = codec(("numcodecs.lz4", "{}"));
-    let mut decoded = Vec::new();
-    let chunk = [&(1_u32 << 30).to_le_bytes()[..], &[0xff; 100]].concat();
-    let bound = BytesSize::Bounded(1 << 30);
-    let fault = sentence(codec.decode(&chunk, &mut decoded, bound, &mut Contexts::new()));
-    assert_eq!(fault, "the encoded bytes are corrupt: a block of 100 bytes cannot hold 1073741824");
-    assert_eq!(decoded.capacity(), 0);
-}
-
-#[test]
-fn zstd_claim_beyond_the_bound_is_refused_before_allocation() {
-    // A frame of a single segment that claims 2^40 bytes, then an empty last block.
-    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
-    frame.extend_from_slice(&(1_u64 << 40).to_le_bytes());
-    frame.extend_from_slice(&[1, 0, 0]);
-    let codec = codec(("zstd", r#"{"level": 1}"#));
-    let mut decoded = Vec::new();
-    let fault = sentence(codec.decode(&frame, &mut decoded, BytesSize::Fixed(64), &mut Contexts::new()));
-    assert_eq!(fault, "expected 64 decoded bytes, found 1099511627776");
-    assert_eq!(decoded.capacity(), 0);
-}
-
-#[test]
 fn crc32c_that_is_wrong_names_both_checksums() {
     let codec = codec(("crc32c", "{}"));
     let mut encoded = Vec::new();
@@ -287,58 +245,6 @@ proptest! {
         codec.decode(&encoded, &mut decoded, BytesSize::Fixed(700), &mut contexts).unwrap();
         prop_assert_eq!(decoded, sample(700));
     }
-}
-
-/// Name, configuration, and what numcodecs 0.16.6 makes of "123456789", four times over.
-const WRITTEN_BY_NUMCODECS: [(&str, &str, &str); 7] = [
-    ("zstd", "{}", "28b52ffd20247d00004831323334353637383901000ccb11"),
-    ("gzip", r#"{"level":9}"#, "1f8b0800118b016b02ff33343236313533b7b034c4cd00009c16293e24000000"),
-    ("zlib", "{}", "780133343236313533b7b034c4cd000089160775"),
-    (
-        "blosc",
-        r#"{"cname":"zstd","shuffle":-1}"#,
-        "02019601240000002400000034000000313233343536373839313233343536373839313233343536373839313233343536373839",
-    ),
-    ("crc32", "{}", "9c16293e313233343536373839313233343536373839313233343536373839313233343536373839"),
-    (
-        "crc32c",
-        r#"{"location":"start"}"#,
-        "445fd4aa313233343536373839313233343536373839313233343536373839313233343536373839",
-    ),
-    ("bz2", "{}", "425a6831314159265359ee53d2b200000188003fe0200031064c40554d18269074f1251661a7c5dc914e14243b94f4ac80"),
-];
-
-fn bytes(hexadecimal: &str) -> Vec<u8> {
-    let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16).unwrap()).unwrap();
-    hexadecimal.as_bytes().as_chunks::<2>().0.iter().map(|[a, b]| digit(*a) << 4 | digit(*b)).collect()
-}
-
-#[test]
-fn chunks_that_numcodecs_wrote_are_read_and_written() {
-    let (elements, mut contexts) = (b"123456789".repeat(4), Contexts::new());
-    for (name, configuration, written) in WRITTEN_BY_NUMCODECS {
-        let configuration = Json::parse_str(configuration).unwrap();
-        let codec = BytesCodec::new(&format!("numcodecs.{name}"), configuration.as_object()).unwrap();
-        let (mut decoded, mut encoded) = (Vec::new(), Vec::new());
-        let bound = BytesSize::Fixed(elements.len() as u64);
-        codec.decode(&bytes(written), &mut decoded, bound, &mut contexts).unwrap();
-        assert_eq!(decoded, elements, "{name}");
-        codec.encode(&elements, &mut encoded, &mut contexts).unwrap();
-        codec.decode(&encoded, &mut decoded, bound, &mut contexts).unwrap();
-        assert_eq!(decoded, elements, "{name}");
-    }
-}
-
-/// Bytes that no codec shrinks.
-fn noise(length: usize) -> Vec<u8> {
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    let next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state as u8
-    };
-    std::iter::repeat_with(next).take(length).collect()
 }
 
 #[test]

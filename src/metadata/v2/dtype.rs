@@ -153,41 +153,6 @@ pub fn write_dtype(data_type: &DataType, is_big: bool) -> Result<Json, NotInV2> 
 mod tests {
     use super::*;
 
-    fn data_type(text: &str) -> String {
-        Dtype::read(&Json::parse_str(text).unwrap()).unwrap().data_type.to_metadata().to_string_compact()
-    }
-
-    #[test]
-    fn type_strings_become_data_types() {
-        for (text, expected) in [
-            ("\"|b1\"", "\"bool\""),
-            ("\"|i1\"", "\"int8\""),
-            ("\"<u1\"", "\"uint8\""),
-            ("\">i2\"", "\"int16\""),
-            ("\"<f2\"", "\"float16\""),
-            ("\"<f8\"", "\"float64\""),
-            ("\"<c8\"", "\"complex64\""),
-            ("\"|V4\"", "\"r32\""),
-            ("\"bfloat16\"", "\"bfloat16\""),
-            ("\"int2\"", "\"int2\""),
-            ("\"<M8[ns]\"", r#"{"name":"numpy.datetime64","configuration":{"unit":"ns","scale_factor":1}}"#),
-            ("\">m8[10us]\"", r#"{"name":"numpy.timedelta64","configuration":{"unit":"us","scale_factor":10}}"#),
-            ("\"|S10\"", r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":10}}"#),
-            ("\"<U5\"", r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":20}}"#),
-            (
-                r#"[["a","<i2"],["b","<f4"]]"#,
-                r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},{"name":"b","data_type":"float32"}]}}"#,
-            ),
-            (
-                r#"[["a","<i2"],["b",">f4"]]"#,
-                r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},{"name":"b","data_type":"float32"}]}}"#,
-            ),
-            (r#"[["a","<i2",[2,2]]]"#, "\"r64\""),
-        ] {
-            assert_eq!(data_type(text), expected, "{text}");
-        }
-    }
-
     #[test]
     fn fields_keep_their_byte_orders_where_they_are_not_the_same() {
         let read = |text: &str| Dtype::read(&Json::parse_str(text).unwrap()).unwrap();
@@ -196,16 +161,6 @@ mod tests {
         assert_eq!(read(r#"[["a",">i2"],["b",">f4"]]"#).order, Some(V2ByteOrder::Big));
         assert!(!read(r#"[["a",">i2",[2]],["b","<f4"]]"#).has_layout);
         assert_eq!(read(r#"[["a",">i2"],["b","bfloat16"]]"#).extension, Some("bfloat16"));
-    }
-
-    #[test]
-    fn elements_that_are_too_large_keep_their_size_and_order() {
-        let read = |text: &str| Dtype::read(&Json::from(text)).unwrap();
-        let text = read(">U300000");
-        assert!(matches!(text.data_type, DataType::Other(_)) && text.data_type.name() == "fixed_length_utf32");
-        assert_eq!((text.size, text.order), (1_200_000, Some(V2ByteOrder::Big)));
-        assert_eq!((read("|S2000000").size, read("|S2000000").order), (2_000_000, None));
-        assert_eq!(Dtype::read(&Json::from("|V2000000")).ok(), None);
     }
 
     #[test]
@@ -219,83 +174,6 @@ mod tests {
         assert_eq!(view(">i8", "<M8[s]"), Some(View::Swapped));
         for (own, stored) in [("<c8", "<f8"), ("<i2", "<i2"), ("<i2", "<i4"), ("|u1", "|V1"), ("|S1", "|u1")] {
             assert_eq!(view(own, stored), None, "{own} {stored}");
-        }
-    }
-
-    #[test]
-    fn type_strings_that_numpy_does_not_have_are_refused() {
-        for text in [
-            "\"f4\"",
-            "\"float32\"",
-            "\"uint4\"",
-            "\"<bfloat16\"",
-            "\"=f4\"",
-            "\"|f4\"",
-            "\"<f3\"",
-            "\"<f16\"",
-            "\"<f\"",
-            "\"<f04\"",
-            "\"<M8\"",
-            "\"<M8[]\"",
-            "\"<M8[x]\"",
-            "\"<M4[s]\"",
-            "\"|S0\"",
-            "\"|S99999999999\"",
-            "\"<f4[s]\"",
-            "\"\"",
-            "\"<\"",
-            "1",
-            "[]",
-            "[1]",
-            r#"[["a"]]"#,
-            r#"[["a","<f4"],["a","<f4"]]"#,
-            r#"[["a","|O"]]"#,
-            r#"[["a","<f4",[0]]]"#,
-            r#"[["a","|V1048576"],["b","|u1"]]"#,
-            "\"<é4\"",
-        ] {
-            assert!(Dtype::read(&Json::parse_str(text).unwrap()).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn data_types_are_written_as_they_are_read() {
-        for text in [
-            "\"|b1\"",
-            "\"|i1\"",
-            "\"|u1\"",
-            "\"<i2\"",
-            "\">i4\"",
-            "\"<u8\"",
-            "\"<f2\"",
-            "\">f4\"",
-            "\"<f8\"",
-            "\">c8\"",
-            "\"<c16\"",
-            "\"<M8[ns]\"",
-            "\">m8[10us]\"",
-            "\"<M8[generic]\"",
-            "\"|S10\"",
-            "\">U5\"",
-            "\"|V4\"",
-            "\"bfloat16\"",
-            "\"int2\"",
-            "\"float8_e4m3fn\"",
-            r#"[["a","<i2"],["b",[["c","<f4"],["d","|S3"]]]]"#,
-            r#"[["a",">U2"],["b","|u1"]]"#,
-        ] {
-            let read = Dtype::read(&Json::parse_str(text).unwrap()).unwrap();
-            let written = write_dtype(&read.data_type, text.contains('>')).unwrap();
-            assert_eq!(written.to_string_compact(), text);
-        }
-    }
-
-    #[test]
-    fn types_that_numpy_has_not_are_refused_by_name() {
-        for name in ["uint4", "uint2", "float8_e4m3", "uint10", "complex_float16", "complex_bfloat16", "mine"] {
-            let data_type = DataType::from_metadata(&Json::from(name)).unwrap();
-            let error = write_dtype(&data_type, false).unwrap_err();
-            assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
         }
     }
 }

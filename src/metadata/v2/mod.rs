@@ -123,34 +123,3 @@ fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnosti
         diagnostics.add(code::V2_MEMBER_UNKNOWN, member_pointer("", name), message);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn codes(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
-        diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
-    }
-
-    #[test]
-    fn group_says_its_format_and_nothing_else() {
-        let read = |text: &str| {
-            let mut diagnostics = Vec::new();
-            read_group(&Json::parse_str(text).unwrap(), &mut diagnostics);
-            codes(&diagnostics)
-        };
-        assert!(read(r#"{"zarr_format":2}"#).is_empty());
-        assert_eq!(read(r#"{"zarr_format":3,"x":1}"#), ["ZM104", "ZM231"]);
-        assert_eq!(read("{}"), ["ZM101"]);
-        assert_eq!(read("[]"), ["ZM103"]);
-    }
-
-    #[test]
-    fn attributes_are_an_object_without_repeated_names() {
-        let mut diagnostics = Vec::new();
-        let text = r#"{"a":1,"a":2}"#;
-        assert_eq!(read_attributes(&Json::parse_str(text).unwrap(), &mut diagnostics).unwrap().len(), 2);
-        assert_eq!(read_attributes(&Json::Null, &mut diagnostics), None);
-        assert_eq!(codes(&diagnostics), ["ZM012", "ZM103"]);
-    }
-}

@@ -1,14 +1,8 @@
-//! Against the definition bit by bit, and against the codec of zarrs.
+//! Against the definition bit by bit.
 
 #![expect(clippy::cast_possible_truncation, reason = "the number of padding bits is below 8")]
 
-use std::num::NonZeroU64;
-
 use proptest::prelude::*;
-use zarrs::array::codec::PackBitsCodec;
-use zarrs::array::{ArrayBytes, ArrayToBytesCodecTraits, CodecOptions, DataType as ZarrsDataType, FillValue};
-use zarrs::metadata::v3::MetadataV3;
-use zarrs::metadata_ext::codec::packbits::PackBitsPaddingEncoding;
 
 use super::*;
 use crate::codec::kinds::coding::{decoded as unpacked, encoded as packed};
@@ -86,54 +80,6 @@ proptest! {
         encoded.push(0);
         prop_assert!(unpacked(&bound, &encoded).is_err());
     }
-
-    #[test]
-    fn packbits_of_core_types_equals_zarrs(
-        data_type in prop::sample::select(vec![
-            ("bool", 1, 1, false, 1), ("int8", 1, 1, true, 8), ("uint16", 2, 1, false, 16),
-            ("int32", 4, 1, true, 32), ("uint64", 8, 1, false, 64), ("float32", 4, 1, false, 32),
-            ("complex64", 4, 2, false, 32),
-        ]),
-        values in proptest::collection::vec(any::<u64>(), 2..40),
-        first_bit in prop::option::of(0_u32..8),
-        padding_encoding in prop::sample::select(&PADDINGS[..]),
-    ) {
-        let (name, size, components, is_signed, bits) = data_type;
-        let mut bound = bound(size, components, is_signed, bits);
-        bound.first_bit = first_bit.map_or(0, |bit| bit % bits);
-        let is_whole = bits % 8 == 0 && bound.first_bit == 0;
-        // Of whole bytes zarrs leaves out the padding byte.
-        bound.padding_encoding = if is_whole { PaddingEncoding::None } else { padding_encoding };
-        let decoded = elements(&bound, &values[..values.len() / components * components]);
-        bound.num_elements = (values.len() / components) as u64;
-        let encoded = packed(&bound, &decoded).unwrap();
-        let padding = match bound.padding_encoding {
-            PaddingEncoding::None => PackBitsPaddingEncoding::None,
-            PaddingEncoding::FirstByte => PackBitsPaddingEncoding::FirstByte,
-            PaddingEncoding::LastByte => PackBitsPaddingEncoding::LastByte,
-        };
-        let theirs = PackBitsCodec::new(padding, Some(u64::from(bound.first_bit)), None).unwrap();
-        let data_type = ZarrsDataType::from_metadata(&MetadataV3::new(name)).unwrap();
-        let shape = [NonZeroU64::new((values.len() / components) as u64).unwrap()];
-        let fill_value = FillValue::new(vec![0; size * components]);
-        let expected = theirs
-            .encode(ArrayBytes::new_flen(decoded), &shape, &data_type, &fill_value, &CodecOptions::default())
-            .unwrap();
-        prop_assert_eq!(encoded, expected.into_owned());
-    }
-}
-
-#[test]
-fn packbits_starts_at_the_least_significant_bit() {
-    let codec = PackBits { num_elements: 9, ..bound(1, 1, false, 1) };
-    assert_eq!(packed(&codec, &[1, 1, 0, 0, 0, 0, 0, 0, 1]).unwrap(), [0b11, 1]);
-}
-
-#[test]
-fn packbits_writes_the_padding_byte_for_whole_bytes_too() {
-    let padding_encoding = PaddingEncoding::FirstByte;
-    let codec = PackBits { padding_encoding, num_elements: 1, ..bound(2, 1, false, 16) };
-    assert_eq!(packed(&codec, &0x0102_u16.to_ne_bytes()).unwrap(), [0, 2, 1]);
 }
 
 #[test]

@@ -81,27 +81,6 @@ mod tests {
     }
 
     #[test]
-    fn chunk_of_zarrs_vlen_v2_is_read_and_the_other_way_round() {
-        use std::num::NonZeroU64;
-
-        use zarrs::array::codec::VlenV2Codec;
-        use zarrs::array::{
-            ArrayBytes, ArrayBytesOffsets, ArrayToBytesCodecTraits, CodecOptions, FillValue, data_type,
-        };
-
-        let (text, elements) = ("a\u{e9}", [&b"a"[..], "\u{e9}".as_bytes(), b""]);
-        let offsets = ArrayBytesOffsets::new(vec![0, 1, 3, 3]).unwrap();
-        let theirs = ArrayBytes::new_vlen(text.as_bytes().to_vec(), offsets).unwrap();
-        let (shape, fill) = ([NonZeroU64::new(3).unwrap()], FillValue::from(""));
-        let (codec, options) = (VlenV2Codec::new(), CodecOptions::default());
-        let encoded = codec.encode(theirs.clone(), &shape, &data_type::string(), &fill, &options).unwrap().to_vec();
-        assert_eq!(encoded, chunk(&elements));
-        assert_eq!(TEXT.check(&encoded), Ok(()));
-        let decoded = codec.decode(encoded.into(), &shape, &data_type::string(), &fill, &options).unwrap();
-        assert_eq!(decoded, theirs);
-    }
-
-    #[test]
     fn every_fault_of_the_framing_is_found() {
         let bytes = chunk(&[b"a", "é".as_bytes(), b""]);
         for end in 0..bytes.len() {
