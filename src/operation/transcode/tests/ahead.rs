@@ -5,14 +5,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{
-    ChangeOptions, Files, Kind, Scene, changing, plain, plain_v2, planes, shape, sharded, text, text_in_shards,
-    transcode, write, zstd,
-};
+use super::{ChangeOptions, Files, Kind, Scene, changing, each_route, plain, shape, transcode, two_passes, write};
 use crate::array::Interrupt;
 use crate::engine::{Progress, Silent};
-use crate::metadata::Json;
-use crate::operation::{ShardRequest, TranscodeOptions};
+use crate::operation::TranscodeOptions;
 use crate::store::tests::faulty::{Faults, Heard};
 use crate::store::{MemoryStore, Node, Part, PrefetchLimit};
 
@@ -77,54 +73,17 @@ fn check(source: &Files, heard: &[Heard], case: &str) {
 
 #[test]
 fn what_every_route_reads_is_told_before() {
-    let change = changing;
-    let none = ChangeOptions::default;
-    let recode = change(ChangeOptions { compress: Some(zstd(1)), ..none() });
-    let into = ShardRequest::Shape(shape(&[4, 2]));
-    let rows = change(ChangeOptions { chunk_shape: Some(shape(&[1, 4])), ..none() });
-    let columns = change(ChangeOptions { chunk_shape: Some(shape(&[4, 1])), ..none() });
-    let single = ChangeOptions {
-        chunk_shape: Some(shape(&[1, 1])),
-        shard_shape: Some(ShardRequest::Shape(shape(&[1, 4]))),
-        ..none()
-    };
-    let fill = Some(Json::parse_str("7").unwrap());
-    let compressed = Scene::new(Kind::Local, &plain(""), &recode, false);
-    compressed.run(false).unwrap();
-    for (route, source, change) in vec![
-        ("copy", plain(""), TranscodeOptions::default()),
-        ("copy of shards", sharded(), TranscodeOptions::default()),
-        ("copy of v2", plain_v2(), TranscodeOptions::default()),
-        ("recode", plain(""), recode.clone()),
-        ("recode inside shards", sharded(), recode.clone()),
-        ("fill value", plain(""), change(ChangeOptions { fill_value: fill, ..none() })),
-        ("into shards", plain(""), change(ChangeOptions { shard_shape: Some(into), ..none() })),
-        ("out of shards", sharded(), change(ChangeOptions { shard_shape: Some(ShardRequest::None), ..none() })),
-        ("rechunk to rows", plain(""), rows),
-        ("rechunk to columns", plain(""), columns.clone()),
-        ("rechunk of compressed chunks", compressed.destination(), columns),
-        ("rechunk of shards", sharded(), change(single.clone())),
-        ("recode of text", text(), recode.clone()),
-        ("recode of text in shards", text_in_shards(), recode),
-        ("rechunk of text", text(), change(single.clone())),
-        ("rechunk of text in shards", text_in_shards(), change(single)),
-    ] {
-        try_hearing(route, &source, &change);
-    }
+    let copies =
+        ["copy", "copy of shards", "copy of v2", "recode", "recode inside shards", "fill value", "into shards"];
+    let rechunks = ["rechunk to rows", "rechunk", "rechunk of compressed chunks", "rechunk of shards", "out of shards"];
+    let text = ["recode of text", "recode of text inside shards", "rechunk of text", "rechunk of text in shards"];
+    each_route(&[&copies[..], &rechunks, &text].concat(), try_hearing);
 }
 
 #[test]
 fn first_of_two_passes_is_told_before() {
-    let change = |max_memory| {
-        let mut options =
-            changing(ChangeOptions { chunk_shape: Some(shape(&[16, 32, 64])), ..ChangeOptions::default() });
-        options.run.common.max_memory = Some(max_memory);
-        options
-    };
-    let source = planes();
-    let refused = Scene::new(Kind::Local, &source, &change(1), false).run(false).unwrap_err();
-    let least = refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
-    let scene = Scene::new(Kind::Local, &source, &change(least.unwrap()), false);
+    let (source, change) = two_passes();
+    let scene = Scene::new(Kind::Local, &source, &change, false);
     let hearing = Faults::hearing(PrefetchLimit { requests: 3, bytes: u64::MAX });
     let mut options = scene.options.clone();
     options.source = hearing.wrap(&in_memory(&source)).into();

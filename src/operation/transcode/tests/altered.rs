@@ -1,34 +1,19 @@
 //! Plans of which a number was changed after they were sealed: refused, or carried out right.
 
 use super::sealed::{from_document, seal, to_document, transcode_sealed};
-use super::{ChangeOptions, Files, Kind, Scene, changing, files, plain, planes, shape, sharded, transcode, zstd};
+use super::{ChangeOptions, Files, Kind, Scene, changing, each_route, files, plain, transcode, two_passes};
 use crate::array::Interrupt;
 use crate::element::{ElementType, NumberType};
 use crate::engine::Silent;
 use crate::metadata::{Json, Number, Object};
 use crate::operation::transcode::sealed::seal_of;
-use crate::operation::{Missing, OperationError, QuantizeForm, QuantizeOptions, ShardRequest, TranscodeOptions};
+use crate::operation::{Missing, OperationError, QuantizeForm, QuantizeOptions, TranscodeOptions};
 
 /// Values in place of a number, one after the other.
 fn others(number: &Number) -> Vec<Json> {
     let value = number.as_f64();
-    let mut texts: Vec<String> = [
-        "0",
-        "1",
-        "2",
-        "3",
-        "7",
-        "255",
-        "65536",
-        "4294967297",
-        "9223372036854775808",
-        "18446744073709551615",
-        "-1",
-        "0.5",
-        "1e300",
-    ]
-    .map(str::to_owned)
-    .into();
+    let some = "0 1 2 3 7 255 65536 4294967297 9223372036854775808 18446744073709551615 -1 0.5 1e300";
+    let mut texts: Vec<String> = some.split(' ').map(str::to_owned).collect();
     texts.extend([value + 1.0, value - 1.0, value * 2.0, value / 2.0].map(|other| format!("{other}")));
     texts.retain(|text| text != number.literal());
     texts.sort();
@@ -128,22 +113,7 @@ fn try_altered(route: &str, source: &Files, change: &TranscodeOptions) {
 
 #[test]
 fn plan_with_another_number_is_refused_or_carried_out_right() {
-    let none = ChangeOptions::default;
-    let shards = |shape| Some(ShardRequest::Shape(shape));
-    for (route, source, change) in [
-        ("copy", plain(""), none()),
-        ("recode", plain(""), ChangeOptions { compress: Some(zstd(1)), ..none() }),
-        ("reshard", plain(""), ChangeOptions { shard_shape: shards(shape(&[4, 2])), ..none() }),
-        (
-            "rechunk",
-            sharded(),
-            ChangeOptions { chunk_shape: Some(shape(&[1, 2])), shard_shape: shards(shape(&[2, 4])), ..none() },
-        ),
-        ("fill value", plain(""), ChangeOptions { fill_value: Some(Json::from(7_u64)), ..none() }),
-        ("v3 to v2", plain(""), ChangeOptions { zarr_format: Some(2), ..none() }),
-    ] {
-        try_altered(route, &source, &changing(change));
-    }
+    each_route(&["copy", "recode", "into shards", "fill value", "v3 to v2", "rechunk of shards"], try_altered);
 }
 
 #[test]
@@ -162,14 +132,8 @@ fn quantisation_with_another_number_is_refused_or_carried_out() {
 }
 
 /// A plan in two passes, in the least memory.
-fn two_passes() -> Sealed {
-    let change = ChangeOptions { chunk_shape: Some(shape(&[16, 32, 64])), ..ChangeOptions::default() };
-    let mut options = changing(change);
-    options.run.common.max_memory = Some(1);
-    let source = planes();
-    let refused = Scene::new(Kind::Local, &source, &options, false).run(false).unwrap_err();
-    options.run.common.max_memory =
-        refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
+fn sealed_in_two_passes() -> Sealed {
+    let (source, options) = two_passes();
     let mut sealed = Sealed::new(&source, &options);
     sealed.scene.options.run.common.max_memory = None;
     sealed
@@ -183,7 +147,7 @@ fn with_blocks(array: Object, blocks: Json) -> Object {
 
 #[test]
 fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
-    let sealed = two_passes();
+    let sealed = sealed_in_two_passes();
     let blocks = sealed.plan.pointer("/arrays/0/settled/blocks").unwrap().clone();
     assert_eq!(blocks.get("shapes").and_then(Json::as_array).map(<[Json]>::len), Some(2), "two passes");
     let with = |blocks: Json| {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, text, zstd};
+use super::{Files, Kind, Scene, each_route, files, two_passes};
 use crate::array::{ChunkCache, ChunkSet, Interrupt};
 use crate::engine::journal::name_of_pass;
 use crate::engine::listing::list;
@@ -11,12 +11,12 @@ use crate::engine::report::digest_of;
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::unfinished::remove_unfinished;
 use crate::engine::{Assignment, Fingerprint, Journal, ObjectReport, Silent};
-use crate::metadata::{ArrayMetadata, Json};
+use crate::metadata::ArrayMetadata;
 use crate::operation::transcode::destination::Output;
 use crate::operation::transcode::planning::{PlannedArray, Planning};
 use crate::operation::transcode::transcode;
 use crate::operation::transcode::tree::Source;
-use crate::operation::{Budget, ShardRequest, TranscodeOptions, new_driver};
+use crate::operation::{Budget, TranscodeOptions, new_driver};
 use crate::store::tests::faulty::{Failure, Faults};
 
 /// A run of one of some passes.
@@ -137,40 +137,14 @@ fn try_shares(route: &str, source: &Files, change: &TranscodeOptions) {
 
 #[test]
 fn shares_of_every_route_make_what_one_run_makes() {
-    let recode = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
-    let shards = ShardRequest::Shape(shape(&[4, 2]));
-    let reshard = changing(ChangeOptions { shard_shape: Some(shards), ..ChangeOptions::default() });
-    let rechunk = changing(ChangeOptions {
-        chunk_shape: Some(shape(&[1, 1])),
-        shard_shape: Some(ShardRequest::Shape(shape(&[1, 4]))),
-        ..ChangeOptions::default()
-    });
-    let fill = Some(Json::parse_str("7").unwrap());
-    let fill = changing(ChangeOptions { fill_value: fill, ..ChangeOptions::default() });
-    for (route, source, change) in [
-        ("copy", plain(""), TranscodeOptions::default()),
-        ("copy of v2", plain_v2(), TranscodeOptions::default()),
-        ("recode", plain(""), recode.clone()),
-        ("recode inside shards", sharded(), recode.clone()),
-        ("recode of text", text(), recode),
-        ("reshard", plain(""), reshard),
-        ("rechunk", sharded(), rechunk.clone()),
-        ("rechunk of text", text(), rechunk),
-        ("fill value", plain(""), fill),
-    ] {
-        try_shares(route, &source, &change);
-    }
+    let text = ["recode of text", "rechunk of text"];
+    let others =
+        ["copy", "copy of v2", "recode", "recode inside shards", "into shards", "rechunk of shards", "fill value"];
+    each_route(&[&text[..], &others].concat(), try_shares);
 }
 
 #[test]
 fn shares_of_both_passes_make_what_one_run_makes() {
-    let chunk_shape = Some(shape(&[16, 32, 64]));
-    let mut change = changing(ChangeOptions { chunk_shape, ..ChangeOptions::default() });
-    change.run.common.max_memory = Some(1);
-    let source = planes();
-    let scene = Scene::new(Kind::Local, &source, &change, false);
-    let refused = scene.run(false).unwrap_err();
-    let least = refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
-    change.run.common.max_memory = least;
+    let (source, change) = two_passes();
     try_shares("two passes", &source, &change);
 }

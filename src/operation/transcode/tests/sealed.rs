@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::{ChangeOptions, Files, Kind, Scene, changing, files, plain, plain_v2, planes, shape, sharded, zstd};
+use super::{ChangeOptions, Files, Kind, Scene, changing, each_route, files, plain, sharded, shards, two_passes};
 use crate::array::Interrupt;
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
@@ -75,33 +75,16 @@ fn try_sealed(route: &str, source: &Files, change: &TranscodeOptions) {
 
 #[test]
 fn sealed_plan_that_is_read_again_makes_the_same_destination() {
-    let zarr_format = |zarr_format| ChangeOptions { zarr_format: Some(zarr_format), ..ChangeOptions::default() };
-    let recode = ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() };
-    let reshard = ShardRequest::Shape(shape(&[4, 2]));
-    let reshard = ChangeOptions { shard_shape: Some(reshard), ..ChangeOptions::default() };
+    let routes = ["copy", "copy of an unknown codec", "recode", "recode of v2", "into shards", "fill value"];
+    each_route(&[&routes[..], &["rechunk of shards", "v2 to v3", "v3 to v2"]].concat(), try_sealed);
     let auto = ChangeOptions {
         chunk_shape: Some(ShapeRequest::Auto(8)),
         shard_shape: Some(ShardRequest::Shape(ShapeRequest::Auto(16))),
         ..ChangeOptions::default()
     };
-    let rows = ShapeRequest::Lengths(vec![1, 0]);
-    let shards = Some(ShardRequest::Shape(shape(&[2, 4])));
-    let rechunk = ChangeOptions { chunk_shape: Some(rows), shard_shape: shards, ..ChangeOptions::default() };
-    let fill = Some(Json::parse_str("7").unwrap());
-    let fill = ChangeOptions { fill_value: fill, ..ChangeOptions::default() };
-    for (route, source, change) in [
-        ("copy", plain(""), ChangeOptions::default()),
-        ("copy of an unknown codec", plain(r#",{"name":"example.unknown"}"#), ChangeOptions::default()),
-        ("recode", plain(""), recode.clone()),
-        ("recode of v2", plain_v2(), recode),
-        ("reshard", plain(""), reshard),
-        ("rechunk", sharded(), rechunk),
-        ("rechunk to sizes", sharded(), auto),
-        ("fill value", plain(""), fill),
-        ("v2 to v3", plain_v2(), zarr_format(3)),
-        ("v3 to v2", plain(""), zarr_format(2)),
-    ] {
-        try_sealed(route, &source, &changing(change));
+    let rows = ChangeOptions { chunk_shape: Some(ShapeRequest::Lengths(vec![1, 0])), ..shards(&[2, 4]) };
+    for (route, change) in [("rechunk to sizes", auto), ("rechunk to rows in shards", rows)] {
+        try_sealed(route, &sharded(), &changing(change));
     }
 }
 
@@ -120,15 +103,9 @@ fn sealed_quantisation_is_not_settled_again() {
 
 #[test]
 fn sealed_plan_keeps_its_passes_and_blocks_in_other_memory() {
-    let change = ChangeOptions { chunk_shape: Some(shape(&[16, 32, 64])), ..ChangeOptions::default() };
-    let mut narrow = changing(change);
-    narrow.run.common.max_memory = Some(1);
-    let source = planes();
-    let scene = Scene::new(Kind::Local, &source, &narrow, false);
-    let refused = seal(&scene.options).unwrap_err();
-    let least = refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
+    let (source, change) = two_passes();
+    let scene = Scene::new(Kind::Local, &source, &change, false);
     let mut options = scene.options.clone();
-    options.run.common.max_memory = least;
     let sealed = seal(&options).unwrap();
     let document = Json::parse_str(std::str::from_utf8(&to_document(&sealed)).unwrap()).unwrap();
     let blocks = document.pointer("/arrays/0/settled/blocks").unwrap().clone();
