@@ -378,36 +378,6 @@ mod tests {
     use crate::diagnostic::code;
 
     #[test]
-    fn error_is_written_with_its_causes_and_the_next_step() {
-        let error = OperationError::environment("a.zarr cannot be opened")
-            .because(std::io::Error::other("permission denied"))
-            .with_help("check the path");
-        let mut text = Vec::new();
-        write_error(&error, Style::PLAIN, &mut text).unwrap();
-        assert_eq!(
-            String::from_utf8(text).unwrap(),
-            "error: a.zarr cannot be opened\n  because permission denied\n  help: check the path\n"
-        );
-    }
-
-    #[test]
-    fn error_is_broken_where_a_terminal_ends_and_whole_elsewhere() {
-        let error = OperationError::environment("one two three four five six seven eight nine ten")
-            .with_help("run `a command that is pasted whole` and then see what it has done");
-        let text = |columns| {
-            let mut text = Vec::new();
-            write_error(&error, Style::PLAIN.within(columns), &mut text).unwrap();
-            String::from_utf8(text).unwrap()
-        };
-        assert_eq!(text(None).lines().count(), 2);
-        assert_eq!(
-            text(Some(40)),
-            "error: one two three four five six seven\n    eight nine ten\n  help: run\n\
-             \x20     `a command that is pasted whole`\n      and then see what it has done\n"
-        );
-    }
-
-    #[test]
     fn usage_error_is_broken_where_a_terminal_ends() {
         let said = "error: an argument that is not known to this command at all\n\n  tip: say it otherwise\n\n\
                     Usage: zarrcast transcode [OPTIONS] <SOURCE> <DEST>\n";
@@ -419,21 +389,6 @@ mod tests {
         assert_eq!(text(None), said);
         assert!(text(Some(40)).lines().all(|line| line.len() <= 40), "{}", text(Some(40)));
         assert_eq!(text(Some(40)).split_whitespace().collect::<Vec<_>>(), said.split_whitespace().collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn finding_is_one_line_where_nobody_watches_and_said_once_of_many_nodes() {
-        use crate::diagnostic::code;
-        let of =
-            |node: &str| Diagnostic::new(code::CODEC_UNREGISTERED, "x").in_store("s").at_node(node).with_help("mend");
-        let text = |findings: &[Diagnostic], is_terminal| {
-            let mut text = Vec::new();
-            write_findings(findings, Style::PLAIN, is_terminal, &mut text).unwrap();
-            String::from_utf8(text).unwrap()
-        };
-        assert_eq!(text(&[of("/a")], false), "warning[ZC104]: x; at /a; help: mend\n");
-        assert_eq!(text(&[of("/a")], true), "warning[ZC104]: x\n  at /a\n  help: mend\n");
-        assert_eq!(text(&[of("/a"), of("/b")], false), "warning[ZC104]: x; in s: /a, /b; help: mend\n");
     }
 
     fn absent(store: &str, node: &str, count: u64) -> Diagnostic {

@@ -377,14 +377,6 @@ mod tests {
         assert_eq!(message, "50 % of it::is\r\nmissing\nat /x%2C\nhelp: add it, now");
     }
 
-    #[test]
-    fn command_is_one_line_with_the_word_of_its_severity() {
-        let warning = Diagnostic::new(code::KEY_UNKNOWN, "a\nb");
-        assert_eq!(command(&warning), "::warning title=ZK201 key-unknown::a%0Ab");
-        let info = Diagnostic::new(code::CODEC_UNSUPPORTED, "x").at_chunk([0, 2]).in_store("s");
-        assert_eq!(command(&info), "::notice file=s,title=ZC105 codec-unsupported::x%0Aat chunk [0, 2]");
-    }
-
     fn location(store: &str, node: &str, key: Option<&str>) -> Location {
         Location {
             store: Some(store.to_owned()),

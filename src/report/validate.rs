@@ -183,7 +183,7 @@ fn summary(result: &ValidateResult) -> String {
 mod tests {
     use super::*;
     use crate::diagnostic::code;
-    use crate::operation::validate_result::{AbsentChunks, AgainstNode, CheckedStore, Failure, Unchecked};
+    use crate::operation::validate_result::CheckedStore;
     use crate::report::terminal::Style;
 
     fn result(findings: Vec<Diagnostic>) -> ValidateResult {
@@ -250,95 +250,5 @@ s.zarr
 the verdict: 2 errors, 1 warning (2 nodes, level keys, 12 objects)
 ";
         assert_eq!(text(&found), expected);
-    }
-
-    #[test]
-    fn errors_come_first_and_infos_last_each_in_their_order() {
-        let of = |code, node: &str| at(Diagnostic::new(code, "x"), node, "k");
-        let found = result(vec![
-            of(code::NO_CHECKSUM, "/a"),
-            of(code::KEY_UNKNOWN, "/a"),
-            of(code::CHUNK_CORRUPT, "/b"),
-            of(code::CHUNKS_ABSENT, "/b"),
-            of(code::CHUNK_LENGTH, "/c"),
-        ]);
-        let text = text_as(&found, None, false);
-        let codes: Vec<&str> = text.lines().filter_map(|line| line.split(' ').nth(2)).collect();
-        assert_eq!(codes[..5], ["ZX101", "ZX102", "ZK201", "ZX105", "ZK221"], "{text}");
-    }
-
-    #[test]
-    fn finding_is_one_line_where_there_is_no_terminal() {
-        let long = "long ".repeat(40);
-        let found = result(vec![
-            at(Diagnostic::new(code::MEMBER_MISSING, long.trim()), "/", "zarr.json").at_pointer("/a"),
-            at(Diagnostic::new(code::CHUNK_CORRUPT, "a\nb"), "/a", "a/c/0").at_chunk([0]).with_help("mend it"),
-        ]);
-        let text = text_as(&found, None, false);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 3, "{text}");
-        assert_eq!(lines[0], format!("s.zarr/zarr.json: error ZM101 member-missing at /a: {}", long.trim()));
-        assert_eq!(lines[1], "s.zarr/a/c/0, chunk [0]: error ZX101 chunk-corrupt: a\\nb; help: mend it");
-    }
-
-    #[test]
-    fn finding_of_many_nodes_is_said_once() {
-        let of = |node: &str| at(Diagnostic::new(code::CODEC_UNREGISTERED, "x"), node, "k").at_pointer("/p");
-        let found = result(["/a", "/b", "/c", "/d"].map(of).into());
-        assert_eq!(
-            text_as(&found, None, false).lines().next().unwrap(),
-            "4 nodes: warning ZC104 codec-unregistered at /p: x; in s.zarr: /a, /b, /c, 1 more (-v names all)"
-        );
-        let expected =
-            "4 nodes\n    warning ZC104 codec-unregistered at /p\n      x\n      in s.zarr: /a, /b, /c, /d\n\nthe";
-        assert!(text_as(&found, Some(80), true).starts_with(expected), "{}", text_as(&found, Some(80), true));
-    }
-
-    #[test]
-    fn absent_chunks_are_listed_on_request_and_failures_always() {
-        let mut found = result(Vec::new());
-        found.absent = vec![AbsentChunks {
-            store: "s".into(),
-            node: "/a".into(),
-            grid_shape: vec![4, 3],
-            ranges: vec![[0, 0], [3, 9]],
-        }];
-        let (store, key) = (Some("s".to_owned()), Some("a/c/0".to_owned()));
-        found.failures = vec![Failure { store, node: Some("/a".to_owned()), key, message: "no permission".into() }];
-        found.unchecked = vec![Unchecked { reason: "chunks".into(), count: 1200 }];
-        let text = text_as(&found, None, true);
-        assert!(
-            text.starts_with("absent: s/a: chunks 0,0; 1,0 to 3,0 (in C order)\nnot read: s/a/c/0: no permission\n"),
-            "{text}"
-        );
-        assert!(text.contains("not looked at: 1,200 chunks\n"), "{text}");
-        assert!(text_as(&found, None, false).starts_with("not read: "));
-    }
-
-    #[test]
-    fn store_without_findings_is_a_verdict_in_one_line() {
-        assert_eq!(text(&result(Vec::new())), "the verdict (2 nodes, level keys, 12 objects)\n");
-        let narrow = text_as(&result(Vec::new()), Some(40), false);
-        assert_eq!(narrow, "the verdict (2 nodes, level keys, 12\nobjects)\n", "but as wide as a terminal");
-        let nothing = ValidateResult { checked: Vec::new(), ..result(Vec::new()) };
-        assert_eq!(text(&nothing), "the verdict\n");
-    }
-
-    #[test]
-    fn comparison_stands_before_the_counts() {
-        let mut compared = result(Vec::new());
-        let node = AgainstNode {
-            path: "/a".to_owned(),
-            elements: 10,
-            differing: 2,
-            at: Some(vec![3]),
-            value: Some(crate::metadata::json::Json::from(1_u64)),
-            other_value: Some(crate::metadata::json::Json::from(2_u64)),
-            ..AgainstNode::default()
-        };
-        compared.against = Some(AgainstResult { other: "o".to_owned(), equal: false, nodes: vec![node] });
-        let text = text(&compared);
-        let expected = "differs from o\n  /a  2 of 10 elements differ; at [3] 1, there 2\nthe verdict";
-        assert!(text.starts_with(expected), "{text}");
     }
 }

@@ -305,10 +305,6 @@ impl From<Node> for Location {
 mod tests {
     use super::*;
 
-    fn path(text: &str) -> Result<String, LocationError> {
-        Location::parse(text).map(|location| location.node().name())
-    }
-
     #[test]
     fn file_that_is_named_json_is_a_reference_file() {
         let folder = tempfile::tempdir().unwrap();
@@ -328,71 +324,6 @@ mod tests {
         assert_eq!(found("folder.json/b.JSON/x"), at("folder.json/b.JSON", "x"));
         for text in ["folder.json", "zarr.json", "none.json", "a.json/../x"] {
             assert_eq!(found(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn location_that_begins_with_a_scheme_is_never_a_path() {
-        for scheme in ["s3", "gs", "az", "http", "https", "S3", "a+b-c.1", "memory", "abfs"] {
-            let found = path(&format!("{scheme}://bucket/x"));
-            if cfg!(feature = "remote") && !["a+b-c.1", "memory", "abfs"].contains(&scheme) {
-                assert_eq!(found, Ok(format!("{}://bucket/x", scheme.to_ascii_lowercase())));
-            } else {
-                assert_eq!(found, Err(LocationError::Scheme { scheme: scheme.to_owned() }), "{scheme}");
-            }
-        }
-        assert_eq!(path("zip::s3://b/a.zip"), Err(LocationError::Scheme { scheme: "s3".into() }));
-        assert_eq!(path("zip::file:///a.zip"), Err(LocationError::Scheme { scheme: "zip".into() }));
-    }
-
-    #[test]
-    fn location_without_a_scheme_is_a_path_as_it_is() {
-        for text in ["a.zarr", "./s3://b", "/a/b%20c", "1a://b", "a_b://c", "://b", "C:\\a", "a::b", "a|b", "s3:b", ""]
-        {
-            assert_eq!(path(text).as_deref(), Ok(text));
-        }
-    }
-
-    #[test]
-    fn location_of_a_file_url_is_percent_decoded() {
-        assert_eq!(path("file:///data/a%20b%2fc.zarr").as_deref(), Ok("/data/a b/c.zarr"));
-        assert_eq!(path("FILE://localhost/a").as_deref(), Ok("/a"));
-        assert_eq!(path("file:///a/%C3%A9").as_deref(), Ok("/a/é"));
-        let refused = [
-            "file://host/a",
-            "file://a.zarr",
-            "file://",
-            "file:///a%2",
-            "file:///a%g0",
-            "file:///a%é",
-            "file:///a?b",
-            "file:///a#b",
-            "file:///a%00",
-            "file:///%ff",
-        ];
-        for text in refused {
-            assert!(matches!(path(text), Err(LocationError::FileUrl(_))), "{text}");
-        }
-    }
-
-    #[test]
-    fn location_with_an_adapter_is_a_chain() {
-        for (text, name) in [
-            ("a.zip|zip:inner", "a.zip/inner"),
-            ("a.zip|zip", "a.zip"),
-            ("a|zip:/inner/", "a/inner"),
-            ("file:///a%20b.zip|zip:", "/a b.zip"),
-            ("a.zip|zip:b.zip|zip:c", "a.zip/b.zip/c"),
-            ("a|b|zip:c", "a|b/c"),
-        ] {
-            assert_eq!(path(text).as_deref(), Ok(name), "{text}");
-            assert!(Location::parse(text).unwrap().is_inside_zip());
-        }
-        for (text, adapter) in [("a|zarr3:|b", "zarr3"), ("a|gzip|zarr3", "gzip"), ("a|zip:b|c", "c")] {
-            assert_eq!(path(text), Err(LocationError::Adapter { adapter: adapter.to_owned() }), "{text}");
-        }
-        for text in ["a|zip:../b", "a|zip:b//c"] {
-            assert!(matches!(path(text), Err(LocationError::Inside { .. })), "{text}");
         }
     }
 

@@ -150,16 +150,16 @@ fn in_object(grids: &Grids, subchunk: &[u64]) -> (Vec<u64>, Vec<u64>) {
     (object, place)
 }
 
+/// Grids of an array of a shape, from subchunks to subchunks in objects.
+fn of_shapes(shapes: [&[u64]; 4]) -> Grids {
+    let [shape, source_subchunk, destination_subchunk, destination_object] = shapes.map(<[u64]>::to_vec);
+    let (skipped, order) = (vec![0; shape.len()], (0..shape.len()).collect());
+    Grids { shape, skipped, source_subchunk, destination_subchunk, destination_object, order }
+}
+
 #[test]
 fn aligned_grids_are_read_once_in_blocks_of_the_least_common_shape() {
-    let grids = Grids {
-        shape: vec![512, 512, 512],
-        skipped: vec![0; 3],
-        source_subchunk: vec![16, 256, 256],
-        destination_subchunk: vec![256, 64, 64],
-        destination_object: vec![256, 64, 64],
-        order: vec![0, 1, 2],
-    };
+    let grids = of_shapes([&[512, 512, 512], &[16, 256, 256], &[256, 64, 64], &[256, 64, 64]]);
     let costs = Costs { element: 4, subchunk: 0, worker: 1 << 24 };
     let plan = RechunkPlan::new(grids.clone(), costs, 1 << 30).unwrap();
     assert_eq!(plan.block_shape, [256, 256, 256]);
@@ -170,14 +170,7 @@ fn aligned_grids_are_read_once_in_blocks_of_the_least_common_shape() {
 
 #[test]
 fn transposing_in_two_passes_reads_once_in_each() {
-    let grids = Grids {
-        shape: vec![1000, 100, 100],
-        skipped: vec![0; 3],
-        source_subchunk: vec![1, 100, 100],
-        destination_subchunk: vec![1000, 1, 1],
-        destination_object: vec![1000, 1, 1],
-        order: vec![0, 1, 2],
-    };
+    let grids = of_shapes([&[1000, 100, 100], &[1, 100, 100], &[1000, 1, 1], &[1000, 1, 1]]);
     let budget = 4_000_000; // A tenth of the array.
     let costs = Costs { element: 4, subchunk: 128, worker: 200_000 };
     let one = RechunkPlan::new(grids.clone(), costs, budget).unwrap();
@@ -200,14 +193,7 @@ fn transposing_in_two_passes_reads_once_in_each() {
 
 #[test]
 fn shard_larger_than_the_budget_is_written_in_parts() {
-    let grids = Grids {
-        shape: vec![64, 64],
-        skipped: vec![0; 2],
-        source_subchunk: vec![8, 64],
-        destination_subchunk: vec![8, 8],
-        destination_object: vec![64, 64],
-        order: vec![0, 1],
-    };
+    let grids = of_shapes([&[64, 64], &[8, 64], &[8, 8], &[64, 64]]);
     let plan = RechunkPlan::new(grids, Costs { element: 1, subchunk: 0, worker: 0 }, 600).unwrap();
     assert_eq!(plan.block_shape, [8, 64]);
     assert_eq!((plan.num_groups(), plan.blocks(0).len()), (1, 8));
@@ -216,23 +202,15 @@ fn shard_larger_than_the_budget_is_written_in_parts() {
 
 #[test]
 fn array_without_elements_or_dimensions_has_a_plan() {
-    let grids = |shape: Vec<u64>| {
-        let ones = vec![1; shape.len()];
-        let order = (0..shape.len()).collect();
-        Grids {
-            skipped: vec![0; shape.len()],
-            shape,
-            source_subchunk: ones.clone(),
-            destination_subchunk: ones.clone(),
-            destination_object: ones,
-            order,
-        }
+    let grids = |shape: &[u64]| {
+        let ones = &vec![1; shape.len()][..];
+        of_shapes([shape, ones, ones, ones])
     };
     let costs = Costs { element: 4, subchunk: 0, worker: 0 };
-    let empty = RechunkPlan::new(grids(vec![0, 3]), costs, 100).unwrap();
+    let empty = RechunkPlan::new(grids(&[0, 3]), costs, 100).unwrap();
     assert_eq!((empty.num_groups(), empty.read_amplification()), (0, 1.0));
-    let scalar = RechunkPlan::new(grids(Vec::new()), costs, 4).unwrap();
+    let scalar = RechunkPlan::new(grids(&[]), costs, 4).unwrap();
     assert_eq!((scalar.num_groups(), scalar.blocks(0).len()), (1, 1));
-    let error = RechunkPlan::new(grids(vec![2]), costs, 3).unwrap_err();
+    let error = RechunkPlan::new(grids(&[2]), costs, 3).unwrap_err();
     assert_eq!(error.least, 4);
 }

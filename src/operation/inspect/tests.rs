@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use super::inspect;
 use crate::array::Interrupt;
-use crate::element::NumberType;
 use crate::engine::Silent;
-use crate::operation::{ArrayResult, HistogramOptions, InspectOptions, InspectResult, Suggest};
+use crate::operation::{ArrayResult, HistogramOptions, InspectOptions, InspectResult};
 use crate::store::tests::faulty::{Faults, Heard};
 use crate::store::{MemoryStore, Node, PrefetchLimit};
 
@@ -40,19 +39,6 @@ fn inspected(options: &InspectOptions) -> (ArrayResult, Vec<usize>) {
         }
     }
     (*result, reads.into_values().collect())
-}
-
-#[test]
-fn what_is_asked_together_shares_passes() {
-    let stats = InspectOptions { stats: true, ..InspectOptions::default() };
-    assert_eq!(inspected(&stats).1, [1; 4]);
-    let histogram = Some(HistogramOptions { bins: 5, range: None });
-    let suggest = Some(Suggest::Codecs(NumberType::integer(false, 8).unwrap()));
-    let all = InspectOptions { histogram, suggest, information: true, ..stats.clone() };
-    let (result, reads) = inspected(&all);
-    assert_eq!(reads, [3; 4]);
-    assert_eq!(result.histogram.unwrap().counts, [3, 3, 3, 3, 4]);
-    assert!(result.stats.is_some() && result.suggestion.is_some() && result.information.is_some());
 }
 
 #[test]

@@ -147,15 +147,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absent_ranges_are_the_gaps_of_what_is_present() {
-        let present: ChunkSet = [0, 1, 5, 9].into_iter().collect();
-        assert_eq!(absent_ranges(&present, 12, 9), [[2, 4], [6, 8], [10, 11]]);
-        assert_eq!(absent_ranges(&present, 12, 2), [[2, 4], [6, 8]]);
-        assert_eq!(absent_ranges(&ChunkSet::full(12), 12, 9), [[0; 2]; 0]);
-        assert_eq!(absent_ranges(&ChunkSet::default(), 1 << 60, 9), [[0, (1 << 60) - 1]]);
-    }
-
-    #[test]
     fn chunks_that_cannot_be_read_are_named_up_to_a_number_and_then_counted() {
         let place = Place { store: "s".into(), path: "/a".into() };
         let mut failures = Failures::default();

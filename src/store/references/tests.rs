@@ -123,20 +123,6 @@ fn local_files_outside_the_folder_are_read_only_where_that_is_allowed() {
 }
 
 #[test]
-fn file_that_is_none_or_not_there_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let broken = store(folder.path(), "{", false);
-    assert!(read(&broken, "a", Part::Whole).unwrap_err().contains("refs.json is damaged: it is no JSON"));
-    let other = store(folder.path(), "text", false);
-    assert_eq!(read(&other, "a", Part::Whole), Ok(None));
-    assert_eq!(other.kind(&Key::ROOT).unwrap(), Some(EntryKind::File));
-    assert_eq!(other.open(&Key::ROOT, 100).unwrap().unwrap().length(), 4);
-    let missing = ReferenceStore::new(Node::new(folder.path().join("none.json")), RemoteOptions::default());
-    assert_eq!(read(&missing, "a", Part::Whole), Ok(None));
-    assert_eq!(missing.kind(&Key::ROOT).unwrap(), None);
-}
-
-#[test]
 fn file_in_another_store_points_into_that_store() {
     let outer = crate::store::MemoryStore::new("memory");
     let outer = Node::of(std::sync::Arc::new(outer));
