@@ -171,33 +171,20 @@ fn status_of_error(error: &anyhow::Error) -> ExitStatus {
 
 #[cfg(test)]
 mod tests {
-    const HEADINGS: [&str; 18] = [
-        "Check",
-        "Chunks",
-        "Codecs",
-        "Compare",
-        "Compress",
-        "Data",
-        "Data type, format, metadata",
-        "Groups of arrays",
-        "Measure",
-        "Metadata",
-        "Output",
-        "Quantise",
-        "Remote stores",
-        "Rules",
-        "Run",
-        "Several machines",
-        "Values",
-        "Values",
-    ];
+    const HEADINGS: &str = "Check/Chunks/Codecs/Compare/Compress/Data/Data type, format, metadata/Groups of arrays/Measure/\
+        Metadata/Output/Quantise/Remote stores/Rules/Run/Several machines/Values";
 
     #[test]
     fn each_argument_has_a_heading() {
         for command in super::command().get_subcommands().filter(|command| command.get_arguments().count() > 5) {
             for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
                 let heading = argument.get_help_heading().unwrap_or_default();
-                assert!(HEADINGS.contains(&heading), "{} of {}: {heading:?}", argument.get_id(), command.get_name());
+                assert!(
+                    HEADINGS.split('/').any(|known| known == heading),
+                    "{} of {}: {heading:?}",
+                    argument.get_id(),
+                    command.get_name()
+                );
             }
         }
     }

@@ -192,14 +192,6 @@ mod tests {
     use crate::grid::unravel;
 
     #[test]
-    fn region_copy_moves_a_box_between_arrays() {
-        let source: Vec<u8> = (0..12).collect();
-        let mut target = vec![0; 6];
-        copy_box((&source, &[3, 4], &[1, 2]), (&mut target, &[2, 3], &[0, 1]), &[2, 2], 1);
-        assert_eq!(target, [0, 6, 7, 0, 10, 11]);
-    }
-
-    #[test]
     fn filled_box_is_that_of_a_copy() {
         let boxes: [[&[u64]; 3]; 6] = [
             // The shape of the array, the start of the box, and its extent.
@@ -313,19 +305,5 @@ mod tests {
         assert_eq!(elements_to_end(&[2, 3], &[3, 4]), 7);
         assert_eq!(elements_to_end(&[3, 0], &[3, 4]), 0);
         assert_eq!(elements_to_end(&[], &[]), 1);
-    }
-
-    #[test]
-    fn region_copy_of_rank_zero_is_one_element() {
-        let mut target = [0; 2];
-        copy_box((&[7, 8], &[], &[]), (&mut target, &[], &[]), &[], 2);
-        assert_eq!(target, [7, 8]);
-    }
-
-    #[test]
-    fn unravel_is_the_inverse_of_ravel() {
-        for linear in 0..24 {
-            assert_eq!(ravel(&unravel(linear, &[2, 3, 4]), &[2, 3, 4]), linear);
-        }
     }
 }

@@ -205,21 +205,8 @@ mod tests {
     #[test]
     fn keys_of_no_chunk_are_not_read() {
         let default = ChunkKeyEncoding::v3_default(Slash);
-        for key in [
-            "",
-            "c",
-            "c/",
-            "c/0",
-            "c/0/01",
-            "c/0/+1",
-            "c/0/1/2",
-            "c/0/-1",
-            "c//1",
-            "0/1",
-            "zarr.json",
-            "c/0/18446744073709551616",
-            "c/../1",
-        ] {
+        let keys = "c c/ c/0 c/0/01 c/0/+1 c/0/1/2 c/0/-1 c//1 0/1 zarr.json c/0/18446744073709551616 c/../1";
+        for key in keys.split(' ').chain([""]) {
             assert_eq!(default.chunk_indices(key, 2), None, "{key}");
         }
         assert_eq!(default.chunk_indices("c/0", 0), None);

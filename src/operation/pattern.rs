@@ -109,55 +109,17 @@ impl Eq for PathPattern {}
 mod tests {
     use super::*;
 
-    fn is_match(pattern: &str, path: &str) -> bool {
-        PathPattern::new(pattern).unwrap().matches(path)
-    }
-
     #[test]
     fn wildcards_stay_within_a_name_but_for_two_asterisks() {
-        for (pattern, path) in [
-            ("a", "/a"),
-            ("n*", "north"),
-            ("*", "a"),
-            ("*/t", "a/t"),
-            ("a?c", "abc"),
-            ("**", "a/b"),
-            ("**/t", "t"),
-            ("**/t", "a/b/t"),
-            ("a/**", "a/b/c"),
-            ("a/**/t", "a/t"),
-            ("a/**/t", "a/b/c/t"),
-            ("[ab]x", "bx"),
-            ("[!ab]x", "cx"),
-            ("[!]-]x", "cx"),
-            ("[!!]x", "cx"),
-            ("[a-c]", "b"),
-            ("[*]", "*"),
-            ("a\\b", "a\\b"),
-            (".h", ".h"),
-            ("*", ".h"),
-            ("{a,b/c}/t", "b/c/t"),
-            ("{t,s}*", "salt"),
-            ("[{]a[}]", "{a}"),
-        ] {
-            assert!(is_match(pattern, path), "{pattern} {path}");
-        }
-        for (pattern, path) in [
-            ("*", "a/b"),
-            ("*/t", "t"),
-            ("a?c", "a/c"),
-            ("a[!x]c", "a/c"),
-            ("a[!-x]c", "a/c"),
-            ("a[!-x]c", "a-c"),
-            ("a[!]x]c", "a]c"),
-            ("a[!]x]c", "a/c"),
-            ("a[!a-f]c", "a/c"),
-            ("a/**", "a"),
-            ("a", "A"),
-            ("n*", "a/north"),
-            ("{a,b}", "c"),
-        ] {
-            assert!(!is_match(pattern, path), "{pattern} {path}");
+        let matches = r"a /a  n* north  * a  */t a/t  a?c abc  ** a/b  **/t t  **/t a/b/t  a/** a/b/c  a/**/t a/t  a/**/t a/b/c/t
+            [ab]x bx  [!ab]x cx  [!]-]x cx  [!!]x cx  [a-c] b  [*] *  a\b a\b  .h .h  * .h  {a,b/c}/t b/c/t  {t,s}* salt
+            [{]a[}] {a}";
+        let others = r"* a/b  */t t  a?c a/c  a[!x]c a/c  a[!-x]c a/c  a[!-x]c a-c  a[!]x]c a]c  a[!]x]c a/c  a[!a-f]c a/c
+            a/** a  a A  n* a/north  {a,b} c";
+        for (pairs, expected) in [(matches, true), (others, false)] {
+            for pair in pairs.split_whitespace().collect::<Vec<_>>().chunks(2) {
+                assert_eq!(PathPattern::new(pair[0]).unwrap().matches(pair[1]), expected, "{pair:?}");
+            }
         }
     }
 

@@ -397,33 +397,12 @@ mod tests {
     }
 
     #[test]
-    fn finding_of_many_nodes_is_one_group_with_the_first_three() {
-        let other = Diagnostic::new(code::KEY_UNKNOWN, "x").in_store("s").at_node("/b").at_key("b/x");
-        let mut findings = vec![absent("s", "/a", 1), other];
-        findings.extend(["/b", "/c", "/d", "/e"].map(|node| absent("s", node, 1)));
-        let groups = grouped(&findings);
-        // A warning comes before an info.
-        assert_eq!(groups.iter().map(|group| group.findings.len()).collect::<Vec<_>>(), [1, 5]);
-        assert_eq!(groups[1].num_nodes(), 5);
-        assert_eq!(groups[1].nodes(false), "s: /a, /b, /c, 2 more (-v names all)");
-        assert_eq!(groups[1].nodes(true), "s: /a, /b, /c, /d, /e");
-    }
-
-    #[test]
     fn findings_that_differ_in_numbers_alone_are_one_group_that_names_each() {
         let findings = [absent("s", "/", 1), absent("t", "/", 12)];
         let groups = grouped(&findings);
         assert_eq!(groups.len(), 1);
         assert_eq!(groups[0].nodes(false), "s (1 of 10 chunks are absent), t (12 of 10 chunks are absent)");
         assert_eq!(without_numbers("12 of 1,234,567 in [3, 4]"), "0 of 0 in [0, 0]");
-    }
-
-    #[test]
-    fn errors_come_before_warnings() {
-        let error = Diagnostic::new(code::CHUNK_CORRUPT, "x").in_store("s").at_node("/b");
-        let findings = [absent("s", "/a", 1), error];
-        let groups = grouped(&findings);
-        assert_eq!(groups.iter().map(|group| group.first().code).collect::<Vec<_>>(), ["ZX101", "ZK221"]);
     }
 
     #[test]

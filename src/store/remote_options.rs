@@ -82,39 +82,16 @@ mod tests {
 
     #[test]
     fn settings_that_may_be_secrets_are_known_by_name_or_value() {
-        for name in [
-            "aws_access_key_id",
-            "AWS_SECRET_ACCESS_KEY",
-            "secret_access_key",
-            "aws_session_token",
-            "token",
-            "aws_sse_customer_key_base64",
-            "azure_storage_account_key",
-            "access_key",
-            "azure_client_secret",
-            "sas_token",
-            "azure_storage_sas_key",
-            "azure_fabric_session_token",
-            "encryption_key",
-            "google_service_account_key",
-            "bearer_token",
-        ] {
+        let secrets = "aws_access_key_id AWS_SECRET_ACCESS_KEY secret_access_key aws_session_token token access_key \
+            aws_sse_customer_key_base64 azure_storage_account_key azure_client_secret sas_token azure_storage_sas_key \
+            azure_fabric_session_token encryption_key google_service_account_key bearer_token";
+        for name in secrets.split_whitespace() {
             assert!(RemoteOptions::may_be_secret(name, "x"), "{name}");
         }
-        for name in [
-            "aws_region",
-            "endpoint",
-            "aws_virtual_hosted_style_request",
-            "aws_sse_kms_key_id",
-            "aws_sse_bucket_key_enabled",
-            "aws_web_identity_token_file",
-            "aws_skip_signature",
-            "azure_storage_account_name",
-            "azure_client_id",
-            "azure_fabric_token_service_url",
-            "google_service_account",
-            "google_application_credentials",
-        ] {
+        let others = "aws_region endpoint aws_virtual_hosted_style_request aws_sse_kms_key_id aws_sse_bucket_key_enabled \
+            aws_web_identity_token_file aws_skip_signature azure_storage_account_name azure_client_id \
+            azure_fabric_token_service_url google_service_account google_application_credentials";
+        for name in others.split_whitespace() {
             assert!(!RemoteOptions::may_be_secret(name, "http://localhost:9000"), "{name}");
             assert!(RemoteOptions::may_be_secret(name, "http://user:word@localhost"), "{name}");
             assert!(RemoteOptions::may_be_secret(name, "http://localhost?sig=x"), "{name}");

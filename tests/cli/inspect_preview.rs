@@ -41,33 +41,3 @@ fn preview_png_is_an_image_of_the_slice() {
     assert_eq!(pixels[44..48], [0; 4], "NaN is transparent");
     assert_eq!(test.names(), ["a", "slice.png"]);
 }
-
-#[test]
-fn latitudes_from_south_to_north_are_drawn_from_the_bottom_to_the_top() {
-    let test = CliTest::new();
-    test.write("g/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
-    let array = |name: &str, shape: &str, names: &str, attributes: &str, values: &[f32]| {
-        let document = format!(
-            r#"{{"zarr_format":3,"node_type":"array","shape":{shape},"data_type":"float32","fill_value":0,
-            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{shape}}}}},
-            "chunk_key_encoding":{{"name":"default"}},"dimension_names":{names},"attributes":{attributes},
-            "codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#
-        );
-        let key = if names.contains("lon") { "c/0/0" } else { "c/0" };
-        test.write(&format!("g/{name}/zarr.json"), document);
-        test.write(&format!("g/{name}/{key}"), float32(values));
-    };
-    array("t", "[2,2]", r#"["lat","lon"]"#, "{}", &[0.0, 0.0, 8.0, 8.0]);
-    let drawn = || {
-        let text = test.run(["inspect", "--preview", "g/t"]).succeeds().text().to_owned();
-        text.lines().skip_while(|line| !line.starts_with("preview")).take(3).map(str::to_owned).collect::<Vec<_>>()
-    };
-    let down = "preview: lat (2) down, lon (2) to the right";
-    assert_eq!(drawn(), [down, "..", "@@"], "no coordinate");
-    array("lat", "[2]", r#"["lat"]"#, r#"{"units":"degrees_north"}"#, &[10.0, -10.0]);
-    assert_eq!(drawn(), [down, "..", "@@"], "from north to south");
-    array("lat", "[2]", r#"["lat"]"#, r#"{"units":"degrees_north"}"#, &[-10.0, 10.0]);
-    assert_eq!(drawn(), ["preview: lat (2) up, lon (2) to the right", "@@", ".."]);
-    array("lat", "[2]", r#"["lat"]"#, r#"{"units":"m"}"#, &[-10.0, 10.0]);
-    assert_eq!(drawn(), [down, "..", "@@"], "no latitude");
-}

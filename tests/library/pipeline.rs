@@ -19,63 +19,29 @@ use zarrs::metadata::v3::MetadataV3;
 
 /// Codecs that zarrs 0.23.14 does not have, or has in another form (`fixedscaleoffset` by other type strings).
 /// `zfp` and `numcodecs.zfpy` are features of zarrs that want cmake.
-const NOT_IN_ZARRS: [&str; 7] = [
-    "cast_value",
-    "scale_offset",
-    "numcodecs.delta",
-    "numcodecs.lz4",
-    "numcodecs.fixedscaleoffset",
-    "numcodecs.zfpy",
-    "zfp",
-];
+const NOT_IN_ZARRS: &str =
+    "cast_value scale_offset numcodecs.delta numcodecs.lz4 numcodecs.fixedscaleoffset numcodecs.zfpy zfp";
 
 /// The arrays that zarrs cannot follow: of these codecs, or of a data type that it does not have.
-const SKIPPED: [&str; 44] = [
-    "numcodecs_0.16.6_named_delta",
-    "numcodecs_0.16.6_named_fixedscaleoffset",
-    "numcodecs_0.16.6_named_lz4",
-    "uint10_bytes",
-    "uint10_bytes_big_endian",
-    "uint10_packbits",
-    "zarr-python_3.4.2_around_shards",
-    "zarr-python_3.4.2_before_shards",
-    "zarr-python_3.4.2_cast_clamp",
-    "zarr-python_3.4.2_cast_float32_to_float16",
-    "zarr-python_3.4.2_cast_float64_to_float32",
-    "zarr-python_3.4.2_cast_nearest-away",
-    "zarr-python_3.4.2_cast_nearest-even",
-    "zarr-python_3.4.2_cast_scalar_map",
-    "zarr-python_3.4.2_cast_towards-negative",
-    "zarr-python_3.4.2_cast_towards-positive",
-    "zarr-python_3.4.2_cast_towards-zero",
-    "zarr-python_3.4.2_cast_uint16_to_float32",
-    "zarr-python_3.4.2_cast_wrap",
-    "zarr-python_3.4.2_float16_as_uint16",
-    "zarr-python_3.4.2_float32_as_int16_big_endian",
-    "zarr-python_3.4.2_float32_as_int8_fill_finite",
-    "zarr-python_3.4.2_float32_as_uint8",
-    "zarr-python_3.4.2_float32_as_uint8_missing_chunks",
-    "zarr-python_3.4.2_float32_as_uint8_transposed",
-    "zarr-python_3.4.2_float32_as_uint8_zstd",
-    "zarr-python_3.4.2_float32_transposed_as_uint8",
-    "zarr-python_3.4.2_float64_as_int16",
-    "zarr-python_3.4.2_float64_as_uint16",
-    "zarr-python_3.4.2_group/deeper/packed",
-    "zarr-python_3.4.2_group/packed",
-    "zarr-python_3.4.2_inside_shards",
-    "zarr-python_3.4.2_rectilinear_as_uint8",
-    "zarr-python_3.4.2_registry_float32_scale_offset",
-    "zarr-python_3.4.2_registry_float64_as_uint8",
-    "zarr-python_3.4.2_registry_numpy_compatibility",
-    "zarr-python_3.4.2_registry_uint16_as_uint8",
-    "zarr-python_3.4.2_scale_offset_int32",
-    "zarr-python_3.4.2_scale_offset_no_configuration",
-    "zfpy_1.0.1_named_zfpy",
-    "zfpy_1.0.1_zfp_fixed_accuracy",
-    "zfpy_1.0.1_zfp_fixed_precision",
-    "zfpy_1.0.1_zfp_fixed_rate",
-    "zfpy_1.0.1_zfp_reversible",
-];
+const SKIPPED: &str = "\
+    numcodecs_0.16.6_named_delta numcodecs_0.16.6_named_fixedscaleoffset numcodecs_0.16.6_named_lz4 uint10_bytes \
+    uint10_bytes_big_endian uint10_packbits zarr-python_3.4.2_around_shards zarr-python_3.4.2_before_shards \
+    zarr-python_3.4.2_cast_clamp zarr-python_3.4.2_cast_float32_to_float16 \
+    zarr-python_3.4.2_cast_float64_to_float32 zarr-python_3.4.2_cast_nearest-away \
+    zarr-python_3.4.2_cast_nearest-even zarr-python_3.4.2_cast_scalar_map \
+    zarr-python_3.4.2_cast_towards-negative zarr-python_3.4.2_cast_towards-positive \
+    zarr-python_3.4.2_cast_towards-zero zarr-python_3.4.2_cast_uint16_to_float32 zarr-python_3.4.2_cast_wrap \
+    zarr-python_3.4.2_float16_as_uint16 zarr-python_3.4.2_float32_as_int16_big_endian \
+    zarr-python_3.4.2_float32_as_int8_fill_finite zarr-python_3.4.2_float32_as_uint8 \
+    zarr-python_3.4.2_float32_as_uint8_missing_chunks zarr-python_3.4.2_float32_as_uint8_transposed \
+    zarr-python_3.4.2_float32_as_uint8_zstd zarr-python_3.4.2_float32_transposed_as_uint8 \
+    zarr-python_3.4.2_float64_as_int16 zarr-python_3.4.2_float64_as_uint16 zarr-python_3.4.2_group/deeper/packed \
+    zarr-python_3.4.2_group/packed zarr-python_3.4.2_inside_shards zarr-python_3.4.2_rectilinear_as_uint8 \
+    zarr-python_3.4.2_registry_float32_scale_offset zarr-python_3.4.2_registry_float64_as_uint8 \
+    zarr-python_3.4.2_registry_numpy_compatibility zarr-python_3.4.2_registry_uint16_as_uint8 \
+    zarr-python_3.4.2_scale_offset_int32 zarr-python_3.4.2_scale_offset_no_configuration zfpy_1.0.1_named_zfpy \
+    zfpy_1.0.1_zfp_fixed_accuracy zfpy_1.0.1_zfp_fixed_precision zfpy_1.0.1_zfp_fixed_rate \
+    zfpy_1.0.1_zfp_reversible";
 
 /// How zarrs sees a chunk.
 enum Seen {
@@ -105,7 +71,7 @@ fn arrays() -> Vec<(String, PathBuf, Value)> {
 fn is_foreign(codecs: &Value) -> bool {
     codecs.as_array().unwrap().iter().any(|codec| {
         let inner = codec.pointer("/configuration/codecs");
-        NOT_IN_ZARRS.contains(&codec["name"].as_str().unwrap()) || inner.is_some_and(is_foreign)
+        NOT_IN_ZARRS.split(' ').any(|name| codec["name"] == name) || inner.is_some_and(is_foreign)
     })
 }
 
@@ -215,7 +181,7 @@ fn stages_of_every_valid_fixture_equal_those_of_zarrs() {
     for name in &skipped {
         eprintln!("not in zarrs: {name}");
     }
-    assert_eq!(skipped, SKIPPED);
+    assert_eq!(skipped.join(" "), SKIPPED);
     assert!(count > 150, "only {count} stages were compared");
 }
 

@@ -3,7 +3,6 @@
 
 mod ahead;
 mod altered;
-mod assigned;
 mod parts;
 mod quality;
 mod sealed;

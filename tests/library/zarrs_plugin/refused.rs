@@ -4,49 +4,24 @@ use serde_json::{Value, json};
 
 use crate::zarrs_plugin::{little, metadata, open};
 
+/// What is wrong in a configuration is told; what may be wrong is in `tests/cli/cases/configurations.txt`.
 #[test]
 fn configurations_that_are_wrong_in_any_type_do_not_open() {
     for (codec, part) in [
         (json!({"name": "scale_offset", "configuration": {"offset": 0, "factor": 2}}), "factor"),
-        (json!({"name": "scale_offset", "configuration": {"scale": 0}}), "zero"),
         (json!({"name": "scale_offset", "configuration": {"scale": 0.0}}), "zero"),
         (json!({"name": "scale_offset", "configuration": {"offset": null}}), "null"),
-        (json!({"name": "scale_offset", "configuration": {"offset": [1]}}), "an array"),
         (json!({"name": "cast_value"}), "no configuration"),
-        (json!({"name": "cast_value", "configuration": {}}), "data_type"),
         (json!({"name": "cast_value", "configuration": {"data_type": "bool"}}), "bool"),
-        (json!({"name": "cast_value", "configuration": {"data_type": "complex64"}}), "complex64"),
-        (json!({"name": "cast_value", "configuration": {"data_type": "uint8", "round": "up"}}), "round"),
         (json!({"name": "cast_value", "configuration": {"data_type": "uint8", "rounding": "up"}}), "nearest-even"),
         (json!({"name": "cast_value", "configuration": {"data_type": "uint8", "out_of_range": "error"}}), "clamp"),
         (json!({"name": "cast_value", "configuration": {"data_type": "float32", "out_of_range": "wrap"}}), "wrap"),
         (
             json!({"name": "cast_value", "configuration": {
-            "data_type": "uint8", "scalar_map": {"encode": [["NaN", 256]]}}}),
-            "256",
-        ),
-        (
-            json!({"name": "cast_value", "configuration": {
-            "data_type": "uint8", "scalar_map": {"decode": [[-1, "NaN"]]}}}),
-            "-1",
-        ),
-        (
-            json!({"name": "cast_value", "configuration": {
-            "data_type": "uint8", "scalar_map": {"both": []}}}),
-            "both",
-        ),
-        (
-            json!({"name": "cast_value", "configuration": {
             "data_type": "uint8", "scalar_map": {"encode": [["NaN"]]}}}),
             "a key and a value",
         ),
-        (json!({"name": "transpose", "configuration": {"order": "A"}}), "permutation"),
         (json!({"name": "transpose", "configuration": {"order": [0, 0]}}), "given before"),
-        (json!({"name": "transpose", "configuration": {"order": [1, 2]}}), "from 0 to 1"),
-        (json!({"name": "transpose", "configuration": {"order": [false, true]}}), "false"),
-        (json!({"name": "transpose", "configuration": {"order": [0.0, 1.0]}}), "0.0"),
-        (json!({"name": "transpose", "configuration": {"order": [-1, 0]}}), "-1"),
-        (json!({"name": "transpose"}), "order"),
     ] {
         let metadata = metadata("float32", json!(0), &[4, 4], &[2, 2], &json!([codec, little()]));
         let error = open(&metadata).map(drop).expect_err(&codec.to_string()).to_string();

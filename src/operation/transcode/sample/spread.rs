@@ -106,44 +106,37 @@ mod tests {
     }
 
     #[test]
-    fn sample_of_a_large_array_has_a_hundredth_and_at_least_16_chunks() {
-        assert_eq!(population(1_000_000, 1 << 10).num_drawn(SampleSize::ByDefault), 10_000);
-        assert_eq!(population(1600, 8 << 10).num_drawn(SampleSize::ByDefault), 16);
-        assert_eq!(population(400, 1 << 20).num_drawn(SampleSize::ByDefault), 16);
-        assert_eq!(population(400, 1 << 20).num_drawn(SampleSize::Chunks(40)), 40);
-        assert_eq!(population(9, 1 << 20).num_drawn(SampleSize::ByDefault), 9);
-        assert_eq!(population(0, 1 << 20).num_drawn(SampleSize::ByDefault), 0);
-    }
-
-    #[test]
-    fn chunks_of_a_few_bytes_do_not_make_a_sample_of_millions() {
-        assert_eq!(population(1_000_000_000_000, 1 << 10).num_drawn(SampleSize::ByDefault), MOST_CHUNKS);
+    fn sample_is_a_hundredth_within_bounds() {
+        let (kib, mib) = (1 << 10, 1 << 20);
         let tiny = Population { chunks_per_unit: 256, ..population(1_000_000, 256 * 4) };
-        assert_eq!(tiny.num_drawn(SampleSize::ByDefault), MOST_CHUNKS / 256);
-        let asked = Population { memory: 1 << 20, ..population(1_000_000_000, 4) };
-        assert_eq!(asked.num_drawn(SampleSize::Chunks(u64::MAX)), (1 << 20) / (CHUNK_OVERHEAD + 4));
-    }
-
-    #[test]
-    fn sample_of_a_small_array_has_what_is_read_at_once() {
-        assert_eq!(population(100, 1 << 10).num_drawn(SampleSize::ByDefault), 100);
-        assert_eq!(population(2000, 1 << 10).num_drawn(SampleSize::ByDefault), 2000);
-        assert_eq!(population(1000, 1 << 15).num_drawn(SampleSize::ByDefault), 512);
-    }
-
-    #[test]
-    fn sample_keeps_to_the_memory_and_has_one_unit_at_least() {
-        assert_eq!(
-            Population { memory: 5 * (CHUNK_OVERHEAD + (1 << 20)), ..population(400, 1 << 20) }
-                .num_drawn(SampleSize::ByDefault),
-            5
-        );
-        assert_eq!(Population { memory: 0, ..population(400, 1 << 20) }.num_drawn(SampleSize::Chunks(9)), 1);
-        assert_eq!(Population { chunks_per_unit: 8, ..population(400, 64 << 20) }.num_drawn(SampleSize::ByDefault), 4);
-        assert_eq!(
-            Population { amplification: 4, ..population(40_000, 1 << 20) }.num_drawn(SampleSize::ByDefault),
-            100
-        );
+        let in_memory = |memory| Population { memory, ..population(400, mib) };
+        let amplified = Population { amplification: 4, ..population(40_000, mib) };
+        let by_default = [
+            // Of a large array a hundredth, and at least 16 chunks.
+            (population(1_000_000, kib), 10_000),
+            (population(1600, 8 * kib), 16),
+            (population(400, mib), 16),
+            (population(9, mib), 9),
+            (population(0, mib), 0),
+            // Chunks of a few bytes do not make a sample of millions.
+            (population(1_000_000_000_000, kib), MOST_CHUNKS),
+            (tiny, MOST_CHUNKS / 256),
+            // Of a small array what is read at once.
+            (population(100, kib), 100),
+            (population(2000, kib), 2000),
+            (population(1000, 1 << 15), 512),
+            // As much as there is memory for, and one unit at least.
+            (in_memory(5 * (CHUNK_OVERHEAD + mib)), 5),
+            (Population { chunks_per_unit: 8, ..population(400, 64 * mib) }, 4),
+            (amplified, 100),
+        ];
+        for (population, expected) in by_default {
+            assert_eq!(population.num_drawn(SampleSize::ByDefault), expected, "{population:?}");
+        }
+        assert_eq!(population(400, mib).num_drawn(SampleSize::Chunks(40)), 40);
+        assert_eq!(in_memory(0).num_drawn(SampleSize::Chunks(9)), 1);
+        let asked = Population { memory: mib, ..population(1_000_000_000_000, 4) };
+        assert_eq!(asked.num_drawn(SampleSize::Chunks(u64::MAX)), mib / (CHUNK_OVERHEAD + 4));
     }
 
     #[test]

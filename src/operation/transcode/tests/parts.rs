@@ -1,11 +1,11 @@
-//! A job in parts: what a part asks of its surroundings, and what it tells of itself.
+//! A job in parts: what a part asks of its surroundings, what it tells of itself, and how it goes on where it was killed.
 
 use std::sync::Mutex;
 
 use super::*;
 use crate::engine::Progress;
 use crate::operation::transcode::JobPlan;
-use crate::operation::transcode::parts::{Finished, Wanted, finish, init, partition};
+use crate::operation::transcode::parts::{Finished, PassName, Wanted, finish, init, partition};
 use crate::store::Room;
 
 /// The options of a part, where DEST is this.
@@ -62,6 +62,40 @@ fn room_for_the_whole_job_is_asked_for_when_it_is_planned_alone() {
     }
     let finished = finish(&options, &Silent, &interrupt).unwrap();
     assert!(matches!(finished, Finished::Now(_)) && scene.destination().contains_key("c/1/0"));
+}
+
+/// Does each part of a job, the last first, after it was killed at some call of it again and again.
+fn try_killed(route: &str, source: &Files, change: &TranscodeOptions) {
+    let (scene, interrupt) = (Scene::new(Kind::Local, source, change, false), Interrupt::default());
+    let whole = TranscodeOptions { destination: scene.node("whole").into(), ..scene.options.clone() };
+    let result = transcode(&whole, &Silent, &interrupt).unwrap();
+    let options = of_part(&scene.options, scene.node("b"));
+    for pass in init(&scene.options, 3, &Silent, &interrupt).unwrap().passes {
+        for index in (0..pass.partitions).rev() {
+            let name = if pass.name == "staging" { PassName::Staging } else { PassName::Write };
+            let wanted = Wanted { index, pass: Some(name) };
+            for at in (0..400).step_by(23) {
+                let faults = Faults::new([(at, Failure::Kill)]);
+                let faulty = of_part(&scene.with(&faults), faults.wrap(&scene.node("b")));
+                let _ = partition(&faulty, wanted, &Silent, &interrupt);
+                assert!(!faults.calls().is_empty());
+            }
+            partition(&options, wanted, &Silent, &interrupt).unwrap();
+        }
+    }
+    let Finished::Now(finished) = finish(&options, &Silent, &interrupt).unwrap() else { panic!("{route}") };
+    assert_eq!(finished.nodes[0].counts.bytes_written, result.nodes[0].counts.bytes_written, "{route}");
+    assert!(scene.destination() == files(&scene.node("whole")), "{route}: {:?}", scene.destination().keys());
+}
+
+#[test]
+fn parts_that_are_killed_make_what_one_run_makes() {
+    let text = ["recode of text", "rechunk of text"];
+    let others =
+        ["copy", "copy of v2", "recode", "recode inside shards", "into shards", "rechunk of shards", "fill value"];
+    each_route(&[&text[..], &others].concat(), try_killed);
+    let (source, change) = two_passes();
+    try_killed("two passes", &source, &change);
 }
 
 /// A 4 x 4 array of which no chunk is absent.
