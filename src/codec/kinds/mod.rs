@@ -360,10 +360,4 @@ pub(crate) mod coding {
         };
         std::iter::repeat_with(next).take(length).collect()
     }
-
-    /// Bytes from their hexadecimal digits.
-    pub(crate) fn hexadecimal(text: &str) -> Vec<u8> {
-        let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16).unwrap()).unwrap();
-        text.as_bytes().as_chunks::<2>().0.iter().map(|[a, b]| digit(*a) << 4 | digit(*b)).collect()
-    }
 }

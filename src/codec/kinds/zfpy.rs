@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use crate::codec::kinds::coding::{decoded, encoded, hexadecimal};
+    use crate::codec::kinds::coding::{decoded, encoded};
     use crate::codec::kinds::{ArrayRepresentation, CodecError, Coder};
     use crate::metadata::extension::CodecMetadata;
 
@@ -82,94 +82,6 @@ mod tests {
     fn squares() -> Vec<u8> {
         let squares = (0_u8..30).map(|n| f32::from(n) * f32::from(n) / 7.0);
         squares.flat_map(f32::to_ne_bytes).collect()
-    }
-
-    /// By zfpy 1.0.1 with its header: `arange(30)` of float32 as `[5, 6]`, squared and divided by 7;
-    /// `arange(24) * 1000 - 7000` of int32 as `[2, 3, 4]`; `arange(7) / 4` of float64.
-    #[test]
-    fn streams_of_zfpy_are_written_bit_for_bit_and_read() {
-        let steps: Vec<u8> = (0..24).flat_map(|n: i32| (n * 1000 - 7000).to_ne_bytes()).collect();
-        let quarters: Vec<u8> = (0_u8..7).flat_map(|n| (f64::from(n) / 4.0).to_ne_bytes()).collect();
-        let squares = squares();
-        for (name, shape, configuration, elements, stream) in [
-            (
-                "float32",
-                &[5_u64, 6][..],
-                r#"{"mode":4,"tolerance":0.01}"#,
-                &squares[..],
-                concat!(
-                    "7a667005560000400000c0ca0b6dd192aa354a2062805c0c818801720d490584442117404206014407414206",
-                    "01d4d0ca940da66810a0408a06a1a141a3080000208a002002a20800",
-                ),
-            ),
-            (
-                "float32",
-                &[5, 6],
-                r#"{"mode":4,"tolerance":-1,"rate":-1,"precision":-1,"compression_kwargs":{"tolerance":-1}}"#,
-                &squares,
-                concat!(
-                    "7a6670055600004000000088fff8e1c7ff1f00000000280cab5fd382ee8e34977184275f0b0c5dd5a4408290",
-                    "698d2646cb194dcba4568290698d2646cb194dcba4568290698d2646cb144fc42e3d438f4448c4d624c6f600",
-                    "30f600c6f60030f600c6f64070016d51815a0c58cd12840094086498ad3244a5080022208a002002a2080062",
-                    "9461361849000000900408120049802001900449",
-                ),
-            ),
-            (
-                "float32",
-                &[5, 6],
-                r#"{"mode":2,"rate":8.0}"#,
-                &squares,
-                concat!(
-                    "7a667005560000400000f0070b6dd192aa354a2062805c0c818801720d490584442117404206014407414206",
-                    "0dad4cd9608a06010aa46810a0408a260d0d1a4500000051040011104500100100000000",
-                ),
-            ),
-            (
-                "float32",
-                &[5, 6],
-                r#"{"mode":3,"precision":16}"#,
-                &squares,
-                concat!(
-                    "7a667005560000400000f0800b6dd192aa354a2062805c0c8168482a20240ab900123208203a888656a66c30",
-                    "458300050d0d1a45000000510400110000000000",
-                ),
-            ),
-            (
-                "int32",
-                &[2, 3, 4],
-                r#"{"mode":4,"tolerance":0.5}"#,
-                &steps,
-                concat!(
-                    "7a66700538002000100020cb0000020840011138400201540040040010300003013420400502701000010044",
-                    "000000000000000000000000",
-                ),
-            ),
-            (
-                "int32",
-                &[2, 3, 4],
-                "{}",
-                &steps,
-                concat!(
-                    "7a66700538002000100000881c002080014210a00400601020000018000004004810a002002810a007011a00",
-                    "80010000",
-                ),
-            ),
-            (
-                "float64",
-                &[7],
-                r#"{"mode":2,"rate":33.3}"#,
-                &quarters,
-                concat!(
-                    "7a6670056300000000004008ff67a7000000000000000000000000002000add5582800000000000000000000",
-                    "00000000",
-                ),
-            ),
-        ] {
-            let codec = bound(name, shape, configuration).0.unwrap();
-            let found = encoded(&*codec, elements).unwrap();
-            assert_eq!(found, hexadecimal(stream), "{name} {configuration}");
-            assert_eq!(decoded(&*codec, &found).unwrap().len(), elements.len(), "{name} {configuration}");
-        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::codec::kinds::coding::{decoded, encoded, hexadecimal, noise};
+use crate::codec::kinds::coding::{decoded, encoded, noise};
 use crate::codec::kinds::{ArrayRepresentation, Representation};
 
 fn bound(data_type: &str, shape: &[u64], configuration: &str) -> (BoundArray, Vec<&'static str>) {
@@ -80,47 +80,6 @@ fn stream_that_cannot_hold_the_chunk_takes_no_memory() {
     let codec = zfp("float32", &[1 << 40], r#"{"mode":"reversible"}"#);
     let error = decoded(&*codec, &[0; 64]).unwrap_err().to_string();
     assert_eq!(error, "64 bytes cannot hold 1099511627776 elements");
-}
-
-/// By zfpy 1.0.1 without a header: `arange(7) / 4` of float64, 33.3 bits each; `arange(30)` of float32 as `[5, 6]`,
-/// squared and divided by 7, 8 bits each; `arange(24) * 1000 - 7000` of int32 as `[2, 3, 4]`, to within 0.5, of which
-/// integers know nothing; `arange(4) / 4` of float32 as `[1, 2, 1, 2]`, 1 bit each.
-#[test]
-fn rates_are_those_of_the_rank_and_integers_keep_all_of_an_accuracy() {
-    let quarters: Vec<u8> = (0_u8..7).flat_map(|n| (f64::from(n) / 4.0).to_ne_bytes()).collect();
-    let four: Vec<u8> = (0_u8..4).flat_map(|n| (f32::from(n) / 4.0).to_ne_bytes()).collect();
-    let squares = (0_u8..30).map(|n| f32::from(n) * f32::from(n) / 7.0);
-    let squares: Vec<u8> = squares.flat_map(f32::to_ne_bytes).collect();
-    let steps: Vec<u8> = (0..24).flat_map(|n: i32| (n * 1000 - 7000).to_ne_bytes()).collect();
-    for (codec, elements, stream) in [
-        (
-            zfp("float64", &[7], r#"{"mode":"fixed_rate","rate":33.3}"#),
-            &quarters,
-            "ff67a7000000000000000000000000002000add55828000000000000000000000000000000000000",
-        ),
-        (
-            zfp("float32", &[5, 6], r#"{"mode":"fixed_rate","rate":8}"#),
-            &squares,
-            concat!(
-                "0b6dd192aa354a2062805c0c818801720d4905844421174042060144074142060dad4cd9608a06010aa46810",
-                "a0408a260d0d1a45000000510400111045001001",
-            ),
-        ),
-        (
-            zfp("int32", &[2, 3, 4], r#"{"mode":"fixed_accuracy","tolerance":0.5}"#),
-            &steps,
-            "00000208400111384002015400400400103000030134204005027010000100440000000000000000",
-        ),
-        (
-            zfp("float32", &[1, 2, 1, 2], r#"{"mode":"fixed_rate","rate":1}"#),
-            &four,
-            "ff2c015801080000000000000000000000000000000000000000000000000000",
-        ),
-    ] {
-        let found = encoded(&*codec, elements).unwrap();
-        assert_eq!(found, hexadecimal(stream));
-        assert_eq!(decoded(&*codec, &found).unwrap().len(), elements.len());
-    }
 }
 
 #[test]
