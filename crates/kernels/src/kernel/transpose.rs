@@ -221,7 +221,6 @@ fn transpose_fixed<const SIZE: usize, const BLOCK: usize>(
 
 /// A whole block: the elements and the stride of each side.
 #[inline]
-#[expect(clippy::needless_range_loop, reason = "a row is gathered from every column")]
 fn transpose_whole<const SIZE: usize, const BLOCK: usize>(
     (source, source_stride): (&[[u8; SIZE]], usize),
     (destination, destination_stride): (&mut [[u8; SIZE]], usize),

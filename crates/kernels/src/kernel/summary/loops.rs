@@ -149,8 +149,8 @@ fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), sc
 fn in_lanes<T: Copy>(elements: &[T], mut add: impl FnMut(usize, T)) {
     let (blocks, rest) = elements.as_chunks::<LANES>();
     for block in blocks {
-        for lane in 0..LANES {
-            add(lane, block[lane]);
+        for (lane, element) in block.iter().enumerate() {
+            add(lane, *element);
         }
     }
     for (lane, element) in rest.iter().enumerate() {
