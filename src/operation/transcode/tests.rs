@@ -436,7 +436,9 @@ fn routes() -> Vec<(&'static str, Files, ChangeOptions)> {
 pub(super) fn each_route(names: &[&str], mut each: impl FnMut(&str, &Files, &TranscodeOptions)) {
     let routes: Vec<_> = routes().into_iter().filter(|(name, ..)| names.contains(name)).collect();
     assert_eq!(routes.len(), names.len(), "{names:?}");
-    routes.into_iter().for_each(|(name, source, change)| each(name, &source, &changing(change)));
+    for (name, source, change) in routes {
+        each(name, &source, &changing(change));
+    }
 }
 
 #[test]
