@@ -251,4 +251,13 @@ the verdict: 2 errors, 1 warning (2 nodes, level keys, 12 objects)
 ";
         assert_eq!(text(&found), expected);
     }
+
+    #[test]
+    fn finding_of_many_nodes_is_said_once() {
+        let of = |node: &str| at(Diagnostic::new(code::CODEC_UNREGISTERED, "x"), node, "k").at_pointer("/p");
+        let found = result(["/a", "/b", "/c", "/d"].map(of).into());
+        let expected =
+            "4 nodes\n    warning ZC104 codec-unregistered at /p\n      x\n      in s.zarr: /a, /b, /c, /d\n\nthe";
+        assert!(text_as(&found, Some(80), true).starts_with(expected), "{}", text_as(&found, Some(80), true));
+    }
 }

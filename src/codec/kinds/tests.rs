@@ -174,6 +174,17 @@ fn lzma_reads_any_container_where_the_format_is_auto() {
 }
 
 #[test]
+fn lz4_claim_beyond_what_the_block_can_hold_is_refused_before_allocation() {
+    let codec = codec(("numcodecs.lz4", "{}"));
+    let mut decoded = Vec::new();
+    let chunk = [&(1_u32 << 30).to_le_bytes()[..], &[0xff; 100]].concat();
+    let fault = codec.decode(&chunk, &mut decoded, BytesSize::Bounded(1 << 30), &mut Contexts::new()).unwrap_err();
+    let fault = fault.to_string();
+    assert!(fault.ends_with("the encoded bytes are corrupt: a block of 100 bytes cannot hold 1073741824"), "{fault}");
+    assert_eq!(decoded.capacity(), 0);
+}
+
+#[test]
 fn crc32c_that_is_wrong_names_both_checksums() {
     let codec = codec(("crc32c", "{}"));
     let mut encoded = Vec::new();

@@ -265,6 +265,41 @@ fn writer_knows_zip64_and_keeps_the_last_of_a_name() {
     assert_eq!(Node::new(folder.path()).list("").unwrap().files, ["a.zip"]);
 }
 
+/// Reads all that a zip file tells of; what is read is as long as it was told.
+fn read_all(bytes: &[u8]) {
+    let node = Node::of(Arc::new(store_of(bytes)));
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        let Ok(listing) = node.list(&folder) else { return };
+        for key in listing.files {
+            let length = node.size(&key).unwrap().unwrap();
+            let mut whole = Vec::new();
+            if node.read_into(&key, 1 << 20, &mut whole).is_ok() {
+                assert_eq!(whole.len() as u64, length);
+            } else if let Ok(Some(reader)) = node.open(&key, 1000) {
+                let _ = reader.read_at(length / 2, (length - length / 2).min(1000), &mut whole);
+            }
+        }
+        folders.extend(listing.folders);
+    }
+}
+
+#[test]
+fn every_byte_may_be_another() {
+    let mut members =
+        [Member::stored("zarr.json", "{}"), Member::deflated("c/0", bytes(40)), Member::by_zstd("c/1", bytes(40))];
+    members[0].is_zip64 = true;
+    let good = zip(&members);
+    read_all(&good);
+    for at in 0..good.len() {
+        for other in [0, 1, good[at] ^ 1, good[at] ^ 0x80, 0xff] {
+            let mut damaged = good.clone();
+            damaged[at] = other;
+            read_all(&damaged);
+        }
+    }
+}
+
 #[test]
 fn store_below_is_told_what_is_read_of_it() {
     let faults = Faults::hearing(PrefetchLimit { requests: 4, bytes: 1 << 20 });
