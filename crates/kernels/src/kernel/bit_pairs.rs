@@ -100,27 +100,43 @@ impl BitPatterns {
             return;
         }
         let size = self.number_type.size();
-        self.missing.each_missing(elements, |index| block.leave_out(index, size));
+        let Block { patterns, valid, has_missing } = block;
+        self.missing.each_missing(elements, |index| {
+            if !*has_missing {
+                valid.clear();
+                valid.resize(patterns.len(), u8::MAX);
+                *has_missing = true;
+            }
+            let place = index * size..(index + 1) * size;
+            valid[place.clone()].fill(0);
+            patterns[place].fill(0);
+        });
     }
 }
 
 /// Writes the patterns of elements that are missing nowhere but where they are NaN.
 fn fill_as<T: Pattern>(elements: &[u8], block: &mut Block) {
-    let (patterns, size) = (&mut block.patterns, size_of::<T>());
+    let Block { patterns, valid, has_missing } = block;
     patterns.clear();
     patterns.resize(elements.len(), 0);
+    let size = size_of::<T>();
     let mut is_any_nan = false;
     for (element, pattern) in elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size)) {
         let (bits, is_nan) = bytemuck::pod_read_unaligned::<T>(element).pattern();
         pattern.copy_from_slice(bytemuck::bytes_of(&bits));
         is_any_nan |= is_nan;
     }
-    block.has_missing = false;
-    if is_any_nan {
-        for (index, element) in elements.chunks_exact(size).enumerate() {
-            if bytemuck::pod_read_unaligned::<T>(element).pattern().1 {
-                block.leave_out(index, size);
-            }
+    *has_missing = is_any_nan;
+    if !is_any_nan {
+        return;
+    }
+    valid.clear();
+    valid.resize(elements.len(), u8::MAX);
+    let each = elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size));
+    for ((element, pattern), valid) in each.zip(valid.chunks_exact_mut(size)) {
+        if bytemuck::pod_read_unaligned::<T>(element).pattern().1 {
+            pattern.fill(0);
+            valid.fill(0);
         }
     }
 }
@@ -200,17 +216,6 @@ impl Block {
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
-    }
-
-    fn leave_out(&mut self, index: usize, size: usize) {
-        if !self.has_missing {
-            self.valid.clear();
-            self.valid.resize(self.patterns.len(), u8::MAX);
-            self.has_missing = true;
-        }
-        let place = index * size..(index + 1) * size;
-        self.valid[place.clone()].fill(0);
-        self.patterns[place].fill(0);
     }
 
     fn valid(&self) -> Option<&[u8]> {
