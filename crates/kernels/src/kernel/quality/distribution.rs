@@ -44,6 +44,12 @@ pub struct PairCounts {
     far: Vec<i64>,
 }
 
+/// Numbers the possible values.
+trait Number: Copy {
+    /// The number of a possible value, or nearly so; of other values, a number in between.
+    fn position(self, value: f64) -> f64;
+}
+
 /// About equal steps.
 #[derive(Debug, Clone, Copy)]
 struct Steps {
@@ -59,29 +65,35 @@ struct Bits {
     zero: f64,
 }
 
-/// Numbers the possible values.
 #[derive(Debug, Clone, Copy)]
 enum Scale {
     Steps(Steps),
     Bits(Bits),
 }
 
-impl Steps {
-    /// The number of a possible value, or nearly so; of other values, a number in between.
+impl Number for Steps {
     #[inline(always)]
     fn position(self, value: f64) -> f64 {
         (value - self.origin) * self.inverse
     }
 }
 
-impl Bits {
-    /// The same.
+impl Number for Bits {
     #[inline(always)]
     fn position(self, value: f64) -> f64 {
         // The bits of magnitudes are in their order. As the fraction of 2^52 they are a number without a conversion.
         const INTEGRAL: f64 = 4_503_599_627_370_496.0;
         let bits = (value.abs() * self.factor).to_bits() >> 11 | INTEGRAL.to_bits();
         ((f64::from_bits(bits) - INTEGRAL) * self.unit).copysign(value) + self.zero
+    }
+}
+
+impl Number for Scale {
+    fn position(self, value: f64) -> f64 {
+        match self {
+            Scale::Steps(steps) => steps.position(value),
+            Scale::Bits(bits) => bits.position(value),
+        }
     }
 }
 
@@ -93,9 +105,7 @@ impl PossibleValues {
         let (first, last) = (*values.first()?, *values.last()?);
         #[expect(clippy::cast_precision_loss, reason = "compared with the most that there may be")]
         let inverse = (values.len() - 1) as f64 / (last - first);
-        let steps = Steps { origin: first, inverse };
-        let is_taken = values.len() <= MOST_VALUES;
-        is_taken.then(|| Self::new(values, Scale::Steps(steps), |value| steps.position(value)))
+        (values.len() <= MOST_VALUES).then(|| Self::new(values, Scale::Steps(Steps { origin: first, inverse })))
     }
 
     /// The finite values of an IEEE 754 format of whose significand `bits` explicit bits are kept; `None` where they are too
@@ -110,17 +120,16 @@ impl PossibleValues {
         let magnitude = |number: u32| f64::from_bits(u64::from(number) << (52 - bits)) / factor;
         let negative = (1..magnitudes).rev().map(|number| -magnitude(number));
         let unit = f64::from(1_u32 << bits) / 2_f64.powi(41);
-        let bits = Bits { factor, unit, zero: f64::from(magnitudes - 1) };
-        let values = negative.chain((0..magnitudes).map(magnitude)).collect();
-        Some(Self::new(values, Scale::Bits(bits), |value| bits.position(value)))
+        let scale = Scale::Bits(Bits { factor, unit, zero: f64::from(magnitudes - 1) });
+        Some(Self::new(negative.chain((0..magnitudes).map(magnitude)).collect(), scale))
     }
 
-    fn new(values: Vec<f64>, scale: Scale, position: impl Fn(f64) -> f64) -> Self {
+    fn new(values: Vec<f64>, scale: Scale) -> Self {
         /// More than what a position lacks in precision.
         const SLACK: f64 = 1e-6;
         let mut least_distance = Some(1.0);
         for (number, pair) in (0_u32..).zip(values.windows(2)) {
-            let [one, next] = [pair[0], pair[1]].map(&position);
+            let [one, next] = [pair[0], pair[1]].map(|value| scale.position(value));
             let is_own = |position: f64, number: u32| (position - f64::from(number)).abs() < 0.49;
             least_distance = least_distance
                 .filter(|_| is_own(one, number) && is_own(next, number + 1))
@@ -226,15 +235,15 @@ impl BlockLoop for PlaceLoop {
     fn run<const ROUNDS: bool>((x, y, places, found): Self::Work<'_>) -> bool {
         // Each is a loop of its own: one that chose for each pair would not be vectorised.
         match places.scale {
-            Scale::Steps(scale) => find(x, y, |value| scale.position(value), places, found),
-            Scale::Bits(scale) => find(x, y, |value| scale.position(value), places, found),
+            Scale::Steps(scale) => find(x, y, scale, places, found),
+            Scale::Bits(scale) => find(x, y, scale, places, found),
         }
     }
 }
 
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the integer is in the last bits")]
-fn find(x: &[f64], y: &[f64], position: impl Fn(f64) -> f64, places: &Places, found: &mut [u32; PAIRS]) -> bool {
+fn find(x: &[f64], y: &[f64], scale: impl Number, places: &Places, found: &mut [u32; PAIRS]) -> bool {
     // A float64 so large that it has no fraction: adding it rounds to an integer, in the last bits.
     const ROUNDER: f64 = 6_755_399_441_055_744.0;
     let last = f64::from(places.last);
@@ -243,12 +252,12 @@ fn find(x: &[f64], y: &[f64], position: impl Fn(f64) -> f64, places: &Places, fo
     let (least_distance, copies) = (places.least_distance, places.copies - 1);
     let mut is_any_far = false;
     for (index, ((x, y), place)) in (0_u32..).zip(x.iter().zip(y).zip(found)) {
-        let own_position = position(*y);
-        let at = if own_position > 0.0 { own_position } else { 0.0 };
+        let position = scale.position(*y);
+        let at = if position > 0.0 { position } else { 0.0 };
         let at = (if at < last { at } else { last }) + ROUNDER;
         let is_counted = (x - x == 0.0) & (y - y == 0.0) & (x != y);
         // Beyond the ends there are no other values.
-        let is_near = ((position(*x) - own_position).abs() < least_distance)
+        let is_near = ((scale.position(*x) - position).abs() < least_distance)
             | ((at == ROUNDER) & (x < y))
             | ((at == last + ROUNDER) & (x > y))
             | !is_counted;
