@@ -174,6 +174,32 @@ fn lzma_reads_any_container_where_the_format_is_auto() {
 }
 
 #[test]
+fn lzma_dictionary_that_takes_much_memory_is_refused() {
+    // `.lzma`: properties, a dictionary of 1 GiB, an unknown size, and a range coder that has nothing to code.
+    let mut stream = vec![0x5d];
+    stream.extend_from_slice(&(1_u32 << 30).to_le_bytes());
+    stream.extend_from_slice(&[0xff; 8]);
+    stream.extend_from_slice(&[0; 16]);
+    let alone = codec(("numcodecs.lzma", r#"{"format": 2}"#));
+    let bound = BytesSize::Fixed(64);
+    let fault = alone.decode(&stream, &mut Vec::new(), bound, &mut Contexts::new()).unwrap_err().to_string();
+    assert!(fault.contains("more than 128 MiB of memory"), "{fault}");
+}
+
+#[test]
+fn zstd_claim_beyond_the_bound_is_refused_before_allocation() {
+    // A frame of a single segment that claims 2^40 bytes, then an empty last block.
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
+    frame.extend_from_slice(&(1_u64 << 40).to_le_bytes());
+    frame.extend_from_slice(&[1, 0, 0]);
+    let codec = codec(("zstd", r#"{"level": 1}"#));
+    let mut decoded = Vec::new();
+    let fault = codec.decode(&frame, &mut decoded, BytesSize::Fixed(64), &mut Contexts::new()).unwrap_err();
+    assert!(fault.to_string().ends_with("expected 64 decoded bytes, found 1099511627776"), "{fault}");
+    assert_eq!(decoded.capacity(), 0);
+}
+
+#[test]
 fn lz4_claim_beyond_what_the_block_can_hold_is_refused_before_allocation() {
     let codec = codec(("numcodecs.lz4", "{}"));
     let mut decoded = Vec::new();

@@ -239,6 +239,35 @@ fn members_that_cannot_be_read_say_why() {
 }
 
 #[test]
+fn bombs_cost_what_is_asked_for() {
+    let zeros = vec![0; 64 << 20];
+    let node = node_of(&[Member::deflated("d", &zeros), Member::by_zstd("z", &zeros), Member::stored("x", "")]);
+    let mut bytes = Vec::new();
+    for key in ["d", "z"] {
+        assert!(matches!(node.read_into(key, 1000, &mut bytes), Err(StoreError::TooLarge { .. })));
+        assert!(bytes.capacity() < 1 << 20);
+    }
+    // One that claims less than it holds.
+    for member in [Member::deflated("d", &zeros), Member::by_zstd("d", &zeros)] {
+        let node = node_of(&[Member { bytes: 1000, ..member }, Member::stored("x", "")]);
+        let mut bytes = Vec::new();
+        assert!(node.read_into("d", 1000, &mut bytes).is_err());
+        assert!(bytes.capacity() < 1 << 20);
+    }
+}
+
+#[test]
+fn zip_in_a_zip_is_read_by_ranges() {
+    let inner = zip(&[Member::stored("zarr.json", "{}"), Member::deflated("c/0", "1234")]);
+    for member in [Member::stored("b.zip", &inner), Member::deflated("b.zip", &inner)] {
+        let file = node_of(&[member, Member::stored("x", "")]).child("b.zip").unwrap();
+        let node = Node::of(Arc::new(ZipStore::new(file)));
+        assert_eq!(node.read_document("c/0").unwrap().unwrap(), b"1234");
+        assert_eq!(node.name(), "memory/a.zip/b.zip");
+    }
+}
+
+#[test]
 fn writer_knows_zip64_and_keeps_the_last_of_a_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zip");
