@@ -261,7 +261,23 @@ fn across<const ROUNDS: bool>(WideRow(points): &WideRow, weights: &Weights, Row(
     for lane in 0..LANES {
         for place in 0..BLOCK {
             let at = place * LANES + lane;
-            means[at] = weighted::<ROUNDS>(weights, std::array::from_fn(|number| points[at + number * LANES]));
+            let mean = weighted::<ROUNDS>(
+                weights,
+                [
+                    points[at],
+                    points[at + LANES],
+                    points[at + 2 * LANES],
+                    points[at + 3 * LANES],
+                    points[at + 4 * LANES],
+                    points[at + 5 * LANES],
+                    points[at + 6 * LANES],
+                    points[at + 7 * LANES],
+                    points[at + 8 * LANES],
+                    points[at + 9 * LANES],
+                    points[at + 10 * LANES],
+                ],
+            );
+            means[at] = mean;
         }
     }
 }
@@ -270,13 +286,18 @@ fn across<const ROUNDS: bool>(WideRow(points): &WideRow, weights: &Weights, Row(
 #[inline(always)]
 fn down<const ROUNDS: bool>(rows: [&Row; REACHED_ROWS], weights: &Weights, means: &mut [Row; GROUP]) {
     for at in 0..TILE {
-        let mut numbers = [0.0; REACHED_ROWS];
-        for (number, row) in numbers.iter_mut().zip(rows) {
+        let mut r = [0.0; REACHED_ROWS];
+        for (number, row) in r.iter_mut().zip(rows) {
             *number = row.0[at];
         }
-        for (first, means) in means.iter_mut().enumerate() {
-            means.0[at] = weighted::<ROUNDS>(weights, std::array::from_fn(|number| numbers[first + number]));
-        }
+        means[0].0[at] =
+            weighted::<ROUNDS>(weights, [r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10]]);
+        means[1].0[at] =
+            weighted::<ROUNDS>(weights, [r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11]]);
+        means[2].0[at] =
+            weighted::<ROUNDS>(weights, [r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12]]);
+        means[3].0[at] =
+            weighted::<ROUNDS>(weights, [r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13]]);
     }
 }
 
