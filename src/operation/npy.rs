@@ -87,7 +87,7 @@ pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
         let mut ordered = vec![0; elements.len()];
         let transpose = Transpose::new(&shape, &order, size);
         let decoded = transpose.and_then(|transpose| transpose.decode(&elements, &mut ordered));
-        decoded.map_err(NpyError::Header)?;
+        decoded.map_err(|error| NpyError::Header(error.to_string()))?;
         elements = Cow::Owned(ordered);
     }
     Ok(NpyArray { data_type, shape, elements: elements.into_owned() })

@@ -174,7 +174,7 @@ impl Conversion {
             let permuted = if is_last { &mut *target } else { &mut *third };
             resize(permuted, second.len()).map_err(ChainFault::memory)?;
             let permuting = transpose.encode(second, permuted);
-            permuting.map_err(|error| ChainFault::new("0", "transpose", CodecError::Bytes(error)))?;
+            permuting.map_err(|error| ChainFault::new("0", "transpose", CodecError::Bytes(error.to_string())))?;
         }
         if !is_last {
             let elements: &[u8] = if fused.transpose.is_some() { third } else { second };

@@ -12,7 +12,7 @@ use super::members::{Form, Member, Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::MAX_RANK;
-use crate::kernel::transpose::Transpose;
+use crate::kernel::transpose::{Transpose, TransposeError};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
@@ -102,7 +102,7 @@ fn bind_transpose(to: &mut Binding<'_>) -> Option<BoundArray> {
 struct Permuted {
     order: Vec<usize>,
     /// The moves of the elements; an error for a chunk that no memory holds.
-    plan: Result<Transpose, String>,
+    plan: Result<Transpose, TransposeError>,
 }
 
 impl Permuted {
@@ -127,7 +127,7 @@ impl Coder for Permuted {
     }
 
     fn refusal(&self) -> Option<String> {
-        self.plan.as_ref().err().cloned()
+        self.plan.as_ref().err().map(ToString::to_string)
     }
 
     fn written(&self) -> Option<CodecMetadata> {

@@ -5,7 +5,7 @@
 //! Differences wrap, so sums give every element back. Rows along the dimension are subtracted as they lie in memory; only
 //! their first elements go by the order of the other dimensions.
 
-use super::transpose::{Dimension, strides, walk};
+use super::transpose::strides;
 use crate::element::with_bits;
 
 /// An integer in native byte order, wherever it lies. Without a sign: what wraps is the same with one.
@@ -43,7 +43,7 @@ pub struct Differences {
     length: usize,
     inner: usize,
     /// The other dimensions, the slowest first: their lengths, and the distance of neighbours among rows and in memory.
-    walk: Vec<Dimension>,
+    walk: Vec<[usize; 3]>,
 }
 
 impl Differences {
@@ -57,7 +57,7 @@ impl Differences {
         let step = |dimension: &usize| {
             let in_memory = strides[*dimension];
             let among_rows = if dimension < along { in_memory / length.max(1) } else { in_memory };
-            Dimension { extent: shape[*dimension], source_stride: among_rows, destination_stride: in_memory }
+            [shape[*dimension], among_rows, in_memory]
         };
         // As deep as the walk goes, however many dimensions there are.
         let walk = others.iter().filter(|dimension| shape[**dimension] > 1).map(step).collect();
@@ -178,6 +178,18 @@ fn scan<C: Code>(elements: &mut [C], length: usize) {
         for element in row {
             sum = sum.plus(*element);
             *element = sum;
+        }
+    }
+}
+
+/// Visits the rows in the order of their dimensions: the number of each, and the place of its first element.
+fn walk(dimensions: &[[usize; 3]], [row, place]: [usize; 2], visit: &mut impl FnMut([usize; 2])) {
+    match dimensions {
+        [] => visit([row, place]),
+        [[length, among_rows, in_memory], inside @ ..] => {
+            for index in 0..*length {
+                walk(inside, [row + index * among_rows, place + index * in_memory], visit);
+            }
         }
     }
 }

@@ -6,6 +6,37 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>
 
+use thiserror::Error;
+
+/// Why elements cannot be permuted.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TransposeError {
+    /// The order is no permutation of the dimensions.
+    #[error("order {order:?} is not a permutation of the {dimensions} dimensions")]
+    Order {
+        /// What was asked for.
+        order: Vec<usize>,
+        /// The rank of the shape.
+        dimensions: usize,
+    },
+    /// The array does not fit the address space.
+    #[error("an array of shape {shape:?} with elements of {element_size} bytes does not fit in memory")]
+    TooLarge {
+        /// The shape.
+        shape: Vec<u64>,
+        /// Bytes of an element.
+        element_size: usize,
+    },
+    /// A buffer has another length than the shape.
+    #[error("expected {expected} bytes, found {found}")]
+    Length {
+        /// Bytes of the shape.
+        expected: usize,
+        /// Bytes of the buffer.
+        found: usize,
+    },
+}
+
 /// A permutation of the dimensions of arrays of one shape and element size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transpose {
@@ -17,12 +48,11 @@ pub struct Transpose {
 impl Transpose {
     /// Plans `encoded[i] = decoded[order[i]]` in every dimension for decoded arrays of `shape` and elements of
     /// `element_size` bytes.
-    pub fn new(shape: &[u64], order: &[usize], element_size: usize) -> Result<Self, String> {
+    pub fn new(shape: &[u64], order: &[usize], element_size: usize) -> Result<Self, TransposeError> {
         let Some(inverse) = inverse(order).filter(|inverse| inverse.len() == shape.len()) else {
-            return Err(format!("order {order:?} is not a permutation of the {} dimensions", shape.len()));
+            return Err(TransposeError::Order { order: order.to_vec(), dimensions: shape.len() });
         };
-        let too_large =
-            || format!("an array of shape {shape:?} with elements of {element_size} bytes does not fit in memory");
+        let too_large = || TransposeError::TooLarge { shape: shape.to_vec(), element_size };
         let extents: Vec<usize> =
             shape.iter().map(|&extent| usize::try_from(extent)).collect::<Result<_, _>>().map_err(|_| too_large())?;
         let length = extents
@@ -39,23 +69,23 @@ impl Transpose {
     }
 
     /// Permutes the elements of `decoded` into `encoded`; both have the length of the shape.
-    pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), String> {
+    pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), TransposeError> {
         self.check(decoded, encoded)?;
         self.encode.run(decoded, encoded);
         Ok(())
     }
 
     /// Permutes the elements of `encoded` back into `decoded`; both have the length of the shape.
-    pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), String> {
+    pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), TransposeError> {
         self.check(encoded, decoded)?;
         self.decode.run(encoded, decoded);
         Ok(())
     }
 
-    fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), String> {
+    fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), TransposeError> {
         for found in [source.len(), destination.len()] {
             if found != self.length {
-                return Err(format!("expected {} bytes, found {found}", self.length));
+                return Err(TransposeError::Length { expected: self.length, found });
             }
         }
         Ok(())
@@ -77,19 +107,10 @@ fn inverse(order: &[usize]) -> Option<Vec<usize>> {
 
 /// A dimension of the destination, outermost first; strides are in elements of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dimension {
-    pub(super) extent: usize,
-    pub(super) source_stride: usize,
-    pub(super) destination_stride: usize,
-}
-
-/// Visits the places on both sides in the order of the destination, from two places on.
-pub(super) fn walk(dimensions: &[Dimension], [source, destination]: [usize; 2], visit: &mut impl FnMut([usize; 2])) {
-    let Some((dimension, inside)) = dimensions.split_first() else { return visit([source, destination]) };
-    for index in 0..dimension.extent {
-        let destination = destination + index * dimension.destination_stride;
-        walk(inside, [source + index * dimension.source_stride, destination], visit);
-    }
+struct Dimension {
+    extent: usize,
+    source_stride: usize,
+    destination_stride: usize,
 }
 
 /// What is left of a permutation after merging.
@@ -149,9 +170,26 @@ impl Plan {
             destination.copy_from_slice(source);
             return;
         };
-        walk(&self.outer, [0, 0], &mut |[read, write]| {
+        let mut index = vec![0_usize; self.outer.len()];
+        let (mut read, mut write) = (0, 0);
+        loop {
             self.transpose(first, innermost, (source, read), (&mut *destination, write));
-        });
+            let mut dimension = self.outer.len();
+            loop {
+                let Some(previous) = dimension.checked_sub(1) else { return };
+                dimension = previous;
+                let Dimension { extent, source_stride, destination_stride } = self.outer[dimension];
+                index[dimension] += 1;
+                read += source_stride;
+                write += destination_stride;
+                if index[dimension] < extent {
+                    break;
+                }
+                index[dimension] = 0;
+                read -= source_stride * extent;
+                write -= destination_stride * extent;
+            }
+        }
     }
 
     /// One two-dimensional transposition, whose first element stands at the given offsets.
@@ -205,13 +243,17 @@ fn transpose_fixed<const SIZE: usize, const BLOCK: usize>(
                 for row in (row_tile..row_end).step_by(BLOCK) {
                     let read = column * columns.source_stride + row;
                     let write = row * rows.destination_stride + column;
-                    let origin = (&source[read..], columns.source_stride);
-                    let target = (&mut destination[write..], rows.destination_stride);
+                    let block = Block {
+                        source: &source[read..],
+                        source_stride: columns.source_stride,
+                        destination: &mut destination[write..],
+                        destination_stride: rows.destination_stride,
+                    };
                     let (width, height) = (BLOCK.min(column_end - column), BLOCK.min(row_end - row));
                     if width == BLOCK && height == BLOCK {
-                        transpose_whole::<SIZE, BLOCK>(origin, target);
+                        block.transpose_whole::<BLOCK>();
                     } else {
-                        transpose_part(origin, target, (width, height));
+                        block.transpose_part(width, height);
                     }
                 }
             }
@@ -219,32 +261,35 @@ fn transpose_fixed<const SIZE: usize, const BLOCK: usize>(
     }
 }
 
-/// A whole block: the elements and the stride of each side.
-#[inline]
-fn transpose_whole<const SIZE: usize, const BLOCK: usize>(
-    (source, source_stride): (&[[u8; SIZE]], usize),
-    (destination, destination_stride): (&mut [[u8; SIZE]], usize),
-) {
-    let mut elements = [[[0_u8; SIZE]; BLOCK]; BLOCK];
-    for (column, line) in elements.iter_mut().enumerate() {
-        line.copy_from_slice(&source[column * source_stride..][..BLOCK]);
-    }
-    for row in 0..BLOCK {
-        let line: [[u8; SIZE]; BLOCK] = std::array::from_fn(|column| elements[column][row]);
-        destination[row * destination_stride..][..BLOCK].copy_from_slice(&line);
-    }
+/// A block of elements on both sides.
+struct Block<'a, const SIZE: usize> {
+    source: &'a [[u8; SIZE]],
+    source_stride: usize,
+    destination: &'a mut [[u8; SIZE]],
+    destination_stride: usize,
 }
 
-#[inline]
-fn transpose_part<const SIZE: usize>(
-    (source, source_stride): (&[[u8; SIZE]], usize),
-    (destination, destination_stride): (&mut [[u8; SIZE]], usize),
-    (width, height): (usize, usize),
-) {
-    for row in 0..height {
-        let line = &mut destination[row * destination_stride..][..width];
-        for (column, element) in line.iter_mut().enumerate() {
-            *element = source[column * source_stride + row];
+impl<const SIZE: usize> Block<'_, SIZE> {
+    #[inline]
+    #[expect(clippy::needless_range_loop, reason = "a row is gathered from every column")]
+    fn transpose_whole<const BLOCK: usize>(self) {
+        let mut elements = [[[0_u8; SIZE]; BLOCK]; BLOCK];
+        for (column, line) in elements.iter_mut().enumerate() {
+            line.copy_from_slice(&self.source[column * self.source_stride..][..BLOCK]);
+        }
+        for row in 0..BLOCK {
+            let line: [[u8; SIZE]; BLOCK] = std::array::from_fn(|column| elements[column][row]);
+            self.destination[row * self.destination_stride..][..BLOCK].copy_from_slice(&line);
+        }
+    }
+
+    #[inline]
+    fn transpose_part(self, width: usize, height: usize) {
+        for row in 0..height {
+            let line = &mut self.destination[row * self.destination_stride..][..width];
+            for (column, element) in line.iter_mut().enumerate() {
+                *element = self.source[column * self.source_stride + row];
+            }
         }
     }
 }
@@ -337,17 +382,15 @@ mod tests {
     #[test]
     fn transpose_orders_that_are_no_permutations_are_errors() {
         for order in [vec![0], vec![0, 0], vec![0, 2], vec![0, 1, 2]] {
-            let message = format!("order {order:?} is not a permutation of the 2 dimensions");
-            assert_eq!(Transpose::new(&[2, 2], &order, 1), Err(message));
+            assert!(matches!(Transpose::new(&[2, 2], &order, 1), Err(TransposeError::Order { .. })), "{order:?}");
         }
     }
 
     #[test]
     fn transpose_of_what_memory_cannot_hold_is_an_error() {
-        let error = Transpose::new(&[1 << 40, 1 << 40], &[1, 0], 8).unwrap_err();
-        assert!(error.ends_with("with elements of 8 bytes does not fit in memory"), "{error}");
+        assert!(matches!(Transpose::new(&[1 << 40, 1 << 40], &[1, 0], 8), Err(TransposeError::TooLarge { .. })));
         let transpose = Transpose::new(&[2, 3], &[1, 0], 2).unwrap();
         let error = transpose.encode(&[0; 11], &mut [0; 12]).unwrap_err();
-        assert_eq!(error, "expected 12 bytes, found 11");
+        assert_eq!(error, TransposeError::Length { expected: 12, found: 11 });
     }
 }
