@@ -8,8 +8,7 @@ use super::members::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{Element, ElementType, NumberType};
-use crate::with_element;
+use crate::element::{ElementType, NumberType};
 
 /// `packbits`, which v2 has not: what numcodecs calls so is `numcodecs.packbits`.
 pub(crate) static PACKBITS: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
@@ -29,10 +28,12 @@ enum PaddingEncoding {
 /// byte is zero. Where a padding byte is configured it is written for types of whole bytes as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PackBits {
-    /// What a component is in memory; signed integers are sign-extended when they are decoded.
-    element: ElementType,
+    /// Bytes of a component in memory.
+    component_size: usize,
     /// Components of an element: 2 for complex types.
     num_components: usize,
+    /// True if a decoded component is sign-extended.
+    is_signed: bool,
     /// Bits of a component that count: 1 for `bool`, 10 for `uint10`.
     bits: u32,
     /// The lowest bit that is kept.
@@ -92,15 +93,16 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         return None;
     }
     let bound = PackBits {
-        element: number.map_or(ElementType::UInt8, NumberType::element),
+        component_size: number.map_or(1, NumberType::size),
         num_components,
+        is_signed: number.is_some_and(|number| number.element().is_signed_integer()),
         bits,
         first_bit,
         last_bit,
         padding_encoding,
         num_elements: array.num_elements().unwrap_or(u64::MAX),
     };
-    let size = bound.sizes().map(|(packed, ..)| packed as u64 + bound.num_padding_bytes() as u64);
+    let size = bound.layout().map(|(packed, _)| packed as u64 + bound.num_padding_bytes() as u64);
     Some(BoundArray::to_bytes(bound, size.map_or(BytesSize::Unbounded, BytesSize::Fixed)))
 }
 
@@ -114,30 +116,35 @@ impl PackBits {
         usize::from(self.padding_encoding != PaddingEncoding::None)
     }
 
-    /// Packed bytes of a chunk, bits of padding in the last, and decoded bytes; `None` where they do not fit in memory.
-    fn sizes(&self) -> Option<(usize, u8, usize)> {
+    /// Packed bytes of a chunk, and bits of padding in the last; `None` where they do not fit in memory.
+    fn layout(&self) -> Option<(usize, u8)> {
         let num_components = self.num_elements.checked_mul(self.num_components as u64)?;
-        let decoded = usize::try_from(num_components).ok()?.checked_mul(self.element.size())?;
         let bits = u128::from(num_components) * u128::from(self.stored_bits());
         let packed = usize::try_from(bits.div_ceil(8)).ok().filter(|&size| isize::try_from(size).is_ok())?;
-        Some((packed, u8::try_from(packed as u128 * 8 - bits).ok()?, decoded))
+        Some((packed, u8::try_from(packed as u128 * 8 - bits).ok()?))
     }
 
-    fn too_large(&self) -> CodecError {
-        CodecError::Bytes(format!("`packbits`: {} elements do not fit in memory", self.num_elements))
+    /// The same, and bytes of a decoded chunk.
+    fn sizes(&self) -> Result<(usize, u8, usize), CodecError> {
+        let element = self.component_size * self.num_components;
+        let decoded = usize::try_from(self.num_elements).ok().and_then(|count| count.checked_mul(element));
+        let sizes = self.layout().zip(decoded).map(|((packed, padding), decoded)| (packed, padding, decoded));
+        sizes.ok_or_else(|| {
+            CodecError::Bytes(format!("`packbits`: {} elements do not fit in memory", self.num_elements))
+        })
     }
 
     fn wrong_length(side: &str, expected: usize, found: usize) -> CodecError {
         CodecError::Bytes(format!("`packbits`: expected {expected} {side} bytes, found {found}"))
     }
 
-    fn pack<T: Element>(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
+    fn pack<const SIZE: usize>(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
         let Self { num_components, bits, first_bit, .. } = *self;
         let width = self.stored_bits();
         let mask = low_bits(width);
         let (mut word, mut filled) = (0_u128, 0_u32);
-        for (index, component) in decoded.chunks_exact(size_of::<T>()).enumerate() {
-            let pattern = bytemuck::pod_read_unaligned::<T>(component).to_bits64();
+        for (index, component) in decoded.as_chunks::<SIZE>().0.iter().enumerate() {
+            let pattern = read(component);
             if !self.holds(pattern) {
                 let index = index / num_components;
                 return Err(CodecError::Bytes(format!(
@@ -183,15 +190,15 @@ impl PackBits {
         Ok(packed)
     }
 
-    fn unpack<T: Element>(&self, packed: &[u8], decoded: &mut [u8]) {
-        let (first_bit, is_signed) = (self.first_bit, self.element.is_signed_integer());
+    fn unpack<const SIZE: usize>(&self, packed: &[u8], decoded: &mut [u8]) {
+        let Self { first_bit, is_signed, .. } = *self;
         let width = self.stored_bits();
         let mask = low_bits(width);
         // The shift that puts the highest stored bit on top, so that the way back extends the sign.
         let sign = 64 - width;
         let (mut word, mut filled) = (0_u128, 0_u32);
         let mut rest = packed;
-        for component in decoded.chunks_exact_mut(size_of::<T>()) {
+        for component in decoded.as_chunks_mut::<SIZE>().0 {
             while filled < width {
                 let (next, size);
                 (next, size, rest) = match (rest.split_first_chunk::<8>(), rest.split_first()) {
@@ -207,19 +214,19 @@ impl PackBits {
             word >>= width;
             filled -= width;
             let value = if is_signed { ((stored << sign).cast_signed() >> sign).cast_unsigned() } else { stored };
-            component.copy_from_slice(bytemuck::bytes_of(&T::from_bits64(value << first_bit)));
+            write(component, value << first_bit);
         }
     }
 
     /// True if a zero-extended pattern is a value of the type. A component of fewer bits than its primitive must be one, or
     /// it would come back as another, unless bits are cut off on purpose.
     const fn holds(&self, pattern: u64) -> bool {
-        let (size, bits) = (self.element.size(), self.bits);
-        if bits as usize == size * 8 || self.first_bit > 0 || self.last_bit < bits - 1 {
+        let Self { component_size, bits, is_signed, .. } = *self;
+        if bits as usize == component_size * 8 || self.first_bit > 0 || self.last_bit < bits - 1 {
             return true;
         }
-        if self.element.is_signed_integer() {
-            let unused = 64 - size * 8;
+        if is_signed {
+            let unused = 64 - component_size * 8;
             let above = ((pattern << unused).cast_signed() >> unused) >> (bits - 1);
             above == 0 || above == -1
         } else {
@@ -230,7 +237,7 @@ impl PackBits {
 
 impl Coder for PackBits {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let (packed, padding, expected) = self.sizes().ok_or_else(|| self.too_large())?;
+        let (packed, padding, expected) = self.sizes()?;
         if expected != decoded.len() {
             return Err(Self::wrong_length("decoded", expected, decoded.len()));
         }
@@ -239,7 +246,12 @@ impl Coder for PackBits {
         if self.padding_encoding == PaddingEncoding::FirstByte {
             out.bytes.push(padding);
         }
-        with_element!(self.element, T => self.pack::<T>(decoded, out.bytes))?;
+        match self.component_size {
+            1 => self.pack::<1>(decoded, out.bytes)?,
+            2 => self.pack::<2>(decoded, out.bytes)?,
+            4 => self.pack::<4>(decoded, out.bytes)?,
+            _ => self.pack::<8>(decoded, out.bytes)?,
+        }
         if self.padding_encoding == PaddingEncoding::LastByte {
             out.bytes.push(padding);
         }
@@ -247,10 +259,15 @@ impl Coder for PackBits {
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let (packed, padding, size) = self.sizes().ok_or_else(|| self.too_large())?;
+        let (packed, padding, size) = self.sizes()?;
         let packed = self.check(encoded, packed, padding)?;
         zeroed(out.bytes, size)?;
-        with_element!(self.element, T => self.unpack::<T>(packed, out.bytes));
+        match self.component_size {
+            1 => self.unpack::<1>(packed, out.bytes),
+            2 => self.unpack::<2>(packed, out.bytes),
+            4 => self.unpack::<4>(packed, out.bytes),
+            _ => self.unpack::<8>(packed, out.bytes),
+        }
         Ok(())
     }
 
@@ -267,6 +284,27 @@ const fn low_bits(count: u32) -> u64 {
 #[expect(clippy::cast_possible_truncation, reason = "the low word is what is wanted")]
 const fn low_word(word: u128) -> u64 {
     word as u64
+}
+
+/// A native-endian component, zero-extended.
+fn read<const SIZE: usize>(component: &[u8; SIZE]) -> u64 {
+    let mut bytes = [0; 8];
+    if cfg!(target_endian = "big") {
+        bytes[8 - SIZE..].copy_from_slice(component);
+    } else {
+        bytes[..SIZE].copy_from_slice(component);
+    }
+    u64::from_ne_bytes(bytes)
+}
+
+/// The low bytes of a value as a native-endian component.
+fn write<const SIZE: usize>(component: &mut [u8; SIZE], value: u64) {
+    let bytes = value.to_ne_bytes();
+    if cfg!(target_endian = "big") {
+        component.copy_from_slice(&bytes[8 - SIZE..]);
+    } else {
+        component.copy_from_slice(&bytes[..SIZE]);
+    }
 }
 
 #[cfg(test)]

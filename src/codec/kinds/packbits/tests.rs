@@ -10,10 +10,10 @@ use crate::codec::kinds::coding::{decoded as unpacked, encoded as packed};
 const PADDINGS: [PaddingEncoding; 3] = [PaddingEncoding::None, PaddingEncoding::FirstByte, PaddingEncoding::LastByte];
 
 fn bound(component_size: usize, num_components: usize, is_signed: bool, bits: u32) -> PackBits {
-    let element = NumberType::integer(is_signed, component_size as u32 * 8).unwrap().element();
     PackBits {
-        element,
+        component_size,
         num_components,
+        is_signed,
         bits,
         first_bit: 0,
         last_bit: bits - 1,
@@ -25,7 +25,7 @@ fn bound(component_size: usize, num_components: usize, is_signed: bool, bits: u3
 /// Bit by bit, as the registry page has it.
 fn naive(bound: &PackBits, decoded: &[u8]) -> Vec<u8> {
     let mut bits = Vec::new();
-    for component in decoded.chunks_exact(bound.element.size()) {
+    for component in decoded.chunks_exact(bound.component_size) {
         for bit in bound.first_bit..=bound.last_bit {
             bits.push(component[bit as usize / 8] >> (bit % 8) & 1);
         }
@@ -46,12 +46,9 @@ fn elements(bound: &PackBits, values: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
         let low = value & low_bits(width);
-        let value = if bound.element.is_signed_integer() {
-            ((low << (64 - width)).cast_signed() >> (64 - width)).cast_unsigned()
-        } else {
-            low
-        };
-        bytes.extend_from_slice(&(value << bound.first_bit).to_le_bytes()[..bound.element.size()]);
+        let value =
+            if bound.is_signed { ((low << (64 - width)).cast_signed() >> (64 - width)).cast_unsigned() } else { low };
+        bytes.extend_from_slice(&(value << bound.first_bit).to_le_bytes()[..bound.component_size]);
     }
     bytes
 }
@@ -75,7 +72,7 @@ proptest! {
         bound.num_elements = (values.len() / num_components) as u64;
         let mut encoded = packed(&bound, &decoded).unwrap();
         prop_assert_eq!(&encoded, &naive(&bound, &decoded));
-        prop_assert_eq!(encoded.len(), bound.sizes().unwrap().0 + bound.num_padding_bytes());
+        prop_assert_eq!(encoded.len(), bound.layout().unwrap().0 + bound.num_padding_bytes());
         prop_assert_eq!(unpacked(&bound, &encoded).unwrap(), decoded);
         encoded.push(0);
         prop_assert!(unpacked(&bound, &encoded).is_err());
