@@ -211,7 +211,7 @@ impl FloatElement for f16 {
         const LEAST_NORMAL: u32 = 0x3880_0000;
         /// Half-way to what would be 2^16.
         const BEYOND: f32 = 65520.0;
-        let magnitude = result.abs();
+        let magnitude = result.magnitude();
         let power = (magnitude.to_bits() & f32::INFINITY.to_bits()).max(LEAST_NORMAL);
         // The floats around 1.5 * 2^13 of these powers are as far apart as float16s here, subnormal ones too. The sum of
         // one too great is nonsense, that of a NaN is the NaN.

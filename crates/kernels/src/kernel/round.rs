@@ -1,6 +1,6 @@
 //! Rounding to an integer, and the floats that the loops calculate with.
 
-use num_traits::{ConstOne, ConstZero, Float};
+use std::ops::{Add, Div, Mul, Sub};
 
 use super::Rounding;
 use crate::element::Element;
@@ -78,10 +78,19 @@ macro_rules! with_rounding {
 pub(crate) use with_rounding;
 
 /// A float that machines calculate with: float32 or float64.
-pub(crate) trait WideFloat: Element + Float + ConstZero + ConstOne {
+pub(crate) trait WideFloat:
+    Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    const ZERO: Self;
     const HALF: Self;
+    const ONE: Self;
+    const INFINITY: Self;
     /// 2^23 or 2^52: from it on every float is an integer, and a smaller magnitude added to it is rounded to one.
     const INTEGRAL: Self;
+    fn magnitude(self) -> Self;
+    fn with_sign_of(self, other: Self) -> Self;
+    /// `self * factor + addend`, rounded once, by an instruction.
+    fn multiply_add(self, factor: Self, addend: Self) -> Self;
     /// # Safety
     /// As for [`OfFloat::of_f32`].
     unsafe fn to_integer<T: OfFloat>(self) -> T;
@@ -95,8 +104,26 @@ pub(crate) trait WideFloat: Element + Float + ConstZero + ConstOne {
 macro_rules! wide_float {
     ($type:ident, $integral:expr, $to_integer:ident) => {
         impl WideFloat for $type {
+            const ZERO: $type = 0.0;
             const HALF: $type = 0.5;
+            const ONE: $type = 1.0;
+            const INFINITY: $type = $type::INFINITY;
             const INTEGRAL: $type = $integral;
+
+            #[inline(always)]
+            fn magnitude(self) -> $type {
+                self.abs()
+            }
+
+            #[inline(always)]
+            fn with_sign_of(self, other: $type) -> $type {
+                self.copysign(other)
+            }
+
+            #[inline(always)]
+            fn multiply_add(self, factor: $type, addend: $type) -> $type {
+                self.mul_add(factor, addend)
+            }
 
             #[inline(always)]
             unsafe fn to_integer<T: OfFloat>(self) -> T {
@@ -144,22 +171,22 @@ pub(crate) fn round<W: WideFloat, M: RoundingMode, const ROUNDS: bool>(x: W) -> 
     if ROUNDS {
         return x.round_natively(M::ROUNDING);
     }
-    let magnitude = x.abs();
+    let magnitude = x.magnitude();
     let nearest = (magnitude + W::INTEGRAL) - W::INTEGRAL;
     let down = if nearest > magnitude { nearest - W::ONE } else { nearest };
     let rounded = match M::ROUNDING {
-        Rounding::NearestEven => nearest.copysign(x),
-        Rounding::TowardsZero => down.copysign(x),
+        Rounding::NearestEven => nearest.with_sign_of(x),
+        Rounding::TowardsZero => down.with_sign_of(x),
         Rounding::NearestAway => {
             let away = if magnitude - down >= W::HALF { down + W::ONE } else { down };
-            away.copysign(x)
+            away.with_sign_of(x)
         }
         Rounding::TowardsPositive => {
-            let nearest = nearest.copysign(x);
+            let nearest = nearest.with_sign_of(x);
             if nearest < x { nearest + W::ONE } else { nearest }
         }
         Rounding::TowardsNegative => {
-            let nearest = nearest.copysign(x);
+            let nearest = nearest.with_sign_of(x);
             if nearest > x { nearest - W::ONE } else { nearest }
         }
     };

@@ -6,8 +6,6 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use num_traits::{ConstOne, ConstZero, Float};
-
 use super::measured::Measured;
 use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::{Element, ElementType, FloatFormat};
@@ -98,7 +96,7 @@ fn parameters<S: FloatElement<Wide: Measured>>(
     let reciprocal = scale.split_reciprocal();
     FusedParameters {
         offset: options.offset.map_or(zero, wide).to_bits64(),
-        added: options.offset.map_or(zero.copysign(S::Wide::of_f64(-1.0)), wide).to_bits64(),
+        added: options.offset.map_or(zero.with_sign_of(S::Wide::of_f64(-1.0)), wide).to_bits64(),
         scale: scale.to_bits64(),
         reciprocal: (reciprocal.0.to_bits64(), reciprocal.1.to_bits64()),
         codes: (code(options.codes.0), code(options.codes.1)),
@@ -180,7 +178,7 @@ impl<W: WideFloat> Constants<W> {
         // In this order NaN becomes the first code, and never equals it.
         let code = if rounded > self.codes.0 { rounded } else { self.codes.0 };
         let code = if code < self.codes.1 { code } else { self.codes.1 };
-        Passed { scaled, code, is_in_range: code == rounded, error: (self.decode::<S>(code, true) - x).abs() }
+        Passed { scaled, code, is_in_range: code == rounded, error: (self.decode::<S>(code, true) - x).magnitude() }
     }
 
     #[inline(always)]
@@ -192,7 +190,7 @@ impl<W: WideFloat> Constants<W> {
     #[inline(always)]
     pub(super) fn decode<S: FloatElement<Wide = W>>(&self, code: W, divides: bool) -> W {
         let unscaled =
-            if divides { code / self.scale } else { code.mul_add(self.reciprocal.0, code * self.reciprocal.1) };
+            if divides { code / self.scale } else { code.multiply_add(self.reciprocal.0, code * self.reciprocal.1) };
         S::settle(S::settle(unscaled) + self.added)
     }
 }
@@ -227,7 +225,7 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
             S::Wide::add(&mut nan, is_nan);
             greatest = greatest.max(error_in_range.order());
             if CLAMP {
-                let is_finite = passed.scaled.abs() < S::Wide::infinity();
+                let is_finite = passed.scaled.magnitude() < S::Wide::INFINITY;
                 S::Wide::add(&mut finite, is_finite);
                 let clamped = if is_finite & !passed.is_in_range { passed.error } else { zero };
                 greatest_clamped = greatest_clamped.max(clamped.order());
@@ -278,7 +276,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Close
         let twice = found + found;
         let mut inexact = 0_u32;
         for (x, error) in self.source.iter().zip(self.errors) {
-            inexact |= u32::from((*error == marked) & (x.widen().abs() < twice));
+            inexact |= u32::from((*error == marked) & (x.widen().magnitude() < twice));
         }
         if inexact == 0 { rounded } else { self.greatest_exactly(marked) }
     }

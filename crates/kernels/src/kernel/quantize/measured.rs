@@ -154,7 +154,7 @@ impl Measured for f64 {
 
 fn sum_in_float64<W: WideFloat>(errors: &[W], normalizer: f64) -> f64 {
     let mut sum = 0.0;
-    for error in errors.iter().copied() {
+    for error in errors {
         let normalized = error.to_f64().max(0.0) * normalizer;
         sum += normalized * normalized;
     }

@@ -6,8 +6,6 @@
 use std::hint::select_unpredictable as select;
 use std::marker::PhantomData;
 
-use num_traits::{ConstZero, Float};
-
 use super::QuantizeOptions;
 use super::fused::{Constants, FusedParameters, TileFigures};
 use super::measured::Measured;
@@ -74,7 +72,7 @@ impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
         for step in 0..=count {
             let code = S::Wide::of_f64(f64::from(step)) + least;
             let decoded = constants.decode::<S>(code, true);
-            differs |= !(decoded.abs() < S::Wide::infinity());
+            differs |= !(decoded.magnitude() < S::Wide::INFINITY);
             differs |= ROUNDS & (constants.decode::<S>(code, false) != decoded);
         }
         !differs
@@ -124,7 +122,7 @@ impl<W: Measured> Seen<W> {
     fn none() -> Self {
         let zeros = [W::ZERO; LANES];
         Seen {
-            shifted: ([W::infinity(); LANES], [W::ZERO - W::infinity(); LANES]),
+            shifted: ([W::INFINITY; LANES], [W::ZERO - W::INFINITY; LANES]),
             error: zeros,
             squares: zeros,
             sum_of_squares: [0.0; LANES],
@@ -204,10 +202,10 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
             *greatest = select(shifted > *greatest, shifted, *greatest);
             let code = if NAN { select(is_nan, nan_code, shifted) } else { shifted };
             target[lane] = T::from_bits64(code.to_bits64());
-            let error = (self.decoded(shifted) - x).abs();
+            let error = (self.decoded(shifted) - x).magnitude();
             seen.error[lane] = select(error > seen.error[lane], error, seen.error[lane]);
             let sum = seen.squares[lane];
-            let squares = if ROUNDS { error.mul_add(error, sum) } else { error * error + sum };
+            let squares = if ROUNDS { error.multiply_add(error, sum) } else { error * error + sum };
             seen.squares[lane] = if NAN { select(is_nan, sum, squares) } else { squares };
             if NAN {
                 seen.nan[lane] += u32::from(is_nan);
@@ -250,7 +248,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
             return error.to_f64();
         }
         let twice = error + error;
-        let is_near = |x: S::Wide| (x != S::Wide::ZERO) & (x.abs() < twice + twice);
+        let is_near = |x: S::Wide| (x != S::Wide::ZERO) & (x.magnitude() < twice + twice);
         let has_near = source.iter().fold(false, |has_near, x| has_near | is_near(x.widen()));
         if !has_near {
             return error.to_f64();
@@ -258,7 +256,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
         let mut may_be_inexact = false;
         for x in source {
             let x = x.widen();
-            may_be_inexact |= is_near(x) & ((self.decoded(self.shifted(x)) - x).abs() == error);
+            may_be_inexact |= is_near(x) & ((self.decoded(self.shifted(x)) - x).magnitude() == error);
         }
         if may_be_inexact { self.greatest_in_float64(source) } else { error.to_f64() }
     }
@@ -279,7 +277,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
 
     #[inline(always)]
     fn error_in_float64(&self, x: S::Wide) -> f64 {
-        (self.decoded(self.shifted(x)).to_f64() - x.to_f64()).abs()
+        (self.decoded(self.shifted(x)).to_f64() - x.to_f64()).magnitude()
     }
 }
 

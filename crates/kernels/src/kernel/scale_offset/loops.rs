@@ -1,7 +1,7 @@
 //! The conversions of `scale_offset`: each gives the result of an element, and tells whether a fault may be in it.
 
 use half::bf16;
-use num_traits::{ConstOne, ConstZero, Float, WrappingAdd, WrappingMul, WrappingShr, WrappingSub};
+use num_traits::{WrappingAdd, WrappingMul, WrappingShr, WrappingSub};
 
 use super::Direction;
 use crate::element::{Element, NumberType, integer_of, low_bits};
@@ -44,7 +44,7 @@ fn floats<S: FloatElement>((offset, scale): (Option<u64>, Option<u64>), directio
         }
         Direction::Decode => {
             // Adding -0.0 changes nothing; adding 0.0 would change -0.0.
-            let offset = offset.map_or(S::Wide::ZERO.copysign(S::Wide::of_f64(-1.0)), wide);
+            let offset = offset.map_or(S::Wide::ZERO.with_sign_of(S::Wide::of_f64(-1.0)), wide);
             TileConversion::of_each(ScaledFloat::<S, true> { offset, scale })
         }
     }
@@ -104,8 +104,8 @@ fn inverse(odd: u64) -> u64 {
 /// Whether a fault may be in a result: only where a finite value went in and none came out, a step can have overflowed.
 #[inline(always)]
 fn is_suspect<S: FloatElement>(before: S::Wide, after: S::Wide) -> bool {
-    let is_finite = before.abs() < S::Wide::infinity();
-    let became_infinite = !(after.abs() < S::Wide::infinity());
+    let is_finite = before.magnitude() < S::Wide::INFINITY;
+    let became_infinite = !(after.magnitude() < S::Wide::INFINITY);
     if S::HAS_EXACT_NAN {
         // What NaN infinities make, and what a NaN as a parameter, is a rule of the exact path.
         (before == before) & became_infinite & (is_finite | (after != after))
