@@ -28,9 +28,8 @@ pub(super) struct Words {
     pub caption: Markup,
 }
 
-/// Bars as high as their counts, marks across them, and ticks at the top where codes are. `across` is the title of the
-/// axis
-/// of values.
+/// Bars as high as their counts, marks across them, and ticks at the top where codes are. `across` is the title of the axis of
+/// values.
 #[expect(clippy::cast_precision_loss, reason = "counts and bins are drawn to a pixel")]
 pub(super) fn histogram(
     data: &HistogramResult,
@@ -92,8 +91,7 @@ pub(super) fn lines(places: &[u64], series: &[&[f64]], words: &Words, ids: &mut 
     svg(words, [&x, &y], &drawn, ids)
 }
 
-/// The element itself, with a role and words for those who do not see it, both axes with their labels, and lines
-/// across.
+/// The element itself, with a role and words for those who do not see it, both axes with their labels, and lines across.
 fn svg(words: &Words, [across, up]: [&Axis; 2], drawn: &Markup, ids: &mut Ids) -> Markup {
     let (title, description) = (ids.next(), ids.next());
     let labelled = format!("{title} {description}");
@@ -155,8 +153,7 @@ impl Axis {
         (-1e-9..=1.0 + 1e-9).contains(&share).then(|| self.at(share))
     }
 
-    /// Some five labels with their places, at multiples of 1, 2 or 5 times a power of ten; at both ends where floats
-    /// cannot
+    /// Some five labels with their places, at multiples of 1, 2 or 5 times a power of ten; at both ends where floats cannot
     /// count in such steps.
     fn labels(&self) -> Vec<(f64, String)> {
         let (min, max) = self.range;
