@@ -1,6 +1,5 @@
 //! Why metadata are no data type, and JSON no value of one.
 
-use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Json;
 
 /// The most bytes of an element: a name of ten characters must not earn more memory.
@@ -20,11 +19,6 @@ impl DataTypeError {
     pub(super) fn new(pointer: &str, message: String) -> Self {
         DataTypeError { message, pointer: pointer.to_owned() }
     }
-
-    /// The error as a finding, `ZD103`.
-    pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::new(code::DATA_TYPE_INVALID, self.message.as_str())
-    }
 }
 
 /// Why JSON is no value of a data type.
@@ -42,10 +36,5 @@ pub struct FillValueError {
 impl FillValueError {
     pub(super) fn new(data_type: &str, expected: impl Into<String>, found: &Json) -> Self {
         FillValueError { data_type: data_type.to_owned(), expected: expected.into(), found: found.excerpt() }
-    }
-
-    /// The error as a finding, `ZD201`.
-    pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::new(code::FILL_VALUE_INVALID, self.to_string())
     }
 }

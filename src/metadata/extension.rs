@@ -83,11 +83,6 @@ impl CodecMetadata {
         self.configuration.as_ref().and_then(|configuration| configuration.get(name))
     }
 
-    /// Where a member of the configuration is, or would be.
-    pub fn member_pointer(&self, name: &str) -> String {
-        member_pointer(&format!("{}/configuration", self.pointer), name)
-    }
-
     /// Whether two codecs are the same in name and configuration, wherever they stand; no configuration is an
     /// empty one.
     pub fn same_value(&self, other: &CodecMetadata) -> bool {

@@ -233,12 +233,6 @@ impl From<String> for Json {
     }
 }
 
-impl From<Number> for Json {
-    fn from(value: Number) -> Self {
-        Json::Number(value)
-    }
-}
-
 impl From<Object> for Json {
     fn from(value: Object) -> Self {
         Json::Object(value)

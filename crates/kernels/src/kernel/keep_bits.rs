@@ -48,11 +48,6 @@ impl KeepBits {
         KeepBits { number_type, bits, missing, kernel }
     }
 
-    /// The type of the floats.
-    pub fn number_type(&self) -> NumberType {
-        self.number_type
-    }
-
     /// Rounds one value.
     pub fn round_one(&self, bits: u64) -> u64 {
         if self.missing.contains(bits) {

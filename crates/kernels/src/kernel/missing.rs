@@ -73,17 +73,8 @@ impl MissingFilter {
 
     /// Whether the value with these bits counts as missing.
     pub fn contains(&self, bits: u64) -> bool {
-        self.place(bits).is_some()
-    }
-
-    /// Whether the value with these bits is the first that counts as missing.
-    pub fn is_first(&self, bits: u64) -> bool {
-        self.place(bits) == Some(0)
-    }
-
-    fn place(&self, bits: u64) -> Option<usize> {
         with_element!(self.number_type.element(), T => {
-            self.missing.iter().position(|missing| T::from_bits64(*missing) == T::from_bits64(bits))
+            self.missing.iter().any(|missing| T::from_bits64(*missing) == T::from_bits64(bits))
         })
     }
 
