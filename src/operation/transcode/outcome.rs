@@ -9,7 +9,7 @@ use crate::grid::{Grid, num_elements};
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Json};
-use crate::operation::draft::{DELTA, PCODEC, codec_names, edit_innermost, has_differences};
+use crate::operation::draft::{DELTA, PCODEC, codec_names, edit_innermost};
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult};
 use crate::operation::{KeepBits, Predict, QualityResult, Quantization, QuantizationResult};
@@ -174,11 +174,16 @@ pub(super) fn quantization_of(
 
 /// Who reads codes by the other codecs of their chain, where these are not those who read others.
 fn readers_of_chain(form: &str, plan: &Plan) -> Option<&'static str> {
-    let codecs = &plan.destination.draft.codecs;
-    let has_pcodec = codec_names(codecs).iter().any(|name| name == PCODEC);
+    let names = codec_names(&plan.destination.draft.codecs);
+    let has = |name: &str| names.iter().any(|own| own == name);
+    let has_pcodec = has(PCODEC);
     match form {
+        "cf" if has_pcodec && has("cast_value") => {
+            Some("xarray with zarr-python >= 3.2, cast-value-rs and numcodecs[pcodec]")
+        }
         "cf" if has_pcodec => Some("xarray with zarr-python 3 and numcodecs[pcodec]"),
-        "cf" if has_differences(codecs) => Some("xarray with zarr-python 3, which has numcodecs"),
+        "cf" if has("cast_value") => Some("xarray with zarr-python >= 3.2 and cast-value-rs"),
+        "cf" if has(DELTA) => Some("xarray with zarr-python 3, which has numcodecs"),
         "codecs" if has_pcodec => Some(
             "zarr-python >= 3.2 with cast-value-rs and numcodecs[pcodec]; for others write plain floats with `--unpack`",
         ),
