@@ -204,7 +204,7 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 /// Stack size of a main thread; spawned threads have less by default.
 const STACK_BYTES: usize = 8 << 20;
 
-/// What the main thread waits for: the command ended by itself, or a signal came.
+/// The event that the main thread waits for: the command ended by itself, or a signal came.
 type Event = Result<ExitStatus, Signal>;
 
 /// A signal that ends the process: its name, and the exit status.

@@ -88,7 +88,7 @@ pub fn json(json: &Json) -> String {
     }
 }
 
-/// What an array is: its data type, shape and fill value, each empty where it is not known.
+/// The data type, shape and fill value of an array, each empty where it is not known.
 pub fn array_cells(data_type: Option<&Json>, shape: Option<&[u64]>, fill_value: Option<&Json>) -> [String; 3] {
     let text = |value: Option<&Json>| value.map_or_else(String::new, json);
     [text(data_type), shape.map_or_else(String::new, self::shape), text(fill_value)]

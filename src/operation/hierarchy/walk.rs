@@ -21,7 +21,7 @@ struct Folder {
     lenient: bool,
 }
 
-/// What was found in a folder: its node, with the findings about it, and the keys relative to the store.
+/// A folder: its node, with the findings about it, and the keys relative to the store.
 type Visited = (Option<(NodeContent, Vec<Diagnostic>)>, FolderListing);
 
 /// Reads every node from `start` down, whose documents may have been read already.

@@ -357,7 +357,7 @@ fn zstd(level: u32) -> Compression {
     Compression::Codecs(compression(&format!("zstd:{level}")).unwrap())
 }
 
-/// What a run makes of SOURCE.
+/// The result of a run on SOURCE.
 fn made_of(source: &Files, change: ChangeOptions) -> Files {
     let scene = Scene::new(Kind::Local, source, &changing(change), false);
     scene.run(false).unwrap();

@@ -23,7 +23,7 @@ pub(super) struct Findings<'a> {
     options: &'a ValidateOptions,
     room: usize,
     pub(super) kept: Vec<Diagnostic>,
-    /// Of each severity, from infos to errors.
+    /// One for each severity, from infos to errors.
     pub(super) counts: [u64; 3],
 }
 
