@@ -173,12 +173,16 @@ pub(super) fn has_differences(codecs: &[CodecMetadata]) -> bool {
     codec_names(codecs).iter().any(|name| name == DELTA)
 }
 
-/// The chain without codecs of these names, inside shards too. What codes are made of stays behind differences and the first
-/// cast, unless differences go.
+/// The chain without codecs of these names, inside shards too. All stays behind differences and behind the first cast to
+/// integers, which are the codes, unless differences go.
 pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetadata> {
     let goes = |name: &str| names.contains(&name);
-    let place = |name: &str| codecs.iter().position(|codec| codec.name == name && !goes(DELTA));
-    let last = place(DELTA).into_iter().chain(place("cast_value")).min().unwrap_or(codecs.len());
+    let makes_codes = |codec: &CodecMetadata| {
+        let target = codec.member("data_type").and_then(|json| DataType::read(json).ok()?.value.number());
+        codec.name == "cast_value" && target.is_some_and(|target| !target.is_float())
+    };
+    let last = codecs.iter().position(|codec| !goes(DELTA) && (codec.name == DELTA || makes_codes(codec)));
+    let last = last.unwrap_or(codecs.len());
     let kept = codecs.iter().enumerate().filter(|(place, codec)| *place > last || !goes(&codec.name));
     kept.map(|(_, codec)| codec.clone())
         .map(|mut codec| {

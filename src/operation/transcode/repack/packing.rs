@@ -111,14 +111,13 @@ impl Packing {
         let stored = stored_array(source)?;
         let (chain, float) = (stored.subchunk_chain(), FloatType(number));
         let packs = |codec: &BoundCodec| PACKING.contains(&codec.name.as_str());
-        let place = |name: &str| chain.codecs().iter().position(|codec| codec.name == name);
-        // Behind the cast, and behind differences, all is of the codes.
-        let Some(last) =
-            place(PACKING[1]).or(place(FILTER)).filter(|last| place(DELTA).is_none_or(|delta| *last < delta))
-        else {
-            return Ok(None);
-        };
-        let codes = chain.codecs()[last].encoded.array().and_then(|array| array.data_type.number());
+        let codes_of = |place: usize| chain.codecs()[place].encoded.array().and_then(|array| array.data_type.number());
+        // Behind the first integers, and behind differences, all is of the codes.
+        let codecs = chain.codecs().iter().take_while(|codec| codec.name != DELTA).enumerate();
+        let places: Vec<usize> = codecs.filter(|(_, codec)| packs(codec)).map(|(place, _)| place).collect();
+        let first = places.iter().find(|place| codes_of(**place).is_some_and(|codes| !codes.is_float()));
+        let Some(&last) = first.or(places.last()) else { return Ok(None) };
+        let codes = codes_of(last);
         let programs = value_programs(chain, last);
         let Some((codes, [encode, decode])) = codes.zip(programs) else { return Ok(None) };
         let member = |name: &str| {
