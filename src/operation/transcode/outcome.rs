@@ -225,7 +225,11 @@ fn description(zarr_format: u64, document: &Json, pipeline: &Pipeline, grid: &Gr
 fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFigures) {
     match quantization.absent_error() {
         None => figures.nan += absent,
-        Some(error) if absent > 0 => {
+        Some(error) if absent > 0 && error > 0.0 => {
+            if figures.normalizer <= 0.0 {
+                // Nothing is stored that has an error.
+                figures.normalizer = error.recip().min(f64::MAX);
+            }
             figures.max_abs_error = figures.max_abs_error.max(error);
             let normalized = error * figures.normalizer;
             figures.sum_of_squares += approximate(absent) * normalized * normalized;
