@@ -1,7 +1,6 @@
 //! From a chunk of one chain to a chunk of another, by the cheapest way: encoded bytes as they are, only the
 //! bytes->bytes codecs that differ, one fused pass over the values, or everything undone and done anew.
 
-mod fused;
 mod steps;
 
 use super::chain::{BindError, BoundChain, ByShape, Codec, OfShape, Workspace};
@@ -18,7 +17,7 @@ use crate::kernel::unpack::Unpack;
 use crate::memory::resize;
 use crate::metadata::Object;
 use crate::metadata::v2::with_little_endian_types;
-use fused::Fused;
+use steps::Fused;
 use steps::{array_before, padding};
 
 pub use steps::{depends_on_one_element, push_change, round_trip, value_programs};
@@ -206,8 +205,8 @@ impl Conversion {
             }
             Way::Fused(fused) if has_edges && fused.program.is_fallible() => whole(),
             Way::Fused(fused) => {
-                let undone = longest_source - fused::pass_end(source, fused.source_bytes) + 1;
-                let done = longest_destination - fused::pass_end(destination, fused.destination_bytes) + 1;
+                let undone = longest_source - steps::pass_end(source, fused.source_bytes) + 1;
+                let done = longest_destination - steps::pass_end(destination, fused.destination_bytes) + 1;
                 let first = if undone > 1 { source.max_representation_bytes() } else { 0 };
                 let permuted = if fused.transpose.is_some() { elements } else { 0 };
                 let second = if done > 1 || fused.transpose.is_some() { elements } else { 0 };

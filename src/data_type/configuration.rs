@@ -1,11 +1,11 @@
-//! The data types that have a configuration, each held to its page and schema in the registry: a member that they do
-//! not have is an error.
+//! The data types that have a configuration, structures among them, each held to its page and schema in the registry: a member
+//! that they do not have is an error. And why metadata are no data type, and JSON no value of one.
 
-use super::error::DataTypeError;
-use super::members::Members;
-use super::{DataType, FixedBytes, TimeType, structure};
-use crate::diagnostic::Diagnostic;
-use crate::metadata::json::{Number, Object};
+use std::fmt::Display;
+
+use super::{DataType, FixedBytes, TimeType};
+use crate::diagnostic::{Diagnostic, code};
+use crate::metadata::json::{Json, Number, Object};
 
 pub(super) const FIXED_LENGTH_UTF32: &str = "fixed_length_utf32";
 pub(super) const OPTIONAL: &str = "zarrs.optional";
@@ -30,7 +30,7 @@ pub(super) fn read(
         }
         "raw_bytes" => fixed_bytes("raw_bytes", &members(&["length_bytes"])?),
         "null_terminated_bytes" => fixed_bytes("null_terminated_bytes", &members(&["length_bytes"])?),
-        "struct" | "structured" => structure::read(&members(&["fields"])?, notes),
+        "struct" | "structured" => read_structure(&members(&["fields"])?, notes),
         OPTIONAL => optional(&members(&["name", "configuration"])?),
         _ => Ok(None),
     }
@@ -63,4 +63,224 @@ fn time(name: &'static str, members: &Members<'_>) -> Result<Option<DataType>, D
 fn fixed_bytes(name: &'static str, members: &Members<'_>) -> Result<Option<DataType>, DataTypeError> {
     let size = members.length(1)?;
     Ok(size.map(|size| DataType::FixedBytes(FixedBytes { name, size })))
+}
+
+/// The members of one configuration.
+pub(super) struct Members<'a> {
+    pub(super) name: &'a str,
+    object: &'a Object,
+}
+
+impl<'a> Members<'a> {
+    /// An error where there is no configuration, or a member that is not `known`.
+    pub(super) fn new(
+        name: &'a str,
+        configuration: Option<&'a Object>,
+        known: &'static [&'static str],
+    ) -> Result<Self, DataTypeError> {
+        let object = configuration.ok_or_else(|| missing(name, known[0]))?;
+        match object.names().find(|member| !known.contains(member)) {
+            None => Ok(Members { name, object }),
+            Some(member) => {
+                let (member, known) = (Json::from(member).excerpt(), known.join(" and "));
+                let message = format!("the configuration of {name:?} has no member {member}, only {known}");
+                Err(DataTypeError::new("/configuration", message))
+            }
+        }
+    }
+
+    /// A member that must be there.
+    pub(super) fn require(&self, member: &'static str) -> Result<&'a Json, DataTypeError> {
+        self.object.get(member).ok_or_else(|| missing(self.name, member))
+    }
+
+    /// The fault of a member, or of what is inside it.
+    pub(super) fn fault(&self, member: impl Display, expected: impl Display, found: &Json) -> DataTypeError {
+        let message = format!("`{member}` of {:?}: expected {expected}, found {}", self.name, found.excerpt());
+        DataTypeError::new(&format!("/configuration/{member}"), message)
+    }
+
+    /// `length_bytes`, a positive multiple of `unit`; `None` where it is more than this program reads.
+    pub(super) fn length(&self, unit: u64) -> Result<Option<usize>, DataTypeError> {
+        let json = self.require("length_bytes")?;
+        let length = json.as_u64().filter(|&length| length > 0 && length % unit == 0).ok_or_else(|| {
+            let of = if unit == 1 { String::new() } else { format!(" that is a multiple of {unit}") };
+            self.fault("length_bytes", format!("a positive integer{of}"), json)
+        })?;
+        Ok(usize::try_from(length).ok().filter(|&length| length <= MAX_ELEMENT_SIZE))
+    }
+}
+
+/// The configuration, or a member of it, is missing.
+fn missing(name: &str, member: &str) -> DataTypeError {
+    DataTypeError::new("", format!("the data type {name:?} needs a configuration with `{member}`"))
+}
+
+/// The most bytes of an element: a name of ten characters must not earn more memory.
+pub(super) const MAX_ELEMENT_SIZE: usize = 1 << 20;
+
+/// Why metadata are no data type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct DataTypeError {
+    /// The sentence.
+    pub message: String,
+    /// A JSON pointer from the data type on.
+    pub pointer: String,
+}
+
+impl DataTypeError {
+    pub(super) fn new(pointer: &str, message: String) -> Self {
+        DataTypeError { message, pointer: pointer.to_owned() }
+    }
+}
+
+/// Why JSON is no value of a data type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected} for {data_type}, found {found}")]
+pub struct FillValueError {
+    /// The name of the data type.
+    pub data_type: String,
+    /// A description of what would be right.
+    pub expected: String,
+    /// The JSON that is there, shortened.
+    pub found: String,
+}
+
+impl FillValueError {
+    pub(super) fn new(data_type: &str, expected: impl Into<String>, found: &Json) -> Self {
+        FillValueError { data_type: data_type.to_owned(), expected: expected.into(), found: found.excerpt() }
+    }
+}
+
+/// A struct of at least one field, no two of one name, each of a fixed size: one after the other without padding.
+///
+/// Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types/struct>
+#[derive(Debug, Clone, PartialEq)]
+pub struct StructType {
+    fields: Vec<Field>,
+    size: usize,
+    is_legacy: bool,
+}
+
+/// A field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub data_type: DataType,
+}
+
+impl StructType {
+    /// A `struct` of fields of fixed sizes, no two of one name.
+    pub(crate) fn new(fields: Vec<Field>) -> Self {
+        let size = fields.iter().filter_map(|field| field.data_type.size()).sum();
+        StructType { fields, size, is_legacy: false }
+    }
+
+    /// The fields, in the order of their bytes.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Bytes of an element.
+    pub const fn size(&self) -> usize {
+        self.size
+    }
+
+    /// True if it goes by the old name `structured`, whose fill values and `endian` may be given in other ways.
+    pub const fn is_legacy(&self) -> bool {
+        self.is_legacy
+    }
+
+    pub(super) const fn name(&self) -> &'static str {
+        if self.is_legacy { "structured" } else { "struct" }
+    }
+
+    /// The configuration; under the old name fields are pairs: no reader of it knows another form.
+    pub(super) fn to_configuration(&self) -> Object {
+        let field = |field: &Field| {
+            let data_type = field.data_type.to_metadata();
+            if self.is_legacy {
+                Json::Array(vec![Json::from(field.name.as_str()), data_type])
+            } else {
+                Object::new().with("name", field.name.as_str()).with("data_type", data_type).into()
+            }
+        };
+        Object::new().with("fields", Json::Array(self.fields.iter().map(field).collect()))
+    }
+}
+
+/// Reads the fields; `None` where one of them is of a type that is not decoded, or the element larger than is read.
+fn read_structure(members: &Members<'_>, notes: &mut Vec<Diagnostic>) -> Result<Option<DataType>, DataTypeError> {
+    let is_legacy = members.name == "structured";
+    if is_legacy {
+        let message = "`structured` is the old name of `struct`, by which nothing new should be written";
+        notes.push(Diagnostic::new(code::DATA_TYPE_LEGACY, message));
+    }
+    let json = members.require("fields")?;
+    let entries = json.as_array().filter(|entries| !entries.is_empty());
+    let entries = entries.ok_or_else(|| members.fault("fields", "an array of at least one field", json))?;
+    let mut names = std::collections::HashSet::with_capacity(entries.len());
+    let mut fields = Vec::with_capacity(entries.len());
+    let mut size = Some(0_usize);
+    for (index, entry) in entries.iter().enumerate() {
+        let (name, data_type) = read_entry(members, (index, entry), notes)?;
+        if !names.insert(name) {
+            let found = Json::from(name);
+            return Err(members.fault(format!("fields/{index}/name"), "a name of its own", &found));
+        }
+        let read = DataType::read(data_type).map_err(|error| DataTypeError {
+            message: format!("field {name:?}: {}", error.message),
+            pointer: format!("/configuration/fields/{index}/data_type{}", error.pointer),
+        })?;
+        if read.value.is_variable_length() {
+            let pointer = format!("fields/{index}/data_type");
+            return Err(members.fault(pointer, "a data type of fixed size", data_type));
+        }
+        let in_notes = |note: Diagnostic| Diagnostic { message: format!("field {name:?}: {}", note.message), ..note };
+        notes.extend(read.notes.into_iter().take(MAX_NOTES.saturating_sub(notes.len())).map(in_notes));
+        let total = size.zip(read.value.size()).and_then(|(total, size)| total.checked_add(size));
+        size = total.filter(|&total| total <= MAX_ELEMENT_SIZE);
+        fields.push(Field { name: name.to_owned(), data_type: read.value });
+    }
+    Ok(size.map(|size| DataType::Struct(StructType { fields, size, is_legacy })))
+}
+
+/// The most notes about the fields of one struct: a hostile document earns no more.
+const MAX_NOTES: usize = 100;
+
+/// The name and the type of a field. A pair belongs to the old name alone, and is read all the same.
+fn read_entry<'a>(
+    members: &Members<'_>,
+    (index, entry): (usize, &'a Json),
+    notes: &mut Vec<Diagnostic>,
+) -> Result<(&'a str, &'a Json), DataTypeError> {
+    let pointer = format!("fields/{index}");
+    let expected = "an object of name and data_type";
+    let (name, data_type) = match entry {
+        Json::Array(pair) => {
+            if members.name == "struct" && notes.len() < MAX_NOTES {
+                let message = format!("field {index} of `struct` is a pair: write {expected}");
+                notes.push(Diagnostic::new(code::STRUCT_FIELD_PAIR, message));
+            }
+            let [name, data_type] = pair.as_slice() else {
+                return Err(members.fault(pointer, expected, entry));
+            };
+            (name, data_type)
+        }
+        Json::Object(object) => {
+            if let Some(unknown) = object.names().find(|name| !["name", "data_type"].contains(name)) {
+                return Err(members.fault(pointer, format!("{expected} alone"), &Json::from(unknown)));
+            }
+            let member = |name| object.get(name).ok_or_else(|| members.fault(pointer.as_str(), expected, entry));
+            (member("name")?, member("data_type")?)
+        }
+        _ => return Err(members.fault(pointer, expected, entry)),
+    };
+    match name.as_str().filter(|name| !name.is_empty()) {
+        Some(name) => Ok((name, data_type)),
+        None => Err(members.fault(format!("{pointer}/name"), "a name that is not empty", name)),
+    }
 }

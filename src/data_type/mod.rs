@@ -6,16 +6,13 @@
 
 pub(crate) mod base64;
 mod configuration;
-mod error;
 mod fill_value;
 mod float;
 mod layout;
-mod members;
 mod opaque;
 mod read;
 mod registry;
 mod scalar;
-mod structure;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -23,11 +20,11 @@ use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 
-pub use error::{DataTypeError, FillValueError};
+pub use configuration::{DataTypeError, FillValueError};
+pub use configuration::{Field, StructType};
 pub use layout::{ByteSwap, Run};
 pub use registry::{meant_types, registered_types};
 pub use scalar::{scalar_argument, value_from_json, value_to_json};
-pub use structure::{Field, StructType};
 
 /// A Zarr v3 data type. This is the one list: of the core, of the registry, and of what zarr-python adds to them.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! Fill values of bytes and of text: raw bits, byte strings, UTF-32, and elements of any length.
 
-use super::error::{FillValueError, MAX_ELEMENT_SIZE};
+use super::configuration::{FillValueError, MAX_ELEMENT_SIZE};
 use super::{FillValue, FixedBytes, Read, base64};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Json;

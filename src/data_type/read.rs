@@ -1,6 +1,6 @@
 //! Data types from their metadata and names.
 
-use super::error::{DataTypeError, MAX_ELEMENT_SIZE};
+use super::configuration::{DataTypeError, MAX_ELEMENT_SIZE};
 use super::registry::{self, is_raw_name};
 use super::{DataType, Read, configuration, name_of};
 use crate::diagnostic::{Diagnostic, code, spelling};

@@ -13,7 +13,6 @@ pub mod extension;
 pub mod group;
 pub mod json;
 pub mod rectilinear;
-pub mod same_node;
 pub mod v2;
 
 pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid};

@@ -16,7 +16,7 @@ use super::error::OperationError;
 use super::open::ArrayReading;
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::engine::Driver;
-use crate::metadata::same_node::{is_copy_of, says_nothing};
+use crate::metadata::consolidated::{is_copy_of, says_nothing};
 use crate::metadata::{Consolidated, GroupDocument, Json, NodeKind};
 use crate::store::{ConsolidatedScope, FolderListing, Location, Node};
 

@@ -18,7 +18,7 @@ use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
 use super::open::{ArrayReading, open_documents, opened, read_array_of};
 use super::options::{InspectOptions, Suggest};
 use super::stored::{opaque_array, side};
-use super::{Interrupt, new_driver, storage};
+use super::{Interrupt, new_driver, stored};
 use crate::array::{Listing, StoredArray};
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::element::NumberType;
@@ -93,8 +93,8 @@ fn contents(
     let side = side(reading.node.clone(), metadata.clone(), pipeline, &reading.store, 0, false);
     let listing = listing(&reading, metadata, options, &driver)?;
     if let Some(listing) = &listing {
-        result.warnings.extend(storage::dangling_links(listing));
-        result.warnings.extend(storage::not_keys(&listing.not_keys()));
+        result.warnings.extend(stored::dangling_links(listing));
+        result.warnings.extend(stored::not_keys(&listing.not_keys()));
     }
     if let (true, Some(listing)) = (options.storage, &listing) {
         let array = (&reading.node, metadata, pipeline);
@@ -104,7 +104,7 @@ fn contents(
             Err(_) => opaque_array(reading.node.clone(), metadata.clone(), pipeline, &reading.store).ok(),
         };
         let shards = side.as_ref().ok().or(unread.as_ref());
-        let (counts, damaged) = storage::census(&reading.store, array, listing, shards, &driver)?;
+        let (counts, damaged) = stored::census(&reading.store, array, listing, shards, &driver)?;
         result.storage = Some(counts);
         result.warnings.extend(damaged);
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::drawing::ArrayDrawing;
 use super::figure;
-use super::sample_result::SampleResult;
+use super::transcode_result::SampleResult;
 use super::validate_result::Failure;
 use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;

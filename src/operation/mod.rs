@@ -21,7 +21,6 @@ mod histogram;
 mod information;
 pub mod inspect;
 pub mod inspect_result;
-mod missing;
 pub mod npy;
 mod numbers;
 pub mod open;
@@ -31,10 +30,8 @@ pub use crate::array::interrupt::Interrupt;
 pub mod pattern;
 mod quantize;
 pub mod requirement;
-pub mod sample_result;
 pub use crate::engine::progress;
 mod slice;
-pub mod storage;
 mod stored;
 pub mod transcode;
 pub mod transcode_result;
@@ -69,7 +66,7 @@ pub use options::{
 pub use parts_result::StatusResult;
 pub use pattern::PathPattern;
 use quantize::{FirstPass, FloatType, Quantization, Request, Survey};
-pub use sample_result::{CompressionResult, EstimateResult};
+pub use transcode_result::{CompressionResult, EstimateResult};
 pub use transcode_result::{QualityResult, QuantizationResult, TranscodeResult, VerifyResult};
 pub use validate_result::{Failure, Partition, ValidateResult};
 

@@ -9,7 +9,7 @@ use crate::kernel::missing::{MissingCount, MissingFilter};
 use crate::kernel::unpack::Unpack;
 use crate::operation::cf::unpacking;
 use crate::operation::quantize::range::FloatType;
-use crate::operation::{CfOptions, OpenedArray, OperationError, missing};
+use crate::operation::{CfOptions, OpenedArray, OperationError, cf};
 
 /// Elements that are looked up at a time: some tiles of the kernels.
 const LOOKED_UP: usize = 1 << 13;
@@ -33,7 +33,7 @@ impl CfNumbers {
         let number_type = stored.number_type();
         let (mut missing, mut unpack) = (Vec::new(), None);
         if source.data_type != DataType::Bool {
-            missing = missing::values(source, number_type, options.missing.as_ref())?;
+            missing = cf::missing_values(source, number_type, options.missing.as_ref())?;
             if options.unpacks {
                 unpack = unpacking(source, number_type, NumberType::of(ElementType::Float64))?;
             }

@@ -1,12 +1,19 @@
-//! An array of SOURCE or DEST with its chain bound, and its shards as streams where they can be.
+//! An array of SOURCE or DEST with its chain bound, and its shards as streams where they can be; and its stored objects, chunks
+//! and shards: possible and present, and their bytes.
 
-use crate::array::{ShardLayout, StoredArray};
+use super::inspect_result::StorageResult;
+use crate::array::reader::ReadBuffers;
+use crate::array::{Fault, Listing, ShardLayout, StoredArray, position};
 use crate::codec::BoundChain;
+use crate::diagnostic::{Code, Diagnostic, code};
+use crate::engine::ahead::reads_of_object;
+use crate::engine::{Driver, Reads};
 use crate::metadata::ArrayMetadata;
+use crate::metadata::array::num_elements;
 use crate::operation::open::{bind, bind_opaque};
 use crate::operation::{OpenedArray, OperationError};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
-use crate::store::Node;
+use crate::store::{Node, Part};
 
 /// Binds an array. `hoisted` codecs of the innermost chain are moved to the front of a subchunk's, where a kernel takes
 /// their place: they work on each value by itself, so that no `transpose` in front of the shard makes a difference.
@@ -64,4 +71,151 @@ fn subchunk_pipeline(pipeline: &Pipeline, chain: &BoundChain, hoisted: usize) ->
     let codecs: Vec<_> = front.iter().chain(&outer).chain(back).cloned().collect();
     let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
     Some(Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new()))
+}
+
+/// Findings that are kept; the count of all is in the last of them.
+const MOST_FINDINGS: usize = 100;
+
+/// The bytes of one stored object, its inner chunks, and why its index cannot be read.
+type Object = (u64, u64, Option<(Code, String)>);
+
+/// Shards that are counted.
+struct Shards<'a> {
+    node: &'a Node,
+    metadata: &'a ArrayMetadata,
+    /// `None` where their indexes are not read.
+    side: Option<&'a StoredArray>,
+    /// Bytes of an index, which no shard is shorter than; 0 where that is not known.
+    least_bytes: u64,
+}
+
+/// Counts what is stored, inner chunks by the shard indexes; a shard whose index is damaged counts as an object without
+/// any, and is a finding. Of these there are some, with the count of all.
+pub(super) fn census(
+    store: &str,
+    (node, metadata, pipeline): (&Node, &ArrayMetadata, &Pipeline),
+    listing: &Listing,
+    side: Option<&StoredArray>,
+    driver: &Driver,
+) -> Result<(StorageResult, Vec<Diagnostic>), OperationError> {
+    let side = side.filter(|side| side.layout.is_some());
+    // Of shards of many shapes each tells its own.
+    let least_bytes = pipeline.shard_index_bytes().filter(|_| metadata.grid.uniform().is_some());
+    let shards = Shards { node, metadata, side, least_bytes: least_bytes.unwrap_or(0) };
+    let (mut bytes, mut inner_chunks, mut damaged) = (listing.present_bytes, 0, 0_u64);
+    let mut findings = Vec::new();
+    if side.is_some() || shards.least_bytes > 0 {
+        bytes = 0;
+        let work = |buffers: &mut ReadBuffers, index| shards.object(index, buffers);
+        let counted = driver.run_ahead::<ReadBuffers, Object>(&listing.present, &[&shards], work, |index, object| {
+            let (own_bytes, own_chunks, damage) = object;
+            bytes += own_bytes;
+            inner_chunks += own_chunks;
+            if let Some(damage) = damage {
+                damaged += 1;
+                if findings.len() < MOST_FINDINGS {
+                    findings.push(shards.describe(index, damage));
+                }
+            }
+        });
+        counted.map_err(|fault| {
+            let place = position(fault.index, metadata);
+            OperationError::environment(format!("shard {place:?} of `{store}` cannot be read")).because(fault.fault)
+        })?;
+    }
+    if damaged > findings.len() as u64 {
+        let message = format!("{damaged} shards have an index that cannot be read; {MOST_FINDINGS} are named");
+        findings.push(Diagnostic::new(code::SHARD_INDEX, message));
+    }
+    let is_sharded = pipeline.sharding().is_some();
+    let grid = num_elements(&metadata.chunk_grid_shape());
+    let inner_shape = pipeline.innermost_chunk_shape();
+    let inner_grid: Vec<u64> = metadata.shape.iter().zip(&inner_shape).map(|(s, c)| s.div_ceil((*c).max(1))).collect();
+    let element = pipeline.input.data_type.size();
+    let elements = num_elements(&metadata.shape);
+    let storage = StorageResult {
+        chunks: if is_sharded { num_elements(&inner_grid) } else { grid },
+        chunks_present: match (is_sharded, side) {
+            (false, _) => Some(listing.present.len()),
+            (true, Some(_)) => Some(inner_chunks),
+            (true, None) => None,
+        },
+        shards: grid.filter(|_| is_sharded),
+        shards_present: is_sharded.then(|| listing.present.len()),
+        bytes_logical: elements.zip(element).and_then(|(n, size)| n.checked_mul(size as u64)),
+        bytes_stored: bytes,
+        unknown_keys: listing.unknown_keys(),
+    };
+    Ok((storage, findings))
+}
+
+/// The warning for names that are not keys, which listings leave out.
+pub(super) fn not_keys(names: &[String]) -> Option<Diagnostic> {
+    let first = names.first()?;
+    let message = match names.len() {
+        1 => "the name is not UTF-8 or no path, and so no key: it is left out".to_owned(),
+        count => format!("{count} names are not UTF-8 or no paths, and so no keys, this the first: they are left out"),
+    };
+    Some(Diagnostic::new(code::KEY_NOT_UTF8, message).with_help("rename or remove them").at_key(first.as_str()))
+}
+
+/// The warning for chunks that are links to nothing: they count as absent, in every command (SEMANTICS D8).
+pub(super) fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
+    let first = listing.broken_links().next()?;
+    let message = match listing.broken_links().count() {
+        1 => "a link that leads nowhere: readers take the object as absent".to_owned(),
+        count => {
+            let least = if count == Listing::MOST_STRAYS { "at least " } else { "" };
+            format!("{least}{count} links that lead nowhere, this the first: readers take the objects as absent")
+        }
+    };
+    let found = Diagnostic::new(code::LINK_LEADS_AWAY, message).with_help("put what it leads to in its place");
+    Some(found.at_key(first))
+}
+
+impl Reads for Shards<'_> {
+    fn source(&self) -> (&Node, u64) {
+        (self.node, self.least_bytes)
+    }
+
+    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
+        match self.side {
+            Some(side) => reads_of_object(side, object, false, each),
+            None => each(&self.key(object), Part::Last(self.least_bytes)),
+        }
+    }
+}
+
+impl Shards<'_> {
+    /// Reads the index of a shard; only the operating system's refusals are errors.
+    fn object(&self, index: u64, buffers: &mut ReadBuffers) -> Result<Object, Fault> {
+        let Some(reader) = self.node.open_listed(&self.key(index), u64::MAX)? else { return Ok((0, 0, None)) };
+        let (bytes, least) = (reader.length(), self.least_bytes);
+        if bytes < least {
+            let message = format!("the shard of {bytes} bytes is shorter than its index of {least}");
+            return Ok((bytes, 0, Some((code::SHARD_TRUNCATED, message))));
+        }
+        let layout = self.side.map(|side| side.layout_of(index)).transpose()?.flatten();
+        let Some(layout) = layout else { return Ok((bytes, 0, None)) };
+        match layout.read_index(&reader, buffers) {
+            Ok(entries) => Ok((bytes, entries.iter().flatten().count() as u64, None)),
+            Err(Fault::Store(error)) if !error.is_data_fault() => Err(error.into()),
+            Err(fault) => {
+                let message =
+                    format!("the index of shard {:?} cannot be read: {fault}", position(index, self.metadata));
+                Ok((bytes, 0, Some((code::SHARD_INDEX, message))))
+            }
+        }
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.metadata.chunk_key_encoding.key(&position(index, self.metadata))
+    }
+
+    fn describe(&self, index: u64, (code, message): (Code, String)) -> Diagnostic {
+        Diagnostic::new(code, message)
+            .with_help("the shard is damaged or truncated; restore it from a copy")
+            .at_key(self.key(index))
+            .at_chunk(position(index, self.metadata))
+    }
 }

@@ -13,7 +13,7 @@ use crate::metadata::Json;
 use crate::operation::inspect_result::{
     ChunkResult, DimensionInformation, KeptBits, SuggestionResult, WayResult, WaysResult,
 };
-use crate::operation::sample_result::{SampleResult, TriedResult};
+use crate::operation::transcode_result::{SampleResult, TriedResult};
 use crate::operation::{CompressionResult, EstimateResult, InformationResult, StatsResult};
 
 /// The figures, label by label.

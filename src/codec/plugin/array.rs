@@ -1,4 +1,5 @@
-//! Codecs that take an array, for zarrs: each is a chain of this crate of one codec, bound to what zarrs gives it.
+//! The codecs of this crate for zarrs: each is a chain of one codec, bound to what zarrs gives it. What codecs from bytes to bytes
+//! decode to is bounded by what zarrs expects.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -9,8 +10,8 @@ use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapabilit
 use zarrs::array::codec::{TransposeCodec, TransposeOrder};
 use zarrs::array::{
     ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArrayPartialEncoderTraits, ArraySubset,
-    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesRepresentation, ChunkShape, CodecError,
-    CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
+    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesRepresentation, BytesToBytesCodecTraits, ChunkShape,
+    CodecError, CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
 };
 use zarrs::metadata::Configuration;
 use zarrs::metadata::v3::MetadataV3;
@@ -18,7 +19,8 @@ use zarrs::plugin::{ExtensionName, ZarrVersion};
 use zarrs::storage::StorageError;
 
 use super::{checked, representation};
-use crate::codec::{BoundChain, ByShape, Workspace};
+use crate::codec::kinds::{BytesSize, Contexts};
+use crate::codec::{BoundChain, ByShape, BytesCodec, Workspace};
 use crate::data_type;
 use crate::metadata::{CodecMetadata, Json, Object};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, Representation, codec_kind};
@@ -427,5 +429,53 @@ impl<T: ArrayPartialEncoderTraits + ?Sized> ArrayPartialEncoderTraits for Partia
 
     fn supports_partial_encode(&self) -> bool {
         self.handle.supports_partial_encode()
+    }
+}
+
+impl OurCodec {
+    fn bytes_codec(&self) -> Result<BytesCodec, CodecError> {
+        let own = self.own();
+        BytesCodec::new(&own.name, own.configuration.as_ref()).map_err(CodecError::Other)
+    }
+}
+
+/// A size as this crate has it.
+pub(crate) fn bytes_size(representation: BytesRepresentation) -> BytesSize {
+    match representation {
+        BytesRepresentation::FixedSize(bytes) => BytesSize::Fixed(bytes),
+        BytesRepresentation::BoundedSize(bytes) => BytesSize::Bounded(bytes),
+        BytesRepresentation::UnboundedSize => BytesSize::Unbounded,
+    }
+}
+
+impl BytesToBytesCodecTraits for OurCodec {
+    fn into_dyn(self: Arc<Self>) -> Arc<dyn BytesToBytesCodecTraits> {
+        self
+    }
+
+    fn recommended_concurrency(&self, _: &BytesRepresentation) -> Result<RecommendedConcurrency, CodecError> {
+        Ok(RecommendedConcurrency::new_maximum(1))
+    }
+
+    fn encoded_representation(&self, decoded: &BytesRepresentation) -> BytesRepresentation {
+        let codec = self.bytes_codec().ok();
+        representation(codec.map_or(BytesSize::Unbounded, |codec| codec.encoded_size(bytes_size(*decoded))))
+    }
+
+    fn encode<'a>(&self, decoded: ArrayBytesRaw<'a>, _: &CodecOptions) -> Result<ArrayBytesRaw<'a>, CodecError> {
+        let mut encoded = Vec::new();
+        let result = self.bytes_codec()?.encode(&decoded, &mut encoded, &mut Contexts::new());
+        result.map(|()| encoded.into()).map_err(|error| CodecError::Other(error.to_string()))
+    }
+
+    fn decode<'a>(
+        &self,
+        encoded: ArrayBytesRaw<'a>,
+        representation: &BytesRepresentation,
+        _: &CodecOptions,
+    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+        let (mut decoded, bound) = (Vec::new(), bytes_size(*representation));
+        let result = self.bytes_codec()?.decode(&encoded, &mut decoded, bound, &mut Contexts::new());
+        result.map(|()| decoded.into()).map_err(|error| CodecError::Other(error.to_string()))
     }
 }

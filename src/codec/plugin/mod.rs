@@ -8,7 +8,6 @@
 //! codec with `"must_understand": false` that is refused is skipped by zarrs without a word.
 
 mod array;
-mod bytes;
 mod either;
 mod odd_integer;
 
@@ -28,8 +27,8 @@ use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::{CodecMetadata, Json, Object};
 
 use array::OurCodec;
+pub(super) use array::bytes_size;
 pub(super) use array::from_zarrs;
-pub(super) use bytes::bytes_size;
 use either::EitherCodec;
 pub use odd_integer::OddIntegerDataType;
 

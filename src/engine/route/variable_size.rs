@@ -2,7 +2,6 @@
 //! run here. Their subchunks (inner chunks, or chunks without shards) are done one by one, each held to what memory there
 //! is; those that do not fit a thread's share are done at the end, one after the other, with all of it.
 
-mod buffers;
 mod elements;
 
 use std::borrow::Cow;
@@ -19,8 +18,8 @@ use crate::store;
 use crate::store::{Node, held};
 use elements::{not_taken_apart, vlen_chain_of};
 
-pub use buffers::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
 pub use elements::ElementReader;
+pub use elements::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
 
 /// The way in which the subchunks of an array are made.
 #[derive(Debug, Clone)]

@@ -6,7 +6,6 @@
 
 mod array;
 mod chain;
-mod codec;
 mod dtype;
 mod fill_value;
 mod type_string;

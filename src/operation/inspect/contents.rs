@@ -21,7 +21,7 @@ use crate::operation::quantize::readers;
 use crate::operation::quantize::request::Request;
 use crate::operation::{
     ArrayResult, Budget, CfNumbers, ChangeOptions, FaultClass, Histogram, InformationResult, InspectOptions, Missing,
-    Numbers, OpenedArray, OperationError, QuantizeOptions, Stats, Suggest, explain, missing, narrowed,
+    Numbers, OpenedArray, OperationError, QuantizeOptions, Stats, Suggest, cf, explain, narrowed,
 };
 
 /// An array whose chunks are read.
@@ -180,7 +180,7 @@ impl Contents<'_> {
             let fill = self.source.fill_value.as_ref();
             // `bool` has no values that count as missing.
             let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
-            let missing = missing::values(self.source, number_type, missing)?;
+            let missing = cf::missing_values(self.source, number_type, missing)?;
             (missing, fill.map_or(0, |fill| numbers.bits(fill.as_bytes())))
         };
         let patterns = BitPatterns::new(number_type, &missing);
@@ -293,7 +293,7 @@ fn suggestion(
 /// True if an option for missing values makes a difference to an array.
 pub(super) fn has_missing(source: &OpenedArray, missing: &Missing) -> bool {
     match (missing, source.data_type.number()) {
-        (Missing::Auto, Some(number_type)) => !missing::declared(source, number_type).is_empty(),
+        (Missing::Auto, Some(number_type)) => !cf::declared_missing(source, number_type).is_empty(),
         _ => true,
     }
 }

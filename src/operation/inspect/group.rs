@@ -13,7 +13,7 @@ use crate::operation::description::describe_members;
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy_by_copies};
 use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult};
 use crate::operation::quantize::request::is_packed;
-use crate::operation::storage::not_keys;
+use crate::operation::stored::not_keys;
 use crate::operation::{
     ArrayReading, Coordinates, Documents, InspectOptions, Interrupt, Member, OperationError, Place, new_driver,
 };

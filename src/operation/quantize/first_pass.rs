@@ -11,7 +11,7 @@ use crate::grid::Region;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::kernel::unpack::Unpack;
-use crate::operation::{Budget, Numbers, OperationError, explain, missing, new_driver, stored_array};
+use crate::operation::{Budget, Numbers, OperationError, cf, explain, new_driver, stored_array};
 
 /// The passes over an array that settle a quantisation.
 pub(crate) struct FirstPass<'a> {
@@ -193,7 +193,7 @@ impl Surveyor {
         }
         let declared = match request.unpack {
             Some(_) => Vec::new(),
-            None => missing::declared(request.source, request.float.0),
+            None => cf::declared_missing(request.source, request.float.0),
         };
         let missing = &request.missing;
         let unnamed: Vec<u64> = declared.into_iter().filter(|bits| !missing.contains(bits)).collect();

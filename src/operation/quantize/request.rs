@@ -7,7 +7,7 @@ use crate::kernel::unpack::Unpack;
 use crate::metadata::{CodecMetadata, Json};
 use crate::operation::draft::codec_names;
 use crate::operation::{
-    ChangeOptions, Missing, Numbers, OpenedArray, OperationError, QuantizeForm, QuantizeOptions, cf, missing,
+    ChangeOptions, Missing, Numbers, OpenedArray, OperationError, QuantizeForm, QuantizeOptions, cf,
 };
 
 /// A quantisation as it is asked for, before the range is known.
@@ -63,7 +63,7 @@ impl<'a> Request<'a> {
         };
         // What is unpacked has NaN for what attributes declare missing.
         let named = quantize.missing.as_ref().filter(|named| unpack.is_none() || **named != Missing::Auto);
-        let missing = missing::values(source, number_type, named)?;
+        let missing = cf::missing_values(source, number_type, named)?;
         let float = FloatType(number_type);
         Ok(Request { source, options, quantize, unpack, float, missing, fill_bits })
     }

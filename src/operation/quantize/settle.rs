@@ -7,7 +7,7 @@ use super::{Codes, Quantization, RangeFinder, Request, Scaling, Survey};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
-use crate::operation::missing::declared_by;
+use crate::operation::cf::declared_by;
 use crate::operation::{FaultClass, OperationError, QuantizeForm};
 
 impl Request<'_> {

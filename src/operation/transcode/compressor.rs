@@ -7,7 +7,7 @@ use crate::diagnostic::quantity::approximate;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Object};
 use crate::operation::codec_words::compression;
 use crate::operation::draft::PCODEC;
-use crate::operation::sample_result::TriedResult;
+use crate::operation::transcode_result::TriedResult;
 use crate::operation::{
     ChangeOptions, Compression, CompressionGoal, CompressionResult, FaultClass, OpenedArray, OperationError, Predict,
     Quantization,

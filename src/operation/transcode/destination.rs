@@ -6,7 +6,6 @@
 //! knows what is left to do.
 
 mod claim;
-mod existing;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -19,7 +18,7 @@ use crate::operation::{OperationError, TranscodeOptions};
 use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder};
 pub(super) use claim::Claim;
 use claim::with_next_step;
-use existing::{
+use claim::{
     Existing, check_apart, existing, no_destination, refuse_existing, refuse_file_above, refuse_inside_zip,
     refuse_others, refuse_unreplaceable, unreadable,
 };

@@ -16,7 +16,7 @@ use crate::operation::{
 
 use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
 use crate::operation::open::{open_documents, opened, read_array_of, refusal};
-use crate::operation::storage::not_keys;
+use crate::operation::stored::not_keys;
 use crate::store::{FolderListing, Node};
 
 /// The most errors that a refusal lists.

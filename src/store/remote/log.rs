@@ -1,11 +1,22 @@
-//! Logs as numbered objects, each of some whole lines: an object cannot grow.
+//! Logs as numbered objects, each of some whole lines: an object cannot grow. They are locked by an object beside them, where the
+//! store heeds conditions: it is made only where there is none, and replaced only by who knows which version of it stands there.
+//! Its holder renews it; one that is not renewed expires.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
 
-use super::lock::RemoteLock;
+use futures_util::future::join;
+use object_store::{GetOptions, PutMode, UpdateVersion};
+use reqwest::header::{DATE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED};
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinHandle;
+
+use super::answer::header;
+use super::change::PutOutcome;
+use super::service::seconds;
 use super::{Client, GetRequest};
-use crate::store::{Asker, Lock, Log, Part, Result, StoreError};
+use crate::store::{Asker, Holding, Lock, Log, Part, Result, StoreError, held, machine};
 
 /// Lines are written after this time at the latest, and after a tenth of the time since the log was opened: so much of its
 /// work is done again where the process is killed.
@@ -121,4 +132,291 @@ impl Log for RemoteLog {
         self.flush()?;
         self.check_lock()
     }
+}
+
+/// A lock whose holder gave no sign for so many seconds is anybody's.
+const EXPIRES_AFTER: u64 = 60;
+const RENEWED_EACH: Duration = Duration::from_secs(15);
+/// Where a renewal failed, it is tried again after this time.
+const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// So long after its last renewal a lock is taken for this process's. A request that begins then ends before others may take
+/// the lock over.
+const KNOWN_FOR: Duration = Duration::from_secs(20);
+/// The most bytes of a lock.
+const MOST_BYTES: u64 = 64 << 10;
+/// The number of attempts to get a lock that goes while it is looked at.
+const ATTEMPTS: usize = 3;
+
+pub(super) const LOST: &str =
+    "another run has taken this lock over, since this one gave no sign for too long, or it was removed";
+pub(super) const LOST_HELP: &str =
+    "see which runs write there; one goes on with what is done by `--resume`, a part of a job by `--partition` again";
+
+/// A lock that this process has until it is dropped.
+#[derive(Debug)]
+struct RemoteLock {
+    pub(super) owner: Arc<LockOwner>,
+    renewing: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+pub(super) struct LockOwner {
+    client: Arc<Client>,
+    pub(super) key: String,
+    text: Text,
+    /// True if the server replaces it only where its version is the one that is named.
+    heeds_versions: bool,
+    /// The lock is another's, or was given up.
+    is_lost: AtomicBool,
+    known: Mutex<Known>,
+}
+
+/// What is known since the last request that found the lock to be this process's.
+#[derive(Debug)]
+struct Known {
+    version: Option<UpdateVersion>,
+    /// When that request began, by both clocks: one of them stands still while the machine sleeps, the other one can be set.
+    renewed: (Instant, SystemTime),
+}
+
+/// The contents of the object.
+#[derive(Debug, Serialize, Deserialize)]
+struct Text {
+    /// Tells this lock from any other.
+    id: String,
+    /// Who has it.
+    note: String,
+    expires_after: u64,
+    /// When it was taken, by the clock of the server; `None` as long as that has said nothing.
+    taken: Option<u64>,
+}
+
+/// A lock that is none of this program is nobody's until it has expired.
+impl Default for Text {
+    fn default() -> Self {
+        Text { id: String::new(), note: String::new(), expires_after: EXPIRES_AFTER, taken: None }
+    }
+}
+
+/// A lock that stands there, as an answer tells.
+#[derive(Debug, Default)]
+struct LockState {
+    text: Text,
+    version: Option<UpdateVersion>,
+    /// Seconds since it was renewed, and the present time.
+    ///
+    /// Both by the clock of the server, which is one for all who ask; those of two machines may differ by more than a
+    /// lock lasts.
+    idle: Option<u64>,
+    now: Option<u64>,
+}
+
+impl RemoteLock {
+    /// Asks for a lock. The store has none where the server does not take conditions, or does not heed them.
+    pub(super) async fn ask(client: Arc<Client>, key: String, asker: &Asker<'_>) -> Result<(Lock, Option<RemoteLock>)> {
+        let (id, note) = (machine::unique_name(), asker.note.to_owned());
+        let owner = LockOwner {
+            client,
+            key,
+            text: Text { id, note, expires_after: EXPIRES_AFTER, taken: None },
+            heeds_versions: false,
+            is_lost: AtomicBool::new(false),
+            known: Mutex::new(Known { version: None, renewed: (Instant::now(), SystemTime::now()) }),
+        };
+        for _ in 0..ATTEMPTS {
+            match owner.write(PutMode::Create).await? {
+                PutOutcome::Unsupported => return Ok((Lock::Unsupported, None)),
+                PutOutcome::Done(headers) => return owner.made(LockState::of(&headers)).await,
+                PutOutcome::Refused => {}
+            }
+            // It may have gone meanwhile.
+            let Some(standing) = owner.standing().await? else { continue };
+            if standing.is_of(&owner) {
+                // The answer to the first attempt was lost.
+                return owner.made(standing).await;
+            }
+            let Some(version) = standing.version.clone().filter(|_| standing.is_free(asker)) else {
+                return Ok((standing.holding(), None));
+            };
+            if let PutOutcome::Done(headers) = owner.write(PutMode::Update(version)).await? {
+                return owner.made(LockState::of(&headers)).await;
+            }
+            // Another was faster.
+        }
+        Ok((owner.standing().await?.unwrap_or_default().holding(), None))
+    }
+}
+
+impl LockOwner {
+    /// The lock stands there as this process wrote it: finds out what the server heeds, and begins to renew it.
+    async fn made(mut self, written: LockState) -> Result<(Lock, Option<RemoteLock>)> {
+        // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
+        // conditions are tried out at once.
+        let (again, elsewhere) = join(self.write(PutMode::Create), self.write(PutMode::Update(no_version()))).await;
+        if !matches!(again?, PutOutcome::Refused) {
+            self.client.delete(&self.key).await?;
+            return Ok((Lock::Unsupported, None));
+        }
+        self.text.taken = written.now;
+        let elsewhere = elsewhere?;
+        self.heeds_versions = matches!(elsewhere, PutOutcome::Refused);
+        held(&self.known).version = match elsewhere {
+            PutOutcome::Done(headers) => LockState::of(&headers).version,
+            _ => written.version,
+        };
+        let owner = Arc::new(self);
+        held(&owner.client.service.locks).push(Arc::downgrade(&owner));
+        let renewed = owner.clone();
+        let renewing = owner.client.runtime.spawn(async move {
+            // The first time at once, so that it says when it was taken.
+            let mut wait = Duration::ZERO;
+            loop {
+                tokio::time::sleep(wait).await;
+                wait = match renewed.renew().await {
+                    Ok(true) => RENEWED_EACH,
+                    Ok(false) => return renewed.lose(),
+                    // Whether it is still there shows once the store answers again.
+                    Err(_) => TRIED_AGAIN_AFTER,
+                };
+            }
+        });
+        Ok((Lock::Held, Some(RemoteLock { owner, renewing })))
+    }
+
+    pub(super) fn lose(&self) {
+        self.is_lost.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Acquire)
+    }
+
+    /// Finds out whether this process still has it.
+    pub(super) async fn confirm(&self) -> Result<()> {
+        if !self.is_lost() && !self.renew().await? {
+            self.lose();
+        }
+        self.check()
+    }
+
+    /// The error of a lock that is lost.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.is_lost() { Err(self.client.error("keep", &self.key, LOST, LOST_HELP)) } else { Ok(()) }
+    }
+
+    /// True if nothing has to be found out before something is changed: as long as the lock is not known to be this
+    /// process's, nothing is changed of what it guards.
+    pub(super) fn is_known(&self) -> bool {
+        let (instant, time) = held(&self.known).renewed;
+        self.is_lost() || instant.elapsed().max(time.elapsed().unwrap_or_default()) < KNOWN_FOR
+    }
+
+    /// Gives a sign; false where the lock is another's.
+    async fn renew(&self) -> Result<bool> {
+        let renewed = (Instant::now(), SystemTime::now());
+        let known = held(&self.known).version.clone().filter(|_| self.heeds_versions);
+        let mut version = None;
+        if let Some(known) = known
+            && let PutOutcome::Done(headers) = self.write(PutMode::Update(known)).await?
+        {
+            version = LockState::of(&headers).version;
+        }
+        if version.is_none() {
+            // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
+            // this and the next request has it taken away, and finds that out by its own next renewal.
+            let Some(standing) = self.standing().await?.filter(|standing| standing.is_of(self)) else {
+                return Ok(false);
+            };
+            version = standing.version;
+            if !self.heeds_versions {
+                self.client.put(&self.key, self.bytes()).await?;
+            }
+        }
+        *held(&self.known) = Known { version, renewed };
+        Ok(true)
+    }
+
+    /// True if only who has the lock changes an object: all of the place that it lies in, but itself.
+    pub(super) fn guards(&self, key: &str) -> bool {
+        let place = self.key.rfind(".zarrcast/").map_or("", |end| &self.key[..end]);
+        key.starts_with(place) && self.key != key
+    }
+
+    /// Removes the lock, unless it is another's. A task that renews it may hold it a while longer.
+    pub(super) async fn release(&self) -> Result<()> {
+        if self.is_lost() {
+            return Ok(());
+        }
+        self.client.service.forget_lock(&self.key);
+        self.lose();
+        if self.standing().await?.is_some_and(|standing| standing.is_of(self)) {
+            self.client.delete(&self.key).await?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.text).unwrap_or_default()
+    }
+
+    async fn write(&self, mode: PutMode) -> Result<PutOutcome> {
+        self.client.put_if("lock", &self.key, self.bytes(), mode).await
+    }
+
+    /// The lock as it stands there; `None` where there is none.
+    async fn standing(&self) -> Result<Option<LockState>> {
+        let answer = match self.client.get(&self.key, MOST_BYTES, GetOptions::default()).await {
+            Ok(answer) => answer,
+            Err(failure) if failure.status() == Some(404) => return Ok(None),
+            Err(failure) => return Err(self.client.failed("look at", &self.key, failure)),
+        };
+        let text = serde_json::from_slice(&answer.body).unwrap_or_default();
+        Ok(Some(LockState { text, ..LockState::of(&answer.headers) }))
+    }
+}
+
+impl LockState {
+    /// As far as headers tell it.
+    fn of(headers: &HeaderMap) -> Self {
+        let text = |name| header(headers, name).map(str::to_owned);
+        let time = |name| header(headers, name).and_then(seconds);
+        let version = UpdateVersion { e_tag: text(ETAG), version: text(HeaderName::from_static("x-goog-generation")) };
+        let (now, renewed) = (time(DATE), time(LAST_MODIFIED));
+        LockState {
+            text: Text::default(),
+            version: Some(version).filter(|version| version.e_tag.is_some() || version.version.is_some()),
+            idle: now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed)),
+            now,
+        }
+    }
+
+    fn is_of(&self, owner: &LockOwner) -> bool {
+        self.text.id == owner.text.id
+    }
+
+    /// True if its holder is known to have ended, or has given no sign for too long.
+    fn is_free(&self, asker: &Asker<'_>) -> bool {
+        self.idle.is_some_and(|idle| idle > self.text.expires_after) || (asker.has_ended)(&self.text.note)
+    }
+
+    fn holding(self) -> Lock {
+        let Text { note, expires_after, taken, .. } = self.text;
+        let age = self.now.zip(taken).map(|(now, taken)| now.saturating_sub(taken));
+        Lock::Elsewhere(Some(Holding { note, age, expires_after }))
+    }
+}
+
+/// The lock goes where its holder ends, whatever else is left there.
+impl Drop for RemoteLock {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        // Where this fails, it expires.
+        let _ = self.owner.client.wait(self.owner.release());
+    }
+}
+
+/// The version of no object: Google counts its versions, the others have tags.
+fn no_version() -> UpdateVersion {
+    let tag = "\"00000000000000000000000000000000\"".to_owned();
+    UpdateVersion { e_tag: Some(tag), version: Some("1".to_owned()) }
 }

@@ -13,7 +13,6 @@ mod copy;
 mod errors;
 mod limiter;
 mod listing;
-mod lock;
 mod log;
 mod prefetch;
 mod service;

@@ -23,7 +23,7 @@ use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 use super::answer::{self, Body, header};
 use super::errors::{cause, credentials_help, unreachable_help};
 use super::limiter::{Limiter, Permit};
-use super::lock::{LOST, LOST_HELP, LockOwner};
+use super::log::{LOST, LOST_HELP, LockOwner};
 use super::{Answer, Failure, Kind};
 use crate::store::held;
 

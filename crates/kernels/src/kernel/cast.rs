@@ -5,7 +5,6 @@
 
 mod loops;
 mod scalar_map;
-mod select;
 
 use std::sync::Arc;
 
@@ -191,7 +190,7 @@ impl FastCast {
             let float32 = NumberType::of(ElementType::Float32);
             ResultTable::conversion((2, 1), move |key| own.convert_value(Value::of(key << 16, float32)))
         } else {
-            select::select(options, nan_bits)
+            loops::select(options, nan_bits)
         };
         let replacing = match options.scalar_map.len() {
             0 => None,
@@ -202,7 +201,7 @@ impl FastCast {
             }
             _ => Some(Replacing::Lookup(cast.map.clone())),
         };
-        FastCast { first_step: select::first_step(options), conversion, replacing, sizes }
+        FastCast { first_step: loops::first_step(options), conversion, replacing, sizes }
     }
 
     /// Converts a tile; `false` where it holds what the loop does not know.
@@ -227,7 +226,7 @@ impl Cast {
     fn nan_bits(&self) -> Option<u64> {
         let [(key, value)] = self.options.scalar_map.as_slice() else { return None };
         let is_nan = Some(*key) == self.options.source.float_format()?.canonical_nan();
-        (is_nan && !self.options.target.is_float()).then(|| select::nan_bits(*value, &self.options))?
+        (is_nan && !self.options.target.is_float()).then(|| loops::nan_bits(*value, &self.options))?
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::from_v2::keep_members;
-use crate::metadata::same_node::{CONSOLIDATED_MEMBER as MEMBER, is_copy_of, says_nothing, without_copies};
+use crate::metadata::consolidated::{CONSOLIDATED_MEMBER as MEMBER, is_copy_of, says_nothing, without_copies};
 use crate::metadata::v2::netcdf_members;
 use crate::metadata::{Consolidated, Json, Object};
 use crate::operation::document::{CONSOLIDATED_KEY, parse_document};

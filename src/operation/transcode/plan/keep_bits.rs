@@ -12,8 +12,7 @@ use crate::metadata::{CodecMetadata, Object};
 use crate::operation::information::BitSurvey;
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::{
-    Budget, Draft, FloatType, KeepBits, Numbers, OpenedArray, OperationError, cf, explain, missing, new_driver,
-    stored_array,
+    Budget, Draft, FloatType, KeepBits, Numbers, OpenedArray, OperationError, cf, explain, new_driver, stored_array,
 };
 use crate::pipeline::{Completeness, Pipeline};
 
@@ -109,7 +108,7 @@ pub(super) fn apply(
     // What marks the missing, or is what absent chunks hold, has to be known again.
     let alone = Kernel::new(number_type, bits, &[]);
     let is_unpacked = draft.data_type != source.data_type;
-    let declared = if is_unpacked { Vec::new() } else { missing::declared(source, number_type) };
+    let declared = if is_unpacked { Vec::new() } else { cf::declared_missing(source, number_type) };
     let written = draft.fill_value.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
     let values = declared.into_iter().chain(written);
     let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
@@ -159,7 +158,7 @@ pub(crate) fn find(
     let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
     let (missing, fill) = match &unpack {
         Some(unpack) => (Vec::new(), Some(cf::unpacked_fill(source, unpack))),
-        None => (missing::declared(source, number_type), own_fill()),
+        None => (cf::declared_missing(source, number_type), own_fill()),
     };
     let numbers = unpack.map_or(Numbers::Own(number_type), |unpack| Numbers::Unpacked(Box::new(unpack)));
     let survey = BitSurvey {

@@ -17,7 +17,7 @@ use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{DELTA, PCODEC, compress, innermost_element_size, read_chain};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
-use crate::operation::storage::{dangling_links, not_keys};
+use crate::operation::stored::{dangling_links, not_keys};
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::plan::SourceArray;
 use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, repack};

@@ -6,19 +6,18 @@
 mod geometry;
 
 mod pieces;
-mod values;
 
 use std::sync::{Mutex, PoisonError};
 
 use self::geometry::{Geometry, Levels};
 use self::pieces::Pieces;
-use self::values::{ValueBuffers, Values, possible_values};
+use self::pieces::{ValueBuffers, Values, possible_values};
 use super::verify::{Compared, Comparison, concluded, held};
 use super::{Plan, Verification};
 use crate::array::{ChunkFault, Fault, StoredArray};
 use crate::engine::{Driver, Pairs, Progress};
 use crate::kernel::quality::distribution::PairCounts;
-use crate::kernel::quality::kolmogorov::p_value;
+use crate::kernel::quality::distribution::p_value;
 use crate::kernel::quality::similarity::SimilarityScan;
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::{Budget, OperationError, QualityResult, narrowed};

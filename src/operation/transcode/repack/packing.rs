@@ -7,7 +7,7 @@ use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::metadata::{CodecMetadata, Number};
 use crate::operation::draft::{DELTA, codec_names, strip};
-use crate::operation::{FloatType, OpenedArray, OperationError, QuantizeForm, cf, missing, stored_array};
+use crate::operation::{FloatType, OpenedArray, OperationError, QuantizeForm, cf, stored_array};
 
 const FILTER: &str = "numcodecs.fixedscaleoffset";
 
@@ -102,7 +102,7 @@ impl Packing {
         let mut decode = ValueProgram::new(codes.size());
         decode.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
         let absent = source.fill_value.as_ref().map_or(Some(0), |fill| fill.to_bits(&source.data_type));
-        let missing = missing::declared(source, stored);
+        let missing = cf::declared_missing(source, stored);
         Ok(Some(Packing { codes, float, decode: (decode, float), scaling, missing, absent }))
     }
 
@@ -132,7 +132,7 @@ impl Packing {
             _ => Vec::new(),
         };
         missing.retain(|(_, value)| float.value(*value).is_nan());
-        let declared = missing::declared(source, number);
+        let declared = cf::declared_missing(source, number);
         let code_of = |bits: u64| code_of(&encode, &decode, bits);
         let missing = missing.into_iter().map(|(code, _)| code).chain(declared.into_iter().filter_map(code_of));
         let missing = missing.collect();

@@ -10,9 +10,9 @@ use crate::engine::Silent;
 use crate::grid::{Grid, num_elements};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::Json;
-use crate::operation::sample_result::SampleResult;
 use crate::operation::transcode::plan::{Settled, keep_bits};
 use crate::operation::transcode::{BitRounding, Plan};
+use crate::operation::transcode_result::SampleResult;
 use crate::operation::{ChangeOptions, FirstPass, KeepBits, OpenedArray, OperationError, Quantization, Request};
 use crate::pipeline::Pipeline;
 

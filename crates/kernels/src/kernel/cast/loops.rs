@@ -5,12 +5,15 @@ use std::marker::PhantomData;
 use half::{bf16, f16};
 use num_traits::AsPrimitive;
 
-use crate::element::Element;
-use crate::kernel::Rounding;
-use crate::kernel::dispatch::Conversion;
+use super::CastOptions;
+use crate::element::{Element, ElementType, FloatFormat, NumberType, integer_of, low_bits, with_bits};
+use crate::kernel::dispatch::{Conversion, TileConversion};
+use crate::kernel::exact::Value;
 use crate::kernel::integer::{IntegerElement, odd_f64, rounded_f64};
 use crate::kernel::narrow::{ConvertFloat, FloatElement, odd_float32};
-use crate::kernel::round::{OfFloat, RoundingMode, WideFloat, round};
+use crate::kernel::round::{NearestEven, OfFloat, RoundingMode, WideFloat, round, with_rounding};
+use crate::kernel::{OutOfRange, Rounding};
+use crate::{with_float, with_integer};
 
 /// The integers of a source that are no matter for the exact path, the least and the greatest.
 #[derive(Clone, Copy)]
@@ -25,7 +28,7 @@ impl<S: Copy + PartialOrd> Accepted<S> {
 
 /// Integers to integers, or to the unsigned twin of their type.
 #[derive(Clone, Copy)]
-pub(super) struct IntegerToInteger<S, T> {
+struct IntegerToInteger<S, T> {
     pub(super) accepted: Accepted<S>,
     /// The bounds of the result.
     pub(super) bounds: (S, S),
@@ -46,7 +49,7 @@ impl<S: IntegerElement + AsPrimitive<T>, T: Element> Conversion for IntegerToInt
 
 /// Integers to floats; an integer source of fewer logical bits is tested besides.
 #[derive(Clone, Copy)]
-pub(super) struct IntegerToFloat<S, T, M> {
+struct IntegerToFloat<S, T, M> {
     pub(super) accepted: Accepted<S>,
     /// Whether overflow is a matter for the exact path.
     pub(super) is_checked: bool,
@@ -65,7 +68,7 @@ impl<S: IntegerElement, T: OfInteger, M: RoundingMode> Conversion for IntegerToF
 }
 
 /// A float as the target of every integer.
-pub(super) trait OfInteger: Element {
+trait OfInteger: Element {
     fn of_integer<S: IntegerElement, M: RoundingMode>(integer: S) -> (Self, bool);
 }
 
@@ -103,7 +106,7 @@ impl OfInteger for f64 {
 
 /// Floats to other floats.
 #[derive(Clone, Copy)]
-pub(super) struct FloatToFloat<S, T, M> {
+struct FloatToFloat<S, T, M> {
     /// Whether overflow is a matter for the exact path.
     pub(super) is_checked: bool,
     pub(super) types: PhantomData<(S, T, M)>,
@@ -130,7 +133,7 @@ fn key(value: f32) -> u16 {
 
 /// Floats to the [`key`] of what a table converts.
 #[derive(Clone, Copy)]
-pub(super) struct FloatToKey<S>(pub(super) PhantomData<S>);
+struct FloatToKey<S>(pub(super) PhantomData<S>);
 
 impl Conversion for FloatToKey<f32> {
     type Source = f32;
@@ -155,7 +158,7 @@ impl Conversion for FloatToKey<f64> {
 
 /// Integers to the [`key`] of what a table converts.
 #[derive(Clone, Copy)]
-pub(super) struct IntegerToKey<S>(pub(super) Accepted<S>);
+struct IntegerToKey<S>(pub(super) Accepted<S>);
 
 impl<S: IntegerElement> Conversion for IntegerToKey<S> {
     type Source = S;
@@ -169,7 +172,7 @@ impl<S: IntegerElement> Conversion for IntegerToKey<S> {
 
 /// Floats to integers; of 8 and 16 bits to the unsigned twin of their type.
 #[derive(Clone, Copy)]
-pub(super) struct FloatToInteger<S: FloatElement, T, M> {
+struct FloatToInteger<S: FloatElement, T, M> {
     /// The floats that are no matter for the exact path, after rounding.
     pub(super) accepted: (S::Wide, S::Wide),
     /// The bounds of the result, in the range of `T`, or for 8 and 16 bits of an i32.
@@ -198,4 +201,183 @@ impl<S: FloatElement, T: OfFloat, M: RoundingMode> Conversion for FloatToInteger
         let cut = if T::IS_WIDE && rounded > self.bounds.1 { self.greatest } else { cut };
         (cut, !((rounded >= self.accepted.0) & (rounded <= self.accepted.1)))
     }
+}
+
+/// The conversion for the options; the scalar map is not its business, but for the NaN that `nan_bits` stands for.
+pub(super) fn select(options: &CastOptions, nan_bits: Option<u64>) -> TileConversion {
+    if options.source == options.target && options.source.is_float() {
+        return TileConversion::copy();
+    }
+    with_float!(
+        wide_element(options.source),
+        S => match options.target.element() {
+            _ if options.target.is_float() => S::to_float(options),
+            target => float_to_integer::<S>(options, nan_bits, target),
+        },
+        else with_integer!(
+            options.source.element(),
+            S => select_of_integer::<S>(options),
+            else TileConversion::copy()
+        )
+    )
+}
+
+/// The element that the conversion starts from: of `bfloat16` it is `float32`, as [`first_step`] makes it.
+const fn wide_element(source: NumberType) -> ElementType {
+    if source.small_float().is_some() { ElementType::Float32 } else { source.element() }
+}
+
+/// A step before the conversion, and the bytes of an element after it: `bfloat16`, the only small float of more than a byte,
+/// is made `float32`; what a table makes small floats of, its keys. `None` where there is none.
+pub(super) fn first_step(options: &CastOptions) -> Option<(TileConversion, usize)> {
+    let CastOptions { source, target, .. } = *options;
+    if source == target {
+        return None;
+    }
+    if source.small_float().is_some() {
+        let types = PhantomData::<(bf16, f32, NearestEven)>;
+        return Some((TileConversion::of_each(FloatToFloat { is_checked: false, types }), 4));
+    }
+    let has_keys = target.small_float().is_some() && target.size() == 1;
+    has_keys.then(|| (to_keys(options), 2))
+}
+
+fn to_keys(options: &CastOptions) -> TileConversion {
+    match options.source.element() {
+        ElementType::Float32 => TileConversion::of_each(FloatToKey::<f32>(PhantomData)),
+        ElementType::Float64 => TileConversion::of_each(FloatToKey::<f64>(PhantomData)),
+        integer => with_integer!(
+            integer,
+            S => TileConversion::of_each(IntegerToKey::<S>(ranges(options).0)),
+            else TileConversion::copy()
+        ),
+    }
+}
+
+fn select_of_integer<S: IntegerElement>(options: &CastOptions) -> TileConversion {
+    if options.target.small_float().is_some() {
+        return integer_to_float::<S, bf16>(options, false);
+    }
+    match options.target.element() {
+        ElementType::Float16 => integer_to_float::<S, f16>(options, S::BITS <= 8),
+        ElementType::Float32 => integer_to_float::<S, f32>(options, S::BITS <= 16),
+        ElementType::Float64 => integer_to_float::<S, f64>(options, S::BITS <= 32),
+        integer => with_bits!(integer.size(), T => {
+            let (accepted, bounds) = ranges::<S>(options);
+            TileConversion::of_each(IntegerToInteger { accepted, bounds, target: PhantomData::<T> })
+        }),
+    }
+}
+
+/// Where every result is exact one loop serves every rounding.
+fn integer_to_float<S: IntegerElement, T: OfInteger>(options: &CastOptions, is_exact: bool) -> TileConversion {
+    let accepted = ranges::<S>(options).0;
+    let is_checked = options.out_of_range != OutOfRange::Clamp;
+    let rounding = if is_exact { Rounding::NearestEven } else { options.rounding };
+    with_rounding!(rounding, M => {
+        TileConversion::of_each(IntegerToFloat { accepted, is_checked, types: PhantomData::<(T, M)> })
+    })
+}
+
+/// The integers of the source that need no exact path, and the bounds of the result.
+fn ranges<S: IntegerElement>(options: &CastOptions) -> (Accepted<S>, (S, S)) {
+    let CastOptions { source, target, out_of_range, .. } = *options;
+    let own = source.integer_bounds().unwrap_or_default();
+    let both = target.integer_bounds().map_or(own, |target| (own.0.max(target.0), own.1.min(target.1)));
+    let whole = NumberType::of(source.element()).integer_bounds().unwrap_or_default();
+    let (accepted, bounds) = match out_of_range {
+        OutOfRange::Error => (both, both),
+        OutOfRange::Clamp => (own, both),
+        // Cutting wraps at the size of the element, which is that of a type without unused bits.
+        OutOfRange::Wrap if target.is_whole() => (own, whole),
+        OutOfRange::Wrap => (both, both),
+    };
+    let element = |integer| S::from_bits64(low_bits(integer, source));
+    (Accepted(element(accepted.0), element(accepted.1)), (element(bounds.0), element(bounds.1)))
+}
+
+fn float_to_integer<S: FloatElement>(
+    options: &CastOptions,
+    nan_bits: Option<u64>,
+    target: ElementType,
+) -> TileConversion {
+    match target {
+        ElementType::Int8 | ElementType::UInt8 => rounded::<S, u8>(options, nan_bits),
+        ElementType::Int16 | ElementType::UInt16 => rounded::<S, u16>(options, nan_bits),
+        ElementType::Int32 => rounded::<S, i32>(options, nan_bits),
+        ElementType::UInt32 => rounded::<S, u32>(options, nan_bits),
+        ElementType::Int64 => rounded::<S, i64>(options, nan_bits),
+        _ => rounded::<S, u64>(options, nan_bits),
+    }
+}
+
+fn rounded<S: FloatElement, T: OfFloat>(options: &CastOptions, nan_bits: Option<u64>) -> TileConversion {
+    let CastOptions { target, out_of_range, .. } = *options;
+    let format = FloatFormat::of(<S::Wide as Element>::TYPE).unwrap_or(FloatFormat::BINARY64);
+    let wide = |bits| <S::Wide as Element>::from_bits64(bits);
+    // The float next to a bound inside the range: the bound itself, where the float type holds it.
+    let inside = |integer| wide(Value::from_integer(integer).to_float(format, Rounding::TowardsZero).unwrap_or(0));
+    let floats = |(least, greatest)| (inside(least), inside(greatest));
+    let range = target.integer_bounds().unwrap_or_default();
+    let greatest_float = format.infinity() - 1;
+    let finite = (wide(format.sign() | greatest_float), wide(greatest_float));
+    let through = NumberType::of(ElementType::Int32).integer_bounds().unwrap_or_default();
+    let (accepted, bounds) = match out_of_range {
+        OutOfRange::Error => (floats(range), floats(range)),
+        OutOfRange::Clamp => (finite, floats(range)),
+        // Codes of 8 and 16 bits are the low bits of an i32: within it, cutting wraps.
+        OutOfRange::Wrap if target.is_whole() && target.size() <= 2 => (floats(through), floats(through)),
+        OutOfRange::Wrap => (floats(range), floats(range)),
+    };
+    let greatest = T::from_bits64(low_bits(range.1, target));
+    let nan = wide(nan_bits.or(format.canonical_nan()).unwrap_or_default());
+    with_rounding!(options.rounding, M => {
+        let rounding = PhantomData::<M>;
+        TileConversion::of_each(FloatToInteger::<S, T, M> { accepted, bounds, greatest, nan, rounding })
+    })
+}
+
+/// The conversions of one float type to the others.
+trait ToFloat: Element {
+    fn to_float(options: &CastOptions) -> TileConversion;
+}
+
+macro_rules! to_float {
+    ($source:ty: $first:ty, $second:ty) => {
+        impl ToFloat for $source {
+            fn to_float(options: &CastOptions) -> TileConversion {
+                match options.target.element() {
+                    <$first>::TYPE => float_to_float::<$source, $first>(options),
+                    <$second>::TYPE => float_to_float::<$source, $second>(options),
+                    // Of small floats only this one has loops.
+                    bf16::TYPE => float_to_float::<$source, bf16>(options),
+                    _ => TileConversion::copy(),
+                }
+            }
+        }
+    };
+}
+
+to_float!(f16: f32, f64);
+to_float!(f32: f16, f64);
+to_float!(f64: f16, f32);
+
+fn float_to_float<S: ConvertFloat<T>, T: Element>(options: &CastOptions) -> TileConversion {
+    let is_checked = options.out_of_range != OutOfRange::Clamp;
+    with_rounding!(options.rounding, M => {
+        TileConversion::of_each(FloatToFloat { is_checked, types: PhantomData::<(S, T, M)> })
+    })
+}
+
+/// The bits, in the float that a source is calculated in, of an integer that stands for NaN; `None` where inexact.
+pub(super) fn nan_bits(target_bits: u64, options: &CastOptions) -> Option<u64> {
+    let source = options.source;
+    let wide = if source.element() == ElementType::Float64 { source.element() } else { ElementType::Float32 };
+    let code = Value::of(target_bits, options.target);
+    let bits = code.to_float(FloatFormat::of(wide)?, Rounding::NearestEven).ok()?;
+    let back = Value::of(bits, NumberType::of(wide)).to_integer(Rounding::NearestEven)?;
+    let integer = integer_of(target_bits, options.target.element());
+    let (least, greatest) = options.target.integer_bounds()?;
+    let is_exact = back.value == Some(integer) && (least..=greatest).contains(&integer);
+    (is_exact && source.is_float()).then_some(bits)
 }

@@ -6,7 +6,6 @@
 //! calculates them on float64. A point counts where both values are finite.
 
 pub mod distribution;
-pub mod kolmogorov;
 pub mod similarity;
 pub mod sums;
 mod windows;

@@ -9,8 +9,8 @@
 
 use proptest::prelude::*;
 
+use super::distribution::p_value;
 use super::distribution::{PairCounts, PossibleValues};
-use super::kolmogorov::p_value;
 use super::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan, WINDOW};
 use super::sums::{PairScan, PairSums};
 use crate::element::{ElementType, NumberType};
