@@ -18,9 +18,9 @@ use crate::memory::resize;
 use crate::metadata::Object;
 use crate::metadata::v2::with_little_endian_types;
 use steps::Fused;
-use steps::{array_before, padding};
+use steps::{array_before, padding, spreads};
 
-pub use steps::{depends_on_one_element, push_change, round_trip, value_programs};
+pub use steps::{beyond_edge, depends_on_one_element, push_change, round_trip, value_programs};
 
 /// The change of values between the two chains.
 #[derive(Debug, Clone, Default)]
@@ -107,6 +107,8 @@ pub struct Conversion {
     change: ValueProgram,
     /// The element beyond the edge of the array, in front of the destination's codecs that are applied.
     padding: Vec<u8>,
+    /// True if what stands beyond the edge is not moved along: it may be a NaN that would spoil elements inside.
+    resets_padding: bool,
     way: Way,
     write_empty: bool,
     /// The change of values, for chunks of other shapes.
@@ -151,8 +153,20 @@ impl Conversion {
         let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
         push_change(&mut program, change);
         let padding = padding(&destination, change.num_codecs());
+        let kept = if let Way::Bytes { keep } = way { keep } else { 0 };
+        let resets_padding = spreads(&destination, kept);
         let (asked, by_shape) = (change.clone(), ByShape::default());
-        Ok(Conversion { source, destination, change: program, padding, way, write_empty, asked, by_shape })
+        Ok(Conversion {
+            source,
+            destination,
+            change: program,
+            padding,
+            resets_padding,
+            way,
+            write_empty,
+            asked,
+            by_shape,
+        })
     }
 
     /// The same for chunks of another shape.
@@ -198,6 +212,7 @@ impl Conversion {
             [source.decoded_bytes(), destination.decoded_bytes(), cropped, passage]
         };
         let parts = match &self.way {
+            Way::Bytes { .. } | Way::Fused(_) if has_edges && self.resets_padding => whole(),
             Way::Bytes { keep } => {
                 let undone = source.passage_bytes(longest_source - keep);
                 let done = destination.passage_bytes(longest_destination - keep);
@@ -241,6 +256,7 @@ impl Conversion {
         figures: &mut QuantizeFigures,
     ) -> Result<Converted, ChainFault> {
         match (&self.way, valid) {
+            (_, Some(valid)) if self.resets_padding => self.run_whole(source, Some(valid), target, buffers, figures),
             (Way::Bytes { keep }, _) => {
                 let ConversionBuffers { first, workspace, .. } = buffers;
                 if *keep >= source.place {

@@ -5,7 +5,7 @@ use super::decoded_block::PADDING;
 use super::{Buffers, Filling, ObjectReport, Workers};
 use crate::array::shard::ShardWriter;
 use crate::array::{Result, StoredArray, at, position};
-use crate::codec::conversion::{ConversionBuffers, Converted, Undone};
+use crate::codec::conversion::{ConversionBuffers, Converted, Undone, beyond_edge};
 use crate::codec::region::{as_index, repeat};
 use crate::codec::{BindError, BoundChain, Conversion, ValueChange, is_filled_with};
 use crate::grid::Region;
@@ -202,7 +202,8 @@ impl SubchunkEncoder {
         let plain = Pipeline::build(input.clone(), &[codec], Completeness::ToBytes, "", &mut Vec::new());
         let conversion = Conversion::new(BoundChain::bind(&plain)?, to.clone(), change, write_empty)?;
         let size = from.data_type.size().unwrap_or(1);
-        let beyond = input.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| fill.0.clone());
+        let beyond =
+            input.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| beyond_edge(to, &from.data_type, &fill.0));
         let fill = to.decoded().fill_value.as_ref().map(|fill| fill.0.clone());
         let left_out = fill.filter(|_| !write_empty && !conversion.decodes_elements());
         let filling = Filling { absent: source.fill_value(), padding: beyond.repeat(PADDING.div_ceil(size)) };

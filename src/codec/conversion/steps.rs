@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use super::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, Way};
 use crate::codec::chain::expect_size;
+use crate::codec::fault::number_value;
 use crate::codec::region::as_index;
 use crate::codec::{
     BindError, BoundChain, BoundCodec, ChainFault, CodecError, Role, StepOrigin, Tiles, ValueProgram, ValueStep,
-    is_filled_with,
+    element_bits, is_filled_with,
 };
+use crate::data_type::DataType;
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::kernel::swap::swap;
@@ -31,12 +33,27 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
     program.push(step, StepOrigin::DataType);
 }
 
+/// Whether one of the codecs from `first` on would spoil elements beside one that is no number: `delta` of floats loses all that
+/// follow a NaN in their chunk.
+pub(super) fn spreads(chain: &BoundChain, first: usize) -> bool {
+    let is_delta = |role: Role<'_>| matches!(role, Role::Delta(delta) if !delta.is_exact());
+    chain.codecs()[first..].iter().any(|codec| is_delta(codec.codec.role()) || codec.codec.max_loss().is_some())
+}
+
+/// A fill value as it is written beyond the edge of an array; 0 where it is no number, and a codec of the chain would spoil the
+/// elements beside it.
+pub fn beyond_edge(chain: &BoundChain, data_type: &DataType, fill: &[u8]) -> Vec<u8> {
+    let is_finite = data_type.number().is_none_or(|number| number_value(number, element_bits(fill)).is_finite());
+    if !is_finite && spreads(chain, 0) { vec![0; fill.len()] } else { fill.to_vec() }
+}
+
 /// The element beyond the edge of an array, in front of codec `first`: the fill value or 0, or, where filters cannot
 /// encode that, what they make of a code of 0. Nobody reads it, and so it should not keep a chunk from being written.
 pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     let array = array_before(chain, first);
     let size = array.data_type.size().unwrap_or(1);
-    let fill = array.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| fill.0.clone());
+    let fill =
+        array.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| beyond_edge(chain, &array.data_type, &fill.0));
     let is_filter = |place: usize| matches!(chain.codecs()[place].codec.role(), Role::Filter { .. });
     let Some(places) = value_places(chain, first).filter(|places| places.clone().any(is_filter)) else {
         return fill;

@@ -1,17 +1,20 @@
 //! `--data-type`: values and the fill value converted by `cast_value`'s rules. `--unpack`: plain floats again, by dropping
 //! `scale_offset` and `cast_value`, or by applying CF attributes.
 
+use crate::codec::fault::number_value;
 use crate::codec::kinds::cast_value::is_lossy;
 use crate::codec::{Role, ValueChange};
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
-use crate::element::{FloatFormat, NumberType};
+use crate::diagnostic::{Diagnostic, code};
+use crate::element::{ElementType, FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::unpack::Unpack;
-use crate::metadata::CodecMetadata;
+use crate::metadata::{CodecMetadata, Json};
 use crate::operation::draft::{DELTA, codec_names, follow, has_differences, strip};
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
 use crate::operation::transcode::{BitRounding, Repacking};
+use crate::operation::xarray::{self, FILL_VALUE};
 use crate::operation::{ChangeOptions, Draft, FloatType, OpenedArray, OperationError, Quantization, cf};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
@@ -78,6 +81,7 @@ pub(crate) fn convert(
     });
     draft.set_data_type(data_type.clone());
     follow(draft);
+    convert_masks(draft, &cast)?;
     let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
     match cast.convert_one(bits) {
         Ok(converted) => {
@@ -91,6 +95,52 @@ pub(crate) fn convert(
                 .with_help(crate::codec::fault::element_help(kind).unwrap_or("choose a type that holds it")))
         }
     }
+}
+
+/// Converts the attributes by which values are masked as the values are, in the form that they have (SEMANTICS: D5).
+fn convert_masks(draft: &mut Draft, cast: &Cast) -> Result<(), OperationError> {
+    let (from, to, double) = (cast.options().source, cast.options().target, NumberType::of(ElementType::Float64));
+    let mut attributes = draft.attributes();
+    for name in [FILL_VALUE, "missing_value"] {
+        let Some(json) = attributes.get(name) else { continue };
+        let convert = |element: &Json| {
+            let Some(old) = xarray::scalar(from, element) else { return Ok(element.clone()) };
+            let of_xarray =
+                |number, bits| xarray::encode(&DataType::Number(number), &FillValue::from_bits(number, bits));
+            let is_of_xarray = name == FILL_VALUE && of_xarray(from, old).as_ref() == Some(element);
+            match cast.convert_one(old) {
+                Ok(new) if is_of_xarray => Ok(of_xarray(to, new).unwrap_or_else(|| value_to_json(to, new))),
+                Ok(new) if is_same_number((from, old), (to, new)) => Ok(element.clone()),
+                // By all its digits: readers take it for a float64.
+                Ok(new) if to.is_float() => Ok(value_to_json(double, FloatType(to).value(new).to_bits())),
+                Ok(new) => Ok(value_to_json(to, new)),
+                // A NaN that has no code masks nothing.
+                Err(_) if number_value(from, old).is_nan() => Ok(element.clone()),
+                Err(_) => {
+                    let message = format!(
+                        "the attribute `{name}` masks {}, which cannot be converted to {to}",
+                        value_to_json(from, old).excerpt()
+                    );
+                    Err(OperationError::data(message)
+                        .with_help("choose a type that holds it, or give all attributes by --attributes"))
+                }
+            }
+        };
+        let converted = match json.as_array() {
+            Some(elements) => Json::Array(elements.iter().map(convert).collect::<Result<_, _>>()?),
+            None => convert(json)?,
+        };
+        attributes.insert(name, converted);
+    }
+    if attributes != draft.attributes() {
+        draft.set_attributes(attributes);
+    }
+    Ok(())
+}
+
+fn is_same_number(one: (NumberType, u64), other: (NumberType, u64)) -> bool {
+    let [one, other] = [one, other].map(|(number, bits)| number_value(number, bits));
+    one == other || (one.is_nan() && other.is_nan())
 }
 
 /// Refuses to keep codecs that were configured for the type that values had, where they get another and no chain is given.
@@ -178,6 +228,25 @@ pub(crate) fn unpack(
         Some(data_type) => convert(source, options, data_type, draft),
         None => Ok((ValueChange::None, source.fill_value.clone())),
     }
+}
+
+/// A warning where float32 does not tell the codes of a CF packing apart, or holds no finite number for one of them.
+pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
+    let ValueChange::Unpack(unpack, _) = change else { return None };
+    let (codes, floats) = (unpack.source(), unpack.target());
+    if codes.is_float() || codes.bits() > 16 || floats.bits() > 32 {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "the one rounding to float32")]
+    let values = (0..1_u64 << codes.bits()).map(|code| unpack.value_of_bits(code)).map(|value| (value, value as f32));
+    let values: Vec<(f64, f32)> = values.filter(|(value, _)| value.is_finite()).collect();
+    let fall_together = values.windows(2).any(|pair| pair[0].0 != pair[1].0 && pair[0].1 == pair[1].1);
+    (fall_together || values.iter().any(|(_, narrow)| narrow.is_infinite())).then(|| {
+        let message = format!(
+            "{floats} does not hold the values of all codes: `scale_factor` is too small beside `add_offset`, or too large"
+        );
+        Diagnostic::new(code::CAST_VALUE_LOSSY, message).with_help("`--data-type float64` holds each")
+    })
 }
 
 /// Makes `bytes` and `blosc` fit floats; `packbits`, which held odd codes, becomes `bytes`.

@@ -12,8 +12,9 @@ use crate::pipeline::{BoundConfiguration, Pipeline};
 /// The number of codecs of DEST's chain that SOURCE's values have passed before, and do not pass again.
 pub(crate) fn kept(job: &ObjectJob) -> usize {
     match &job.route {
-        Route::Move(conversion) => conversion.kept(),
-        Route::Rechunk(_) | Route::Staged(_) | Route::VariableSize(_) => 0,
+        // Chunks that are cut are encoded anew whole.
+        Route::Move(conversion) if !job.transfer.source.metadata.is_cut() => conversion.kept(),
+        Route::Move(_) | Route::Rechunk(_) | Route::Staged(_) | Route::VariableSize(_) => 0,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::{Job, ObjectJob, Progress, listing};
 use crate::metadata::array::num_elements;
-use crate::metadata::{CodecMetadata, Object};
+use crate::metadata::{CodecMetadata, Json, Object};
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::draft::{DELTA, PCODEC, compress, innermost_element_size, read_chain};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
@@ -243,6 +243,7 @@ impl Planner<'_> {
         let mut draft = Draft::of(source);
         version_2::set_format(&mut draft, source, options)?;
         let mut changed = self.change(quantization, &mut draft)?;
+        warnings.extend(change::unpacked_warning(&changed.change));
         self.complete_chain(&mut draft, &changed, &source.store);
         let element_bytes = self.element_bytes(&draft);
         let regridded = regrid::apply(&mut draft, options, &source.metadata, element_bytes, &source.store);
@@ -308,6 +309,17 @@ impl Planner<'_> {
                 Some(Compression::Codecs(codecs)) => compress(chain, codecs, size),
                 // It is chosen before: the chain is as it was.
                 Some(Compression::Auto(_)) | None => complete_typesize(chain, size),
+            });
+        }
+        let sizes = (self.array.opened.data_type.size(), target.map(NumberType::size).or(draft.data_type.size()));
+        if let ((Some(old), Some(new)), None, None) = (sizes, codecs, &changed.repacking)
+            && new % old != 0
+        {
+            // It takes whole elements, of which there may be too few bytes now.
+            draft.edit_innermost(|chain| {
+                let shuffles = chain.iter_mut().filter(|codec| codec.name == "numcodecs.shuffle");
+                let sizes = shuffles.filter_map(|codec| codec.configuration.as_mut()?.get_mut("elementsize"));
+                sizes.filter(|size| **size == Json::from(old as u64)).for_each(|size| *size = Json::from(new as u64));
             });
         }
         if let Some(narrow) = target.filter(|target| target.size() == 1 && codecs.is_none()) {
