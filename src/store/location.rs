@@ -166,7 +166,9 @@ impl Location {
                 let zip = address.split_file(is_zip).filter(|_| self.inside.is_empty());
                 match (zip, address.split_file(is_reference_file)) {
                     (Some((zip, inside)), _) => in_zip(node(&zip), &inside),
-                    (None, Some((file, inside))) => self.in_references(node(&file), &inside),
+                    (None, Some((file, inside))) => {
+                        self.in_references(remote::node_of_file(&file, &self.options), &inside)
+                    }
                     (None, None) => node(address),
                 }
             }

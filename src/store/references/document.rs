@@ -75,7 +75,8 @@ impl Document {
                 _ => others.push((key, value)),
             }
         }
-        let is_version_0 = references.is_none();
+        let is_part = |raw| matches!(value(raw), Value::Target { part: Some(_), .. });
+        let may_be_other = references.is_none() && !others.iter().any(|(_, raw)| is_part(raw));
         let mut places = HashMap::new();
         let mut document = Document::default();
         for (key, raw) in references.unwrap_or(others) {
@@ -85,7 +86,7 @@ impl Document {
                     return Err(format!("{key:?} begins with \"base64:\", and goes on with what is none"));
                 }
                 // Of a file that says nothing of references.
-                Value::Other(_) if is_version_0 => return Ok(None),
+                Value::Other(_) if may_be_other => return Ok(None),
                 Value::Other(found) => return Err(format!("{key:?} is not a reference, but {found}")),
                 Value::Target { url, part } => {
                     let place = match places.entry(url) {

@@ -86,6 +86,14 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
     Node::of(store).below(&prefix)
 }
 
+/// The node of a file, in the folder that it lies in: what lies beside it is found from there.
+pub(super) fn node_of_file(address: &Address, options: &RemoteOptions) -> Node {
+    let (folder, name) = address.path.rsplit_once('/').unwrap_or(("", &address.path));
+    let name = address::percent_decoded(name).filter(|_| address.kind == Kind::Http);
+    let file = name.and_then(|name| node(&address.with_path(folder), options).child(&name).ok());
+    file.unwrap_or_else(|| node(address, options))
+}
+
 impl RemoteStore {
     fn client(&self) -> Result<&Arc<Client>> {
         let made = self.client.get_or_init(|| Client::new(&self.address, &self.options).map(Arc::new));

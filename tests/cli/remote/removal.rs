@@ -1,7 +1,7 @@
 //! Many objects that are removed.
 
 use super::server::{Answer, Manner, Objects, Request, Server};
-use super::{array, run, sound};
+use super::{array, is_copy, run, sound};
 use crate::support::CliTest;
 
 /// An array, and another of 2,501 objects where it is to be written.
@@ -92,6 +92,17 @@ fn references(chunks: &str) -> String {
     let refs = (0..5).map(|chunk| (format!("c/{chunk}"), serde_json::json!([format!("{chunks}/c/{chunk}")])));
     let refs: serde_json::Map<_, _> = refs.chain([("zarr.json".to_owned(), document.into())]).collect();
     serde_json::json!({"version": 1, "refs": refs}).to_string()
+}
+
+#[test]
+fn targets_of_a_reference_file_on_a_web_server_lie_beside_it() {
+    let mut objects = array("/w");
+    objects.insert("/w/refs +.json".to_owned(), references(".").into_bytes());
+    let (test, server) = (CliTest::new(), sound(objects, Manner::Ranges));
+    let url = format!("{}/w/refs%20+.json?token=1", server.address);
+    run(&test, &server, &["transcode", &url, "copy"]).succeeds();
+    assert!(is_copy(&test, "copy", &array("/w"), "/w"));
+    assert!(server.requests().iter().all(|request| request.query == "token=1"));
 }
 
 #[test]
