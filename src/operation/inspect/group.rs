@@ -104,7 +104,7 @@ fn figures(
             continue;
         }
         let options = InspectOptions { suggest, ..options.clone() };
-        let (place, key) = (array.place.clone(), array.documents.key);
+        let (place, key, is_decoded) = (array.place.clone(), array.documents.key, array.pipeline.is_some());
         // Those of the documents come first, and are among the findings of the group already.
         let of_documents = array.diagnostics.iter().filter(|found| !found.is(code::V2_FILL_VALUE_NULL)).count();
         match inspect_reading(*array, &options, (&share, interrupt)) {
@@ -113,8 +113,11 @@ fn figures(
                 (node.stats, node.ways) = (read.stats, read.ways);
             }
             Err(error) => {
-                let mut found = Profile::Values.judged(vec![finding(error, code::GRID_FEW_READERS)?]);
-                place.locate(&mut found, key);
+                let code = if is_decoded { code::CHUNK_CORRUPT } else { code::GRID_FEW_READERS };
+                let mut found = Profile::Values.judged(vec![finding(error, code)?.at_node(place.path.as_str())]);
+                if !is_decoded {
+                    place.locate(&mut found, key);
+                }
                 result.warnings.extend(found);
             }
         }
