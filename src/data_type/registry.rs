@@ -138,21 +138,6 @@ mod tests {
     }
 
     #[test]
-    fn data_type_that_was_meant_is_offered_by_its_v3_name() {
-        for (name, expected) in [
-            ("flaot32", Some("float32")),
-            ("Float32", Some("float32")),
-            ("|f8", Some("float64")),
-            ("u8", Some("uint64")),
-            ("strnig", Some("string")),
-            ("", None),
-            ("decimal128", None),
-        ] {
-            assert_eq!(meant(name), expected, "{name}");
-        }
-    }
-
-    #[test]
     fn registered_names_are_sorted_and_known() {
         assert!(registered_types().is_sorted());
         assert!(is_registered("r16") && !is_registered("variable_length_bytes") && !is_registered("rx"));
@@ -171,12 +156,5 @@ mod tests {
             let others = others.split(' ').chain([of_v2]);
             others.for_each(|other| assert!(DataType::from_name(other).is_none(), "{other}"));
         }
-        assert_eq!(meant_types("u8"), ["uint8", "uint64"]);
-        assert_eq!(meant_types("byte"), ["uint8", "int8"]);
-        assert_eq!(meant_types("double"), ["float64"]);
-        assert_eq!(meant_types("<f4"), ["float32"]);
-        assert_eq!(meant_types("Float32")[0], "float32");
-        assert_eq!(meant_types("unit8")[0], "uint8");
-        assert!(meant_types("zebra").is_empty());
     }
 }

@@ -133,15 +133,6 @@ mod tests {
         assert_eq!(value_to_json(ten_bits, 0xfe00).to_string(), "-512");
     }
 
-    #[test]
-    fn argument_takes_bare_words() {
-        assert_eq!(scalar_argument("NaN"), Ok(Json::from("NaN")));
-        assert_eq!(scalar_argument("-Infinity"), Ok(Json::from("-Infinity")));
-        assert_eq!(scalar_argument("\"NaN\""), Ok(Json::from("NaN")));
-        assert_eq!(scalar_argument("-1"), Ok(Json::from(-1_i64)));
-        assert!(scalar_argument("nan").is_err());
-    }
-
     proptest! {
         #[test]
         fn every_value_comes_back_bit_for_bit(bits in any::<u64>()) {

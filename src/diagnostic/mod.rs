@@ -153,19 +153,3 @@ impl std::fmt::Display for Diagnostic {
         write!(f, "{}[{}] {}", self.severity, self.code, self.message)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn diagnostic_displays_severity_code_and_message() {
-        let diagnostic = Diagnostic::new(code::MEMBER_MISSING, "`shape` is missing")
-            .with_help("add it")
-            .at_pointer("")
-            .at_node("/a");
-        assert_eq!(diagnostic.to_string(), "error[ZM101] `shape` is missing");
-        assert_eq!(diagnostic.location.node.as_deref(), Some("/a"));
-        assert!(diagnostic.is(code::MEMBER_MISSING) && diagnostic.is_error());
-    }
-}

@@ -173,17 +173,3 @@ pub(super) fn read_shape(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Opti
     }
     Some(shape)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn num_elements_is_checked() {
-        assert_eq!(num_elements(&[]), Some(1));
-        assert_eq!(num_elements(&[3, 4]), Some(12));
-        assert_eq!(num_elements(&[u64::MAX, u64::MAX, 0]), Some(0));
-        assert_eq!(num_elements(&[1 << 32, 1 << 32]), None);
-        assert_eq!(num_elements(&[u64::MAX, 1]), Some(u64::MAX));
-    }
-}

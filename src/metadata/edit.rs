@@ -60,20 +60,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn editing_keeps_literals_and_places() {
-        let mut json = Json::parse_str(r#"{"a":1.0,"codecs":[],"x":1e3,"attributes":{"p":0.10,"q":[1.0]}}"#).unwrap();
-        set_member(&mut json, "codecs", codecs_json(&[CodecMetadata::new("bytes", None)]));
-        append_attributes(&mut json, &Object::new().with("p", 5_u64).with("r", true));
-        assert_eq!(
-            json.to_string(),
-            r#"{"a":1.0,"codecs":[{"name":"bytes"}],"x":1e3,"attributes":{"p":5,"q":[1.0],"r":true}}"#
-        );
-        json.as_object_mut().unwrap().remove("attributes");
-        append_attributes(&mut json, &Object::new().with("s", "t"));
-        assert_eq!(json.get("attributes").unwrap().to_string(), r#"{"s":"t"}"#);
-    }
-
-    #[test]
     fn chunk_shape_is_replaced_in_place() {
         let mut json =
             Json::parse_str(r#"{"chunk_grid":{"configuration":{"chunk_shape":[1]},"name":"regular"},"z":0}"#).unwrap();

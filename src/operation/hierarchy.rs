@@ -390,24 +390,3 @@ fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u
     documents.insert(CONSOLIDATED_KEY.to_owned(), bytes);
     Some(documents)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_ordered_name_by_name() {
-        let mut paths = ["/a-b", "/a/c", "/", "/a", "/b", "/a/b/c"];
-        paths.sort_by(|a, b| compare_paths(a, b));
-        assert_eq!(paths, ["/", "/a", "/a/b/c", "/a/c", "/a-b", "/b"]);
-    }
-
-    #[test]
-    fn names_of_periods_and_reserved_names_are_found() {
-        let named =
-            |path: &str, format| check_name(&Place { store: "s".into(), path: path.into() }, Some(format)).is_some();
-        assert!(named("/...", 3) && named("/a/__b", 3) && named("/.", 2));
-        assert!(!named("/", 3) && !named("/a.b", 3) && !named("/_a", 3) && !named("/.a", 3));
-        assert!(!named("/a/__b", 2));
-    }
-}

@@ -237,37 +237,3 @@ impl CfNumbers {
         value_to_json(self.number_type(), bits)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counts(bins: usize, range: (f64, f64), values: &[f64]) -> (Vec<u64>, u64, u64) {
-        let result = Histogram::of(values, bins, range);
-        (result.counts, result.below, result.above)
-    }
-
-    #[test]
-    fn last_bin_is_closed_and_others_are_open_above() {
-        let values = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, -0.1, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
-        assert_eq!(counts(2, (0.0, 2.0), &values), (vec![2, 3], 2, 2));
-    }
-
-    #[test]
-    fn values_on_edges_go_up() {
-        // 0.1 * 3 is more than 0.3, which numpy counts below the edge 0.30000000000000004.
-        let values = [0.1, 0.2, 0.3, 0.3_f64.next_up(), 0.7, 1.0];
-        assert_eq!(counts(10, (0.0, 1.0), &values).0, [0, 1, 2, 1, 0, 0, 1, 0, 0, 1]);
-    }
-
-    #[test]
-    fn range_of_one_value_is_widened() {
-        assert_eq!(counts(2, (3.0, 3.0), &[3.0, 3.0]), (vec![0, 2], 0, 0));
-    }
-
-    #[test]
-    fn range_wider_than_a_float_is_counted() {
-        let values = [f64::MIN, -1.0, 1.0, f64::MAX];
-        assert_eq!(counts(2, (f64::MIN, f64::MAX), &values), (vec![2, 2], 0, 0));
-    }
-}

@@ -201,6 +201,3 @@ fn describe(data_type: &DataType) -> Option<(String, usize)> {
     let descriptor = v2::write_dtype(&stored, false).ok()?;
     Some((descriptor.as_str()?.to_owned(), stored.components().map_or(1, |(number, _)| number.size())))
 }
-
-#[cfg(test)]
-mod tests;

@@ -68,24 +68,3 @@ fn bar(share: f64, room: usize) -> String {
     let eighths = eighths.max(usize::from(share > 0.0));
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn histogram_is_drawn_within_80_columns() {
-        let histogram =
-            HistogramResult { min: -1.5e-7, max: 2.25, counts: vec![0, 1, 1_000_000, 500_000], below: 3, above: 0 };
-        let mut text = Vec::new();
-        write(&histogram, 80, &mut text).unwrap();
-        let text = String::from_utf8(text).unwrap();
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
-        let bar = |line: &str| line.matches('█').count();
-        // The half of an odd number of letters ends with a half letter.
-        assert_eq!(bar(lines[2]) / 2, bar(lines[3]));
-        assert!(lines[0].ends_with(" 0") && lines[1].ends_with('▏'), "{text}");
-        assert_eq!(lines[4], "  below: 3");
-    }
-}

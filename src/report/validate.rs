@@ -253,21 +253,6 @@ the verdict: 2 errors, 1 warning (2 nodes, level keys, 12 objects)
     }
 
     #[test]
-    fn errors_come_first_and_infos_last_each_in_their_order() {
-        let of = |code, node: &str| at(Diagnostic::new(code, "x"), node, "k");
-        let found = result(vec![
-            of(code::NO_CHECKSUM, "/a"),
-            of(code::KEY_UNKNOWN, "/a"),
-            of(code::CHUNK_CORRUPT, "/b"),
-            of(code::CHUNKS_ABSENT, "/b"),
-            of(code::CHUNK_LENGTH, "/c"),
-        ]);
-        let text = text_as(&found, None, false);
-        let codes: Vec<&str> = text.lines().filter_map(|line| line.split(' ').nth(2)).collect();
-        assert_eq!(codes[..5], ["ZX101", "ZX102", "ZK201", "ZX105", "ZK221"], "{text}");
-    }
-
-    #[test]
     fn finding_of_many_nodes_is_said_once() {
         let of = |node: &str| at(Diagnostic::new(code::CODEC_UNREGISTERED, "x"), node, "k").at_pointer("/p");
         let found = result(["/a", "/b", "/c", "/d"].map(of).into());

@@ -32,10 +32,10 @@ macro_rules! cases {
 }
 
 cases! {
-    against apply_codec auto_shape bad_input cf_values configurations consolidated constant damaged_bool data_types documents encoded_anew
+    against apply_codec auto_shape bad_input cast_value cf_values codecs configurations consolidated constant damaged_bool data_types documents encoded_anew
     estimate exit_status fill_values foreign forms generators hierarchy inspect inspect_chunk inspect_group inspect_preview
     inspect_values keep_bits locations numcodecs option_values parts predict quality quantise rechunk rectilinear
-    references report resume select shard_shape small_floats suggest transcode transcode_options unread
+    references report resume scale_offset select shard_shape small_floats suggest transcode transcode_options unread
     validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types zip
 }
 

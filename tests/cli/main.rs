@@ -7,7 +7,6 @@
 mod support;
 
 mod cases;
-mod cf_values;
 mod drawn;
 mod estimate;
 mod generators;

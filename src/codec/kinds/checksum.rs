@@ -195,37 +195,3 @@ fn finish(state: &mut [u32; 3]) {
     c = step(c, b, 24);
     *state = [a, b, c];
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::codec::kinds::coding::encoded;
-
-    #[test]
-    fn checksum_stands_where_it_is_said_to() {
-        for (is_first, expected) in [(true, [9, 0, 0, 0, b'1', b'2']), (false, [b'1', b'2', 9, 0, 0, 0])] {
-            let checksum = Checksum { sum: |_, seed| seed, seed: 9, is_first };
-            assert_eq!(encoded(&checksum, b"12").unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn sums_are_those_of_their_check_values() {
-        assert_eq!(crc32(b"123456789", 0), 0xcbf4_3926);
-        assert_eq!(crc32c(b"123456789", 0), 0xe306_9283);
-    }
-
-    #[test]
-    fn jenkins_lookup3_is_that_of_the_reference() {
-        // Those of the reference's own test.
-        let text = b"Four score and seven years ago";
-        for (bytes, initval, expected) in [
-            (&b""[..], 0, 0xdead_beef),
-            (b"", 0xdead_beef, 0xbd5b_7dde),
-            (text, 0, 0x1777_0551),
-            (text, 1, 0xcd62_8161),
-        ] {
-            assert_eq!(jenkins_lookup3(bytes, initval), expected, "{bytes:?}");
-        }
-    }
-}

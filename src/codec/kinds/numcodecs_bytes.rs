@@ -218,18 +218,3 @@ fn elements(element_size: usize, bytes: &[u8]) -> Result<usize, CodecError> {
     }
     Ok(bytes.len() / element_size)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::codec::kinds::coding::{decoded, encoded};
-
-    #[test]
-    fn shuffle_gathers_bytes_by_their_place() {
-        let shuffle = |element_size| Shuffle { element_size };
-        assert_eq!(encoded(&shuffle(3), &[1, 2, 3, 4, 5, 6]).unwrap(), [1, 4, 2, 5, 3, 6]);
-        assert_eq!(decoded(&shuffle(3), &[1, 4, 2, 5, 3, 6]).unwrap(), [1, 2, 3, 4, 5, 6]);
-        assert!(decoded(&shuffle(4), &[1, 4, 2, 5, 3, 6]).is_err());
-        assert!(decoded(&shuffle(4), &[]).is_ok());
-    }
-}

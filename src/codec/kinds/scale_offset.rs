@@ -118,21 +118,3 @@ impl Coder for ScaleOffset {
         Some(to_metadata(self))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::element::ElementType;
-
-    #[test]
-    fn scale_offset_is_written_without_what_says_nothing() {
-        let written = |offset: Option<f32>, scale: Option<f32>| {
-            let [offset, scale] = [offset, scale].map(|value| value.map(|value| u64::from(value.to_bits())));
-            let codec = to_metadata(&ScaleOffset::new(NumberType::of(ElementType::Float32), offset, scale));
-            codec.configuration.map(|members| Json::from(members).to_string_compact())
-        };
-        assert_eq!((written(Some(0.0), Some(1.0)), written(Some(-0.0), None)), (None, None));
-        assert_eq!(written(Some(1.5), Some(1.0)).as_deref(), Some(r#"{"offset":1.5}"#));
-        assert_eq!(written(Some(-1.0), Some(2.0)).as_deref(), Some(r#"{"offset":-1.0,"scale":2.0}"#));
-    }
-}

@@ -138,30 +138,3 @@ fn transpose(is_fortran: bool, rank: usize) -> Option<CodecMetadata> {
     let order: Vec<u64> = (0..rank as u64).rev().collect();
     Some(CodecMetadata::new("transpose", Some(Object::new().with("order", order))).at("/order"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const VALID: &str = r#"{
-        "zarr_format": 2, "shape": [10, 7], "chunks": [4, 7], "dtype": "<f4", "fill_value": "NaN", "order": "C",
-        "filters": null, "compressor": {"id": "zstd", "level": 3}, "dimension_separator": "/"
-    }"#;
-
-    #[test]
-    fn pointers_lead_to_what_the_document_has() {
-        let json = Json::parse_str(VALID).unwrap();
-        for (pointer, expected) in [
-            ("/compressor/configuration/level", "/compressor/level"),
-            ("/compressor/configuration", "/compressor"),
-            ("/compressor/configuration/checksum", "/compressor"),
-            ("/data_type", "/dtype"),
-            ("/order/configuration/order", "/order"),
-            ("/fill_value", "/fill_value"),
-            ("/filters/3", "/filters"),
-            ("", ""),
-        ] {
-            assert_eq!(pointer_into(&json, pointer), expected, "{pointer}");
-        }
-    }
-}

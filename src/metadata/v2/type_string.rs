@@ -152,20 +152,3 @@ pub(super) fn write(data_type: &DataType, is_big: bool) -> Result<String, NotInV
     let unknown = || NotInV2::new(format!("the data type `{data_type}`")).with_help(help);
     Ok(format!("{order}{}", kind_and_size.ok_or_else(unknown)?))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_is_that_of_a_type_of_v3() {
-        for name in OF_TENSORSTORE {
-            let data_type = read(name).unwrap().0;
-            assert_eq!((data_type.name().as_str(), tensorstore_name(&data_type)), (name, Some(name)));
-        }
-        for other in ["float32", "uint4", "float8_e4m3", "float8_e8m0fnu", "<bfloat16", "complex_bfloat16", "r8"] {
-            assert!(read(other).is_err(), "{other}");
-            assert_eq!(DataType::from_name(other).as_ref().and_then(tensorstore_name), None, "{other}");
-        }
-    }
-}

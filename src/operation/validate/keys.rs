@@ -235,20 +235,3 @@ fn is_temporary(key: &str) -> bool {
         || name == ".zarrcast"
         || (name.starts_with('.') && name.ends_with(".zarrcast"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn leftovers_of_writers_are_known_by_their_names() {
-        for key in
-            ["c/0/0.5f2b.partial", "c/0/1.__lock", "zarr.zarrcast-partial", ".zarrcast", "a/.b.zarrcast", "0.tmp"]
-        {
-            assert!(is_temporary(key), "{key}");
-        }
-        for key in ["c/0/0", "zarr.json", "partial", "c/.DS_Store"] {
-            assert!(!is_temporary(key), "{key}");
-        }
-    }
-}

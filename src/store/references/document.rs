@@ -213,20 +213,4 @@ mod tests {
         );
         assert_eq!(document.targets, ["x.nc", "y.nc"]);
     }
-
-    #[test]
-    fn version_1_has_templates_wherever_they_stand() {
-        let text = r#"{"version": 1, "refs": {"a": ["{{u}}/{{ n }}.nc"], "b": ["{{u}}/x", 1, 2], "{{u}}": "{{u}}"},
-            "gen": [], "templates": {"u": "s3://bucket", "n": "one", "unused": "{{x}}"}}"#;
-        let document = Document::parse(text.as_bytes()).unwrap().unwrap();
-        assert_eq!(document.targets, ["s3://bucket/one.nc", "s3://bucket/x"]);
-        assert_eq!(document.references[2], ("{{u}}".into(), inline("{{u}}")));
-    }
-
-    #[test]
-    fn keys_that_lead_out_of_the_store_are_told_and_never_read() {
-        let document = Document::parse(br#"{"../a": ["x"], "/b": "", "c//d": "", "e": ""}"#).unwrap().unwrap();
-        assert_eq!(document.references.len(), 1);
-        assert_eq!(document.unnamed, ["../a", "/b", "c//d"]);
-    }
 }

@@ -94,35 +94,6 @@ fn keys_are_listed_folder_by_folder() {
 }
 
 #[test]
-fn local_files_outside_the_folder_are_read_only_where_that_is_allowed() {
-    let folder = tempfile::tempdir().unwrap();
-    file(folder.path(), "secret", b"secret");
-    file(folder.path(), "in/own", b"own");
-    std::os::unix::fs::symlink("../secret", folder.path().join("in/link")).unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let text = serde_json::json!({
-        "up": ["../secret"], "path": [path("secret")], "url": [format!("file://{}", path("secret"))], "link": ["link"],
-        "part": ["../secret", 0, 3], "own": ["../in/own"], "own_path": [path("in/own")],
-        "own_url": [format!("FILE://{}", path("in/own"))], "host": ["file://host/x"], "ftp": ["ftp://host/x"],
-    })
-    .to_string();
-    let strict = store(folder.path(), &text, false);
-    for key in ["up", "path", "url", "link", "part"] {
-        let said = read(&strict, key, Part::Whole).unwrap_err();
-        assert!(said.contains("outside the folder") && said.contains("--allow-file-references"), "{key}: {said}");
-    }
-    for key in ["own", "own_path", "own_url"] {
-        assert_eq!(read(&strict, key, Part::Whole).unwrap().unwrap(), b"own", "{key}");
-    }
-    assert!(read(&strict, "ftp", Part::Whole).unwrap_err().contains("`ftp://`"));
-    assert!(read(&strict, "host", Part::Whole).unwrap_err().contains("names no host"));
-    let open = store(folder.path(), &text, true);
-    for key in ["up", "path", "url", "link"] {
-        assert_eq!(read(&open, key, Part::Whole).unwrap().unwrap(), b"secret", "{key}");
-    }
-}
-
-#[test]
 fn file_in_another_store_points_into_that_store() {
     let outer = crate::store::MemoryStore::new("memory");
     let outer = Node::of(std::sync::Arc::new(outer));

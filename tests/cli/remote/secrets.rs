@@ -35,16 +35,3 @@ fn no_secret_is_printed_whatever_happens() {
         assert!(!run.error.contains("=hidden"), "{}", run.error);
     }
 }
-
-#[test]
-fn text_that_is_no_setting_is_never_repeated() {
-    let (test, server) = (CliTest::new(), sound(array("/a"), Manner::Ranges));
-    for text in ["wJalrXUtnFEMI", "wJalrXUtnFEMI=", "=wJalrXUtnFEMI", "wJalr/XUtn+FEMI="] {
-        for arguments in [["--storage-option", text], ["--requests=2", &format!("--storage-option={text}")]] {
-            let command = [&["inspect", "s3://bucket/a"][..], &arguments].concat();
-            let run = run(&test, &server, &command).fails(2, &["--storage-option"]);
-            assert!(!run.error.contains("Jalr"), "{}", run.error);
-        }
-    }
-    assert!(server.requests().is_empty());
-}

@@ -13,9 +13,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cast;
-mod cast_value_configuration;
 mod cast_value_procedure;
-mod disagreements;
 mod float32;
 mod one_element;
 mod other_implementation;
@@ -25,7 +23,6 @@ mod quantize_case;
 mod reference;
 mod reference_itself;
 mod scale_offset;
-mod scale_offset_specification;
 mod small_floats;
 mod statistics;
 mod strategies;

@@ -1,11 +1,10 @@
 //! One element through every kernel: as a slice in each instruction set and by itself, which must all agree.
 
 use zarrcast::kernel::FaultKind;
-use zarrcast::kernel::scale_offset::ScaleOffset;
 
 use crate::kernels::reference::Kind;
 use crate::kernels::reference::number::{Number, number};
-use crate::kernels::subject::{CastCase, instruction_sets, number_type, pack, stored, unpack};
+use crate::kernels::subject::{CastCase, instruction_sets, pack, stored, unpack};
 
 pub(crate) type Outcome = Result<u64, FaultKind>;
 
@@ -47,32 +46,4 @@ pub(crate) fn special(value: f64, kind: Kind) -> u64 {
 
 pub(crate) fn is_nan(bits: u64, kind: Kind) -> bool {
     number(bits, kind) == Number::Nan
-}
-
-/// One element encoded and decoded, as a slice in every instruction set and as one value: all must agree.
-pub(crate) fn both(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u64) -> (Outcome, Outcome) {
-    let kernel = ScaleOffset::new(number_type(kind), offset, scale);
-    let (encoded, decoded) = (kernel.encode_one(bits), kernel.decode_one(bits));
-    for instruction_set in instruction_sets() {
-        let kernel = instruction_set.at_most(|| ScaleOffset::new(number_type(kind), offset, scale));
-        let source = pack(&[bits; 67], kind);
-        let mut target = vec![0; source.len()];
-        let result = kernel.encode(&source, &mut target).map(|()| unpack(&target, kind));
-        assert_eq!(result.map_err(|fault| fault.kind), encoded.map(|value| vec![value; 67]), "{instruction_set:?}");
-        let result = kernel.decode(&source, &mut target).map(|()| unpack(&target, kind));
-        assert_eq!(result.map_err(|fault| fault.kind), decoded.map(|value| vec![value; 67]), "{instruction_set:?}");
-    }
-    (encoded, decoded)
-}
-
-pub(crate) fn encode(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u64) -> Outcome {
-    both(kind, offset, scale, bits).0
-}
-
-pub(crate) fn decode(kind: Kind, offset: Option<u64>, scale: Option<u64>, bits: u64) -> Outcome {
-    both(kind, offset, scale, bits).1
-}
-
-pub(crate) fn f32_bits(value: f32) -> u64 {
-    u64::from(value.to_bits())
 }

@@ -78,30 +78,3 @@ proptest! {
         prop_assert!(unpacked(&bound, &encoded).is_err());
     }
 }
-
-#[test]
-fn packbits_of_a_value_outside_of_the_type_is_an_error() {
-    let unsigned = PackBits { num_elements: 2, ..bound(2, 1, false, 10) };
-    let error = packed(&unsigned, &[5, 0, 0, 4]).unwrap_err().to_string();
-    assert_eq!(error, "`packbits`: element 1 has bits outside of the 10 of its data type");
-    packed(&unsigned, &[0xff, 3, 0, 0]).unwrap();
-    let signed = PackBits { num_elements: 1, ..bound(2, 1, true, 10) };
-    for (value, fits) in [(511_i16, true), (512, false), (-512, true), (-513, false), (-1, true)] {
-        assert_eq!(packed(&signed, &value.to_ne_bytes()).is_ok(), fits, "{value}");
-    }
-    assert!(packed(&PackBits { num_elements: 1, ..bound(1, 1, false, 1) }, &[2]).is_err());
-}
-
-#[test]
-fn packbits_padding_that_is_wrong_is_an_error() {
-    let padding_encoding = PaddingEncoding::LastByte;
-    let codec = PackBits { padding_encoding, num_elements: 3, ..bound(1, 1, false, 1) };
-    assert_eq!(unpacked(&codec, &[0b111, 5]).unwrap(), [1, 1, 1]);
-    for (encoded, expected) in [
-        (&[0b111, 4][..], "`packbits`: expected a padding byte of 5, found 4"),
-        (&[0b1111, 5], "`packbits`: expected 5 zero bits of padding, found 0b00001111 as the last byte"),
-        (&[0b111], "`packbits`: expected 2 encoded bytes, found 1"),
-    ] {
-        assert_eq!(unpacked(&codec, encoded).unwrap_err().to_string(), expected);
-    }
-}

@@ -61,44 +61,6 @@ mod tests {
 
     use super::*;
 
-    fn chunk(elements: &[&[u8]]) -> Vec<u8> {
-        let length = |length: usize| u32::try_from(length).unwrap().to_le_bytes().to_vec();
-        let mut bytes = length(elements.len());
-        for element in elements {
-            bytes.extend(length(element.len()));
-            bytes.extend_from_slice(element);
-        }
-        bytes
-    }
-
-    const TEXT: Vlen = Vlen { num_elements: 3, is_text: true };
-
-    #[test]
-    fn chunk_of_as_many_elements_is_right() {
-        let bytes = chunk(&[b"a", "é".as_bytes(), b""]);
-        assert_eq!(TEXT.check(&bytes), Ok(()));
-        assert_eq!(Vlen { num_elements: 0, is_text: false }.check(&[0; 4]), Ok(()));
-    }
-
-    #[test]
-    fn every_fault_of_the_framing_is_found() {
-        let bytes = chunk(&[b"a", "é".as_bytes(), b""]);
-        for end in 0..bytes.len() {
-            assert!(TEXT.check(&bytes[..end]).is_err(), "{end}");
-        }
-        let with = |at: usize, byte: u8| {
-            let mut bytes = bytes.clone();
-            bytes[at] = byte;
-            TEXT.check(&bytes)
-        };
-        let fault = |found: Result<(), CodecError>| found.unwrap_err().to_string();
-        assert_eq!(fault(with(0, 2)), "2 elements found, 3 expected");
-        assert_eq!(fault(with(7, 0xff)), "element 0 is of 4278190081 bytes, of which 11 are left");
-        assert_eq!(fault(with(13, 0xff)), "element 1 is not UTF-8");
-        let longer = [bytes.as_slice(), &[0]].concat();
-        assert_eq!(fault(TEXT.check(&longer)), "1 bytes follow the last element");
-    }
-
     proptest! {
         #[test]
         fn any_bytes_are_a_chunk_or_a_fault(bytes in proptest::collection::vec(0_u8..4, 0..40), count in 0_u64..5) {

@@ -37,16 +37,3 @@ pub fn decode(encoded: &[u8], decoded: &mut [u8]) -> Result<(), (u8, u8)> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn first_byte_that_is_not_the_padding_is_an_error() {
-        let mut decoded = [9; 4];
-        assert_eq!(decode(&[4, 0b1001_1111], &mut decoded), Ok(()));
-        assert_eq!(decoded, [1, 0, 0, 1]);
-        assert_eq!(decode(&[3, 144], &mut decoded), Err((4, 3)));
-    }
-}

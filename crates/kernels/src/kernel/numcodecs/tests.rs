@@ -10,7 +10,6 @@ use proptest::prelude::*;
 use super::fixed_scale_offset::scale_exponent;
 use super::*;
 use crate::element::Element;
-use crate::kernel::FaultKind;
 
 const fn of(element: ElementType) -> NumberType {
     NumberType::of(element)
@@ -44,10 +43,6 @@ fn scale_offset<S: Element, T: Element>(offset: PythonNumber, scale: PythonNumbe
     fixed_scale_offset((of(S::TYPE), of(T::TYPE)), offset, scale)
 }
 
-fn quantize<S: Element, T: Element>(digits: i32) -> ElementFilter {
-    super::quantize((of(S::TYPE), of(T::TYPE)), digits)
-}
-
 fn delta<S: Element, T: Element>(values: &[S]) -> Result<Vec<T>, ElementFault> {
     let mut target = vec![0; values.len() * size_of::<T>()];
     Delta::new(of(S::TYPE), of(T::TYPE)).encode(&bytes(values), &mut target)?;
@@ -69,67 +64,6 @@ fn delta_of_many_elements_goes_on_from_tile_to_tile() {
     // Differences wrap in `dtype`: 65535 is -1 as an int8.
     assert_eq!(delta::<u16, i8>(&[100, 99, 101]), Ok(vec![100, -1, 2]));
     assert_eq!(sums::<i8, u16>(&[100, -1, 2]), Ok(vec![100, 99, 101]));
-}
-
-fn fault<T>(kind: FaultKind, index: usize) -> Result<Vec<T>, ElementFault> {
-    Err(ElementFault { kind, index })
-}
-
-#[test]
-fn what_would_not_come_back_is_named_when_it_is_encoded() {
-    let mut far: Vec<i16> = vec![0; 5000];
-    far[4999] = 300;
-    assert_eq!(delta::<i16, i8>(&far), fault(FaultKind::Overflow, 4999));
-    // A sum of floats does not wrap back.
-    assert_eq!(delta::<u16, f32>(&[5, 6, 4]), fault(FaultKind::Overflow, 2));
-    assert_eq!(delta::<i16, f32>(&[5, 6, 4]), Ok(vec![5.0, 1.0, -2.0]));
-    // 2^17 is infinite as a float16.
-    assert_eq!(
-        encoded::<half::f16, half::f16>(&quantize::<half::f16, half::f16>(5), &[half::f16::ONE]),
-        fault(FaultKind::Overflow, 0)
-    );
-    let narrow = as_type(NumpyType::Number(of(ElementType::Int16)), NumpyType::Number(of(ElementType::UInt8)));
-    assert_eq!(encoded::<i16, u8>(&narrow, &[255, 256]), fault(FaultKind::Overflow, 1));
-    assert_eq!(encoded::<i16, u8>(&narrow, &[-1]), fault(FaultKind::Overflow, 0));
-}
-
-#[test]
-fn fixed_scale_offset_wraps_what_numpy_wraps() {
-    let to_byte = scale_offset::<f32, u8>(Integer(0), Integer(10));
-    let far = encoded::<f32, u8>(&to_byte, &[1.0, 25.6, -0.1, 214_748_352.0]);
-    assert_eq!(far, Ok(vec![10, 0, 255, 128]));
-    assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, 214_748_368.0]), fault(FaultKind::Overflow, 1));
-    assert_eq!(encoded::<f32, u8>(&to_byte, &[1.0, f32::NAN]), fault(FaultKind::NotANumber, 1));
-    assert_eq!(encoded::<f32, u8>(&to_byte, &[f32::INFINITY]), fault(FaultKind::Infinite, 0));
-    let to_u32 = scale_offset::<f64, u32>(Integer(0), Integer(1));
-    assert_eq!(encoded::<f64, u32>(&to_u32, &[-1.0, 4_294_967_295.0]), Ok(vec![u32::MAX, u32::MAX]));
-    assert_eq!(encoded::<f64, u32>(&to_u32, &[4_294_967_296.0]), fault(FaultKind::Overflow, 0));
-    let to_i32 = scale_offset::<f64, i32>(Integer(0), Integer(1));
-    assert_eq!(encoded::<f64, i32>(&to_i32, &[-2_147_483_648.0]), Ok(vec![i32::MIN]));
-    assert_eq!(encoded::<f64, i32>(&to_i32, &[0.0, 2_147_483_648.0]), fault(FaultKind::Overflow, 1));
-    let to_u64 = scale_offset::<f64, u64>(Integer(0), Integer(1));
-    assert_eq!(encoded::<f64, u64>(&to_u64, &[-1.0]), Ok(vec![u64::MAX]));
-    assert_eq!(encoded::<f64, u64>(&to_u64, &[2_f64.powi(64)]), fault(FaultKind::Overflow, 0));
-    let integers = scale_offset::<i16, i16>(Integer(-30_000), Integer(1));
-    assert_eq!(encoded::<i16, i16>(&integers, &[2767, 2768]), Ok(vec![32_767, -32_768]));
-    let halves = scale_offset::<half::f16, half::f16>(Integer(0), Integer(10));
-    let big = half::f16::from_f32(10_000.0);
-    assert_eq!(encoded::<half::f16, half::f16>(&halves, &[big]), Ok(vec![half::f16::INFINITY]));
-}
-
-#[test]
-fn casts_are_those_of_numpy() {
-    let number = |element| NumpyType::Number(of(element));
-    let fraction = as_type(number(ElementType::Int8), number(ElementType::Float32));
-    assert_eq!(decoded::<f32, i8>(&fraction, &[-1.9, 1.9, -0.5]), Ok(vec![-1, 1, 0]));
-    assert!(decoded::<f32, i8>(&fraction, &[128.0]).is_err());
-    let wrapping = as_type(number(ElementType::Int8), number(ElementType::Int32));
-    assert_eq!(decoded::<i32, i8>(&wrapping, &[300, -129]), Ok(vec![44, 127]));
-    let narrowing = as_type(number(ElementType::Float32), number(ElementType::Float64));
-    assert_eq!(decoded::<f64, f32>(&narrowing, &[1e39, 0.1]), Ok(vec![f32::INFINITY, 0.1]));
-    let truth = as_type(NumpyType::Bool, number(ElementType::Float32));
-    assert_eq!(decoded::<f32, u8>(&truth, &[0.0, -0.0, f32::NAN, 0.5]), Ok(vec![0, 0, 1, 1]));
-    assert_eq!(encoded::<u8, f32>(&truth, &[0, 1]), Ok(vec![0.0, 1.0]));
 }
 
 #[test]
