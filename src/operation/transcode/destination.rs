@@ -19,8 +19,8 @@ use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER,
 pub(super) use claim::Claim;
 use claim::with_next_step;
 use claim::{
-    Existing, check_apart, existing, no_destination, refuse_existing, refuse_file_above, refuse_inside_zip,
-    refuse_others, refuse_unreplaceable, unreadable,
+    Existing, check_apart, existing, no_destination, refuse_existing, refuse_file_above, refuse_inside_array,
+    refuse_inside_zip, refuse_others, refuse_unreplaceable, unreadable,
 };
 
 /// A process that is to end waits no longer than this for its last notes.
@@ -50,6 +50,7 @@ impl Output {
         let is_remote = node.abilities().is_remote;
         if !is_remote {
             refuse_file_above(Some(&node), false, &shown)?;
+            refuse_inside_array(&node, &shown)?;
         }
         let destination = node.destination(run.overwrite).map_err(|error| no_destination(error, &shown))?;
         let targets = if run.overwrite { source.targets().map_err(unreadable)? } else { Vec::new() };

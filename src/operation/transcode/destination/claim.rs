@@ -8,8 +8,9 @@ use super::{Output, cannot_write};
 use crate::array::interrupt::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Driver, Journal};
+use crate::metadata::NodeKind;
 use crate::operation::absent::nearest_existing;
-use crate::operation::document::{NODE_KEYS, parse_document};
+use crate::operation::document::{NODE_KEYS, parse_document, read_documents};
 use crate::operation::{FaultClass, OperationError};
 use crate::store::{Destination, EntryKind, JOURNAL, Location, Node, Relation, StoreError, has_run_folder};
 
@@ -292,6 +293,16 @@ pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &s
     }
     Err(OperationError::environment(format!("`{shown}` cannot be made: {} is {what}, not a folder", existing.name()))
         .with_help("name a place in a folder"))
+}
+
+/// No reader looks for a node below an array.
+pub(super) fn refuse_inside_array(node: &Node, shown: &str) -> Result<(), OperationError> {
+    let is_array = |folder: &Node| matches!(read_documents(folder), Ok(Some(found)) if found.kind == NodeKind::Array);
+    match std::iter::successors(node.parent(), Node::parent).find(is_array) {
+        Some(array) => Err(OperationError::environment(format!("`{shown}` would lie in the array `{}`", array.name()))
+            .with_help("name a place in a group, or one by itself")),
+        None => Ok(()),
+    }
 }
 
 /// A zip file is written as a whole; but what is a folder already is a folder.
