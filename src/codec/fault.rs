@@ -3,7 +3,7 @@
 pub use super::kinds::error::{CodecError, element_help, number_text, number_value};
 use crate::element::NumberType;
 use crate::kernel::FaultKind;
-use crate::store::file_format::FIRST_BYTES;
+use crate::store::file::FIRST_BYTES;
 use crate::store::{FileFormat, ObjectReader, StoreError};
 
 /// A codec failed on a chunk.

@@ -12,7 +12,7 @@ use crate::kernel::keep_bits::KeepBits;
 use crate::kernel::numcodecs::ElementFilter;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::scale_offset::ScaleOffset;
-use crate::kernel::swap::swap;
+use crate::kernel::transpose::swap;
 use crate::kernel::unpack::Unpack;
 use crate::memory::resize;
 

@@ -7,7 +7,6 @@
 //! follows is believed, before which everything was synced. A line that is torn, and what follows it, does not count.
 
 mod lines;
-mod owner;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,8 +17,8 @@ use std::time::{Duration, Instant};
 use super::ObjectReport;
 use crate::array::{ChunkSet, ChunkSetBuilder};
 use crate::store::{JOURNAL, Log, Node, StoreError, held};
+use lines::OwnLock;
 use lines::{Left, Line, Noted, Run, last_owner, to_line};
-use owner::OwnLock;
 
 pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 

@@ -1,6 +1,13 @@
-//! How far an operation is, told to whoever wants to show it. No terminal here.
+//! How far an operation is, told to whoever wants to show it (no terminal here), and what was done with the objects (chunks or
+//! shards) of an array, counted.
 
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use crate::array::ChunkSet;
+use crate::kernel::quantize::QuantizeFigures;
 
 /// A listener to one piece of work, counted in bytes. Called from worker threads.
 pub trait Progress: Send + Sync {
@@ -68,8 +75,70 @@ impl Progress for Share<'_> {
     }
 }
 
+/// The counts of what was done with an object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ObjectReport {
+    /// Objects that were written.
+    pub written: u64,
+    /// The digest of their indices, by [`digest_of`]: objects that stay absent are not among them.
+    pub written_digest: u64,
+    /// Bytes read from the source.
+    pub bytes_read: u64,
+    /// Bytes written to the destination.
+    pub bytes_written: u64,
+    /// Bytes of intermediate data.
+    pub bytes_temporary: u64,
+    /// Error figures, where the job quantises.
+    pub figures: QuantizeFigures,
+}
+
+impl ObjectReport {
+    /// Adds what was done with another object.
+    pub fn add(&mut self, other: &ObjectReport) {
+        self.written = self.written.saturating_add(other.written);
+        self.written_digest = self.written_digest.wrapping_add(other.written_digest);
+        self.bytes_read = self.bytes_read.saturating_add(other.bytes_read);
+        self.bytes_written = self.bytes_written.saturating_add(other.bytes_written);
+        self.bytes_temporary = self.bytes_temporary.saturating_add(other.bytes_temporary);
+        self.figures.merge(&other.figures);
+    }
+
+    /// Counts an object, by its linear index, that was written.
+    pub fn wrote(&mut self, object: u64, bytes: u64) {
+        self.written += 1;
+        self.written_digest = self.written_digest.wrapping_add(mixed(object));
+        self.bytes_written += bytes;
+    }
+
+    /// True if objects are those that were written.
+    pub fn is_of(&self, objects: &ChunkSet) -> bool {
+        objects.len() == self.written && digest_of(objects) == self.written_digest
+    }
+}
+
+impl AddAssign for ObjectReport {
+    fn add_assign(&mut self, other: Self) {
+        self.add(&other);
+    }
+}
+
+/// The digest of a set of objects: the sum of one of each, so that it is that of its parts in any order.
+pub fn digest_of(objects: &ChunkSet) -> u64 {
+    objects.iter().map(mixed).fold(0, u64::wrapping_add)
+}
+
+/// The function of `SplitMix64`: <https://prng.di.unimi.it/splitmix64.c>
+fn mixed(object: u64) -> u64 {
+    let mixed = object.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Counts what it is told.
@@ -98,5 +167,43 @@ mod tests {
         assert_eq!(told(), 1000);
         Share::new(&whole, 5, 1).finish();
         assert_eq!(told(), 1000);
+    }
+
+    proptest! {
+        #[test]
+        fn report_comes_back_from_json_bit_by_bit(numbers in prop::array::uniform13(any::<u64>())) {
+            let [written, written_digest, bytes_read, bytes_written, count, nan, clamped, infinite, rounded, ..] = numbers;
+            let [.., a, b, c, d] = numbers.map(f64::from_bits);
+            let figures = QuantizeFigures {
+                count, nan, clamped, infinite, rounded,
+                max_abs_error: a, max_abs_error_clamped: b, sum_of_squares: c, normalizer: d,
+            };
+            let report = ObjectReport {
+                written, written_digest, bytes_read, bytes_written, bytes_temporary: 7, figures,
+            };
+            let text = serde_json::to_string(&report).unwrap();
+            let read: ObjectReport = serde_json::from_str(&text).unwrap();
+            // A NaN is not equal to itself, but its bits are.
+            prop_assert_eq!(serde_json::to_string(&read).unwrap(), text);
+            prop_assert_eq!(read.figures.normalizer.to_bits(), numbers[12]);
+            prop_assert_eq!((read.written_digest, read.bytes_temporary, read.figures.rounded), (written_digest, 7, rounded));
+        }
+
+        #[test]
+        fn digest_is_the_sum_of_those_of_parts_in_any_order(
+            objects in prop::collection::btree_set(0_u64..10_000, 0..50), at in 0_usize..50,
+        ) {
+            let objects: Vec<u64> = objects.into_iter().collect();
+            let (a, b) = objects.split_at(at.min(objects.len()));
+            let mut report = ObjectReport::default();
+            b.iter().chain(a).for_each(|object| report.wrote(*object, 1));
+            prop_assert_eq!(report.written_digest, digest_of(&objects.iter().copied().collect()));
+            prop_assert_eq!(report.bytes_written, objects.len() as u64);
+        }
+    }
+
+    #[test]
+    fn digests_of_sets_differ() {
+        assert_ne!(digest_of(&ChunkSet::full(7)), digest_of(&ChunkSet::full(8)));
     }
 }

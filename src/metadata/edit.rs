@@ -1,9 +1,9 @@
 //! Editing of a document: what is not named stays as it was written, in its place.
 
 use super::array::ArrayMetadata;
+use super::chunk_grid::chunk_shapes;
 use super::extension::CodecMetadata;
 use super::json::{Json, Object};
-use super::rectilinear::chunk_shapes;
 
 /// The codecs as JSON, in the object form.
 pub fn codecs_json(codecs: &[CodecMetadata]) -> Json {

@@ -12,7 +12,6 @@ pub mod edit;
 pub mod extension;
 pub mod group;
 pub mod json;
-pub mod rectilinear;
 pub mod v2;
 
 pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid};

@@ -4,7 +4,7 @@ use super::document::{NODE_KEYS, has_documents, read_documents};
 use super::error::OperationError;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::NodeKind;
-use crate::store::file_format::FIRST_BYTES;
+use crate::store::file::FIRST_BYTES;
 use crate::store::{EntryKind, FileFormat, Node, StoreError, has_run_folder};
 
 /// The most nodes of a folder that a message lists.

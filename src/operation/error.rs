@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::array::interrupt::Interrupted;
+use crate::array::fault::Interrupted;
 use crate::metadata::Json;
 use crate::store::StoreError;
 

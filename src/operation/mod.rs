@@ -26,7 +26,7 @@ mod numbers;
 pub mod open;
 pub mod options;
 pub mod parts_result;
-pub use crate::array::interrupt::Interrupt;
+pub use crate::array::fault::Interrupt;
 pub mod pattern;
 mod quantize;
 pub mod requirement;

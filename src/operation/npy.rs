@@ -10,8 +10,8 @@ use serde::Deserialize;
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::grid::num_elements;
-use crate::kernel::swap::swap;
 use crate::kernel::transpose::Transpose;
+use crate::kernel::transpose::swap;
 use crate::metadata::v2;
 
 /// The first bytes of every file.

@@ -4,7 +4,6 @@
 //! is bounded by `--max-memory` and `--max-findings`, whatever a store claims to be.
 
 mod array;
-mod findings;
 mod gathered;
 mod keys;
 mod object;
@@ -21,7 +20,7 @@ use crate::diagnostic::code;
 use crate::engine::Driver;
 use crate::store::Location;
 use array::ArrayCheck;
-use findings::Findings;
+use gathered::Findings;
 use gathered::Gathered;
 
 /// The result, and the STOREs that could not be looked at.

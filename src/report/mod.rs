@@ -1,7 +1,6 @@
 //! Results for people and programs: text and JSON over any `Write`, pages with pictures, and progress on the terminal.
 
 mod block;
-mod colour_map;
 pub mod failure;
 pub mod formats;
 mod histogram;

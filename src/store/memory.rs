@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use once_cell::sync::OnceCell;
 
-use super::log::NoLog;
+use super::destination::NoLog;
 use super::{
     Depth, Entry, EntryKind, Key, Log, ObjectReader, ObjectWriter, Put, ReadObject, Result, Store, StoreError, Tree,
     Visit, WriteObject, check_absent, held, object_name, part, write_at_start,

@@ -6,11 +6,9 @@ mod consolidated;
 mod destination;
 mod error;
 pub mod file;
-pub mod file_format;
 mod key;
 pub mod local;
 pub mod location;
-mod log;
 pub mod machine;
 mod memory;
 mod node;
@@ -30,12 +28,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use consolidated::ConsolidatedScope;
+pub use destination::{Asker, Holding, Lock, Log};
 pub use destination::{Destination, JOURNAL, PLAN, RUN_FOLDER, Relation, clear_run_folder, has_run_folder};
 pub use error::{RemoteError, StoreError};
 pub use key::{Key, MAX_KEY_BYTES};
 pub use local::{LocalStore, Modes};
 pub use location::{Location, LocationError};
-pub use log::{Asker, Holding, Lock, Log};
 pub use memory::{MemoryReader, MemoryStore};
 use memory::{SortedKeys, get_or_open, is_below, remove_from};
 use node::object_name;
@@ -46,7 +44,7 @@ pub use references::ReferenceStore;
 pub use remote_options::RemoteOptions;
 pub use zip::ZipStore;
 
-pub use file_format::FileFormat;
+pub use file::FileFormat;
 
 /// The result of a call to a store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -5,7 +5,7 @@ pub(crate) mod faulty;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::log::NOBODY;
+use super::destination::NOBODY;
 use super::*;
 use faulty::Faults;
 

@@ -13,8 +13,8 @@ use crate::codec::{
 use crate::data_type::DataType;
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::QuantizeFigures;
-use crate::kernel::swap::swap;
 use crate::kernel::transpose::Transpose;
+use crate::kernel::transpose::swap;
 use crate::memory::resize;
 use crate::pipeline::Representation;
 

@@ -16,7 +16,7 @@ use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
 use crate::kernel::numcodecs::{Delta, ElementFilter};
 use crate::kernel::scale_offset::ScaleOffset;
-use crate::kernel::swap::swap;
+use crate::kernel::transpose::swap;
 use crate::memory::resize;
 use crate::metadata::extension::CodecMetadata;
 

@@ -10,7 +10,7 @@ mod claim;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use crate::array::interrupt::Clearing;
+use crate::array::fault::Clearing;
 use crate::engine::journal::JournalError;
 use crate::engine::{Assignment, Fingerprint, Journal};
 use crate::operation::document::NODE_KEYS;

@@ -17,7 +17,6 @@ mod plan;
 mod planning;
 mod quality;
 mod repack;
-mod room;
 mod run;
 mod sample;
 mod sealed;

@@ -5,13 +5,13 @@ use std::mem::take;
 use std::sync::Weak;
 use std::time::Instant;
 
+use super::forecast::{check_room, with_missing_space};
 use super::forecast::{many_objects, planned_objects};
 use super::format::consolidate::with_copies;
 use super::outcome::{array_result, group_result, quantization_of};
 use super::plan::planner::ahead_bytes;
 use super::planning::{Planning, bytes_of};
 use super::quality::{check_room as check_room_for_quality, is_lossy};
-use super::room::{check_room, with_missing_space};
 use super::writing::{Ended, Extent, Writing, most_bytes};
 use super::{Claim, Done, JobPlan, NodeDocuments, Output, Sampler, SealedPlan, Source, cannot_write, container};
 use crate::array::{ChunkCache, Interrupt};

@@ -4,7 +4,6 @@
 //! The sample is an array of its own with SOURCE's shape, chain and metadata, of which only the drawn chunks are there. So
 //! ways are tried by the very plans and routes of a run, and edges, absent chunks and fill values are what they will be.
 
-mod spread;
 mod trial;
 
 use std::time::Instant;
@@ -23,8 +22,8 @@ use crate::operation::{
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
-use spread::{Population, spread};
 pub(crate) use trial::{Estimate, Trial};
+use trial::{Population, spread};
 
 /// The name of the one array in a sample's log.
 const ARRAY: &str = "/";

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::findings::Findings;
+use super::gathered::Findings;
 use super::gathered::Gathered;
 use super::keys;
 use super::object::{Buffers, ObjectCheck};

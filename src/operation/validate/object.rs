@@ -1,6 +1,6 @@
 //! Levels `index` and `data`: one stored object, its shard index and its chunks.
 
-use super::findings::Findings;
+use super::gathered::Findings;
 use crate::array::{Fault, position};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Role, Workspace};
 use crate::diagnostic::{Code, Diagnostic, code};

@@ -10,8 +10,8 @@ use super::{Ids, capital, text};
 use crate::metadata::Json;
 use crate::operation::drawing::{Comparison, finite_range};
 use crate::operation::{LevelResult, QuantizationResult};
-use crate::report::colour_map::{colour, png, share};
 use crate::report::inspect_preview;
+use crate::report::inspect_preview::{colour, png, share};
 use crate::report::quantity::{count, counted, figure};
 
 /// Everything that is drawn.

@@ -215,7 +215,7 @@ fn is_without_locks(error: &io::Error) -> bool {
 #[expect(clippy::disallowed_methods, reason = "tests make and look at files")]
 mod tests {
     use super::*;
-    use crate::store::log::NOBODY;
+    use crate::store::destination::NOBODY;
 
     #[test]
     fn copy_gives_what_the_file_holds_even_if_it_is_shorter_than_it_was() {

@@ -12,7 +12,7 @@ use object_store::{GetOptions, GetRange, ObjectStore};
 use reqwest::StatusCode;
 use tokio::runtime::Runtime;
 
-use super::address::Address;
+use super::configuration::Address;
 use super::copy::Sizes;
 use super::errors::{Who, is_refused, lacks_bucket};
 use super::limiter::runtime;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use object_store::list::PaginatedListOptions;
 use object_store::{GetOptions, GetRange};
 
-use super::address::percent_decoded;
+use super::configuration::percent_decoded;
 use super::{Client, Failure, GetRequest, Kind, RemoteStore};
 use crate::store::{Key, Node, Part, Relation, Result, StoreError, copy_in_pieces, held};
 

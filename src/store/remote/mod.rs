@@ -3,7 +3,6 @@
 //! Only this module names `object_store`, `reqwest` and `tokio`. Requests are those of `object_store`, which makes them by the
 //! service that is here.
 
-mod address;
 mod answer;
 mod aws_files;
 mod change;
@@ -30,10 +29,10 @@ use super::{
     Abilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put,
     RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held, object_name,
 };
-use address::Kind;
 use answer::Answer;
 use change::PutOutcome;
 use client::{Client, GetRequest};
+use configuration::Kind;
 use errors::Failure;
 use listing::Page;
 use log::RemoteLog;
@@ -41,7 +40,7 @@ use prefetch::{FIRST, RemoteReader};
 use service::Call;
 use writes::RemoteWriter;
 
-pub(super) use address::Address;
+pub(super) use configuration::Address;
 pub(super) use configuration::{has_effect, is_setting};
 pub(super) use copy::relation;
 
@@ -89,7 +88,7 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
 /// The node of a file, in the folder that it lies in: what lies beside it is found from there.
 pub(super) fn node_of_file(address: &Address, options: &RemoteOptions) -> Node {
     let (folder, name) = address.path.rsplit_once('/').unwrap_or(("", &address.path));
-    let name = address::percent_decoded(name).filter(|_| address.kind == Kind::Http);
+    let name = configuration::percent_decoded(name).filter(|_| address.kind == Kind::Http);
     let file = name.and_then(|name| node(&address.with_path(folder), options).child(&name).ok());
     file.unwrap_or_else(|| node(address, options))
 }

@@ -35,7 +35,6 @@ mod round;
 pub mod scale_offset;
 pub mod statistics;
 pub mod summary;
-pub mod swap;
 mod tile;
 pub mod transpose;
 pub mod unpack;

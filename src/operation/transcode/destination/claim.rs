@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Output, cannot_write};
-use crate::array::interrupt::Clearing;
+use crate::array::fault::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Driver, Journal};
 use crate::metadata::NodeKind;
