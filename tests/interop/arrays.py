@@ -1,6 +1,5 @@
 """Arrays of the fixtures, arrays that zarr-python and tensorstore write or read, and comparison bit for bit."""
 
-import itertools
 import json
 
 import numpy as np
@@ -85,7 +84,7 @@ def pieces(shape, parts=2):
     return tuple(max(1, -(-length // parts)) for length in shape)
 
 
-def apply_codec(zarrcast, folder, codecs, values, to, *options, data_type=None):
+def apply_codec(zarrcast, folder, codecs, values, *options, to, data_type=None):
     """Elements of type `to` that `apply-codec` makes of elements. `data_type` is the decoded one, if not that of `values`."""
     (folder / "in").write_bytes(values.tobytes())
     chain = ["--codecs", json.dumps(codecs), "--data-type", data_type or values.dtype.name, "--shape", values.size]
@@ -156,8 +155,3 @@ def round_to_integer(values, rounding):
         return whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0).astype(values.dtype)
     rules = {"nearest-even": np.rint, "towards-zero": np.trunc, "towards-positive": np.ceil, "towards-negative": np.floor}
     return rules[rounding](values)
-
-
-def every(**choices):
-    """Every combination of named choices."""
-    return (dict(zip(choices, chosen)) for chosen in itertools.product(*choices.values()))

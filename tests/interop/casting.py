@@ -1,17 +1,28 @@
-"""`apply-codec` with `cast_value` against cast-value-rs and numpy: every pair of types, rounding and rule for what is out of range."""
+"""`apply-codec` with `cast_value` and `scale_offset`: elements bit for bit.
+
+`cast_value` is held against cast-value-rs: every pair of types, rounding and rule for what is out of range; `scale_offset`
+against numpy (floats) and exact integers; floats of 16 bits and fewer against ml_dtypes.
+"""
 
 import json
 from itertools import product
 
+import ml_dtypes
 import numpy as np
-from arrays import ROUNDINGS, apply_codec, codec, round_to_integer, same_bits
+from arrays import ROUNDINGS, apply_codec, codec, same_bits
 from cast_value_rs import cast_array
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "float32", "float64"]
 TYPES = INTEGERS + FLOATS
 OUT_OF_RANGE = [None, "clamp", "wrap"]
-ERRORS_PER_CASE = 2
+ERRORS_PER_CASE = 1
+FLOAT_PARAMETERS = [(None, None), (5, 0.1), (-273.15, None), (None, 100), (None, -0.25), (1e-3, 3), ("0x", -7.5)]
+INTEGER_PARAMETERS = [(None, None), (5, None), (-7, None), (None, 3), (None, -1), (100, 2), (-1, -1), (1, -3)]
+BITS = {"bfloat16": 16, "float6_e2m3fn": 6, "float6_e3m2fn": 6, "float4_e2m1fn": 4}
+WITH_INFINITIES = ["bfloat16", "float8_e3m4", "float8_e4m3", "float8_e5m2"]
+SMALL = ["bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2"]
+SMALL += ["float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"]
 
 
 def test_values(name):
@@ -69,40 +80,13 @@ def nan_bits(values, target):
 def by_cast_value_rs(values, target, rounding, out_of_range, scalar_map=None):
     """Each element on its own: the results, and which elements are errors."""
     results, errors = np.zeros(values.size, target), np.zeros(values.size, bool)
+    options = {"target_dtype": target, "rounding_mode": rounding, "out_of_range_mode": out_of_range}
     for index in range(values.size):
         try:
-            results[index] = cast_array(
-                values[index : index + 1],
-                target_dtype=target,
-                rounding_mode=rounding,
-                out_of_range_mode=out_of_range,
-                scalar_map_entries=scalar_map,
-            )[0]
+            results[index] = cast_array(values[index : index + 1], scalar_map_entries=scalar_map, **options)[0]
         except ValueError:
             errors[index] = True
     return results, errors
-
-
-def by_numpy(values, target, rounding, out_of_range):
-    """The results of numpy, or None if it follows another rule."""
-    source, target = values.dtype, np.dtype(target)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        if source.kind in "iu" and target.kind in "iu":
-            bounds = np.iinfo(target)
-            if out_of_range == "wrap":
-                return values.astype(target)
-            return np.array([min(max(int(v), bounds.min), bounds.max) for v in values], target)
-        if rounding == "nearest-even" and target.kind == "f":
-            if source.kind in "iu" and target.itemsize == 2 and source.itemsize > 2:
-                return None  # numpy takes these through float32 and so rounds twice
-            return values.astype(target)
-        if source.kind == "f" and target.kind in "iu":
-            whole, bounds = round_to_integer(values.astype("f8"), rounding), np.iinfo(target)
-            exact = [int(w) if np.isfinite(w) else 0 for w in whole]
-            if out_of_range == "wrap":
-                return np.array([e % 2 ** (8 * target.itemsize) for e in exact], f"u{target.itemsize}").view(target)
-            return np.array([min(max(e, bounds.min), bounds.max) for e in exact], target)
-    return None
 
 
 def nearest_float16(values, rounding):
@@ -157,21 +141,18 @@ class Case:
         return f"{' '.join(self.direction)} {self.values.dtype} -> {self.target} {self.rounding} {self.out_of_range}"
 
     def same(self, zarrcast, folder, values, results):
-        """Casts values that are no errors, and fails unless the results are right. Returns them."""
-        found = apply_codec(zarrcast, folder, self.codecs, values, self.target, *self.direction, data_type=self.decoded_type)
-        same_bits(found, results, describe(values, results, found, "cast-value-rs"))
-        return found
+        """Casts values that are no errors, and fails unless the results are right."""
+        types = {"to": self.target, "data_type": self.decoded_type}
+        found = apply_codec(zarrcast, folder, self.codecs, values, *self.direction, **types)
+        differing = np.flatnonzero(found != results)[:3] if found.size == results.size else []
+        same_bits(found, results, f"against cast-value-rs, sources {values[differing].tolist()}")
 
     def check(self, tally, zarrcast, folder):
         """All elements that are no errors in one run; then some of the errors, each alone."""
         results, errors = expected(self.values, self.target, self.rounding, self.out_of_range)
         good = self.values[~errors]
         with tally.case(self):
-            found = self.same(zarrcast, folder, good, results[~errors])
-            by_others = by_numpy(good, self.target, self.rounding, self.out_of_range)
-            if by_others is not None:
-                usable = ~np.isnan(good) if good.dtype.kind == "f" else np.ones(good.size, bool)
-                same_bits(found[usable], by_others[usable], describe(good[usable], by_others[usable], found[usable], "numpy"))
+            self.same(zarrcast, folder, good, results[~errors])
         check_errors(tally, zarrcast, [self], self.values[errors], len(str(self)), self.codecs, self.decoded_type, *self.direction)
 
 
@@ -184,14 +165,6 @@ def check_errors(tally, zarrcast, case, values, first, codecs, data_type, *optio
             chain = ["--codecs", json.dumps(codecs), "--data-type", data_type, "--shape", 1]
             zarrcast.status(1, "apply-codec", *options, *chain, folder / "in", folder / "out")
             assert not (folder / "out").exists(), "an output after an error"
-
-
-def describe(values, expected_values, found, whose):
-    """Names the source values whose results differ."""
-    if found.size != expected_values.size:
-        return f"against {whose}"
-    a, b = (np.ascontiguousarray(x).view("u1").reshape(x.size, -1) for x in (found, expected_values))
-    return f"against {whose}, source {[repr(v) for v in values[(a != b).any(axis=1)][:3]]}"
 
 
 def scalar_maps(tally, zarrcast, folder):
@@ -225,4 +198,133 @@ def scalar_maps(tally, zarrcast, folder):
             case.same(zarrcast, folder, values[~errors], results[~errors])
 
 
-SECTIONS = [cast_value_pairs, scalar_maps]
+def scale_offset_types(tally, zarrcast, folder):
+    """Every type with several parameters. Elements that are errors are left out, then some of them are tried alone."""
+    for name in FLOATS + INTEGERS:
+        for offset, scale in FLOAT_PARAMETERS if name in FLOATS else INTEGER_PARAMETERS:
+            if name.startswith("uint") and any((parameter or 0) < 0 for parameter in (offset, scale)):
+                continue  # no scalar of an unsigned type: invalid metadata
+            if offset == "0x":  # a scalar in the hexadecimal form of the type
+                offset = "0x" + np.array(1.1, np.dtype(name).newbyteorder(">")).tobytes().hex()
+            for options in ([], ["--decode"]):
+                compare(tally, zarrcast, folder, test_values(name), offset, scale, options)
+
+
+def compare(tally, zarrcast, folder, values, offset, scale, options):
+    """One type, one pair of parameters, one direction."""
+    name = values.dtype.name
+    results, errors = (floats if name in FLOATS else integers)(values, offset, scale, decode=bool(options))
+    configuration = {key: value for key, value in [("offset", offset), ("scale", scale)] if value is not None}
+    codecs, case = [codec("scale_offset", **configuration)], ("scale_offset", *options, name, configuration)
+    with tally.case(*case):
+        found, results = apply_codec(zarrcast, folder, codecs, values[~errors], *options, to=name), results[~errors]
+        nan = np.isnan(results) if name in FLOATS else np.zeros(found.size, bool)
+        assert not nan.any() or np.isnan(found[nan]).all(), "NaN became a number"
+        same_bits(found[~nan], results[~nan])
+    check_errors(tally, zarrcast, case, values[errors], 0, codecs, name, *options)
+
+
+def floats(values, offset, scale, decode):
+    """Two rounded operations of the type's own arithmetic. An absent parameter is no operation (B30)."""
+    kind = values.dtype.type
+    scalar = lambda parameter: kind(1.1) if isinstance(parameter, str) else kind(parameter)
+    steps = [(np.add if decode else np.subtract, offset), (np.divide if decode else np.multiply, scale)]
+    errors, current = np.zeros(values.size, bool), values
+    with np.errstate(all="ignore"):
+        for operation, parameter in reversed(steps) if decode else steps:
+            if parameter is not None:
+                following = operation(current, scalar(parameter))
+                errors |= np.isfinite(current) & ~np.isfinite(following)  # B27: zarr-python lets these through
+                current = following
+    return current, errors
+
+
+def integers(values, offset, scale, decode):
+    """Exact arithmetic in which every intermediate must fit the type (B25 and B26: zarr-python's does not always)."""
+    bounds = np.iinfo(values.dtype)
+    offset, scale = offset or 0, scale or 1
+    results, errors = np.zeros_like(values), np.zeros(values.size, bool)
+    for index, value in enumerate(int(v) for v in values):
+        between, remainder = divmod(value, scale) if decode else (value - offset, 0)
+        final = between + offset if decode else between * scale
+        errors[index] = remainder != 0 or not all(bounds.min <= x <= bounds.max for x in (between, final))
+        if not errors[index]:
+            results[index] = final
+    return results, errors
+
+
+def patterns(name):
+    """Every element of a type, in the order of its bits."""
+    unsigned = "u2" if name == "bfloat16" else "u1"
+    return np.arange(2 ** BITS.get(name, 8), dtype=unsigned).view(getattr(ml_dtypes, name))
+
+
+def bits(array):
+    """The bits of small floats; those that do not count are cut off, since ml_dtypes leaves the sign in them."""
+    return array.view(f"u{array.dtype.itemsize}") & (2 ** BITS.get(array.dtype.name, 8) - 1)
+
+
+def wide_values(name, wide):
+    """Floats at and around every value of a small float and every middle between two of them, and others."""
+    with np.errstate(invalid="ignore"):
+        exact = patterns(name).astype("f8")
+    exact = np.unique(exact[np.isfinite(exact)])
+    with np.errstate(over="ignore"):
+        centres = np.concatenate([exact, exact[:-1] / 2 + exact[1:] / 2]).astype(wide)
+        around = [centres, np.nextafter(centres, wide(-np.inf)), np.nextafter(centres, wide(np.inf))]
+    random = np.random.default_rng(list(name.encode()))
+    drawn = [(random.standard_normal(2000) * scale).astype(wide) for scale in (1e-3, 1, 100, 1e5)]
+    return np.concatenate([*around, *drawn, float_values(np.dtype(wide), random)])
+
+
+def by_ml_dtypes(values, name):
+    """ml_dtypes's elements, and for which values they are what `cast_value` with `clamp` gives."""
+    kind = getattr(ml_dtypes, name)
+    with np.errstate(all="ignore"):
+        # ml_dtypes takes float64 through float32 and so rounds twice; of what is rounded to odd there it rounds once.
+        results = (odd_float32(values) if values.dtype == "f8" else values).astype(kind)
+    usable = ~np.isnan(values)
+    if name not in WITH_INFINITIES:
+        usable &= np.isfinite(values) & ~np.isnan(results.astype("f4"))
+    if name == "float8_e8m0fnu":
+        # What is less than the least value is out of range, and of the subnormal float32 around it ml_dtypes rounds some up
+        # that lie just above 2^-127.
+        usable &= values >= values.dtype.type(2.0**-126)
+    return results, usable
+
+
+def odd_float32(values):
+    """float64 as float32, the last bit set where anything is lost."""
+    narrow = values.astype("f4")
+    too_far = np.abs(narrow.astype("f8")) > np.abs(values)
+    narrow = np.where(too_far, np.nextafter(narrow, np.float32(0)), narrow)
+    lost = (narrow.astype("f8") != values) & np.isfinite(narrow) & np.isfinite(values)
+    return np.where(lost, (narrow.view("u4") | 1).view("f4"), narrow)
+
+
+def small_floats_from_wide(tally, zarrcast, folder):
+    """float32 and float64 to each, nearest-even, by encoding and by decoding."""
+    for name, wide in product(SMALL, (np.float32, np.float64)):
+        values = wide_values(name, wide)
+        results, usable = by_ml_dtypes(values, name)
+        values, results = values[usable], bits(results[usable])
+        source = np.dtype(wide).name
+        for direction, cast_to, data_type in ([], name, source), (["--decode"], source, name):
+            with tally.case(*direction, source, "->", name):
+                codecs = [codec("cast_value", data_type=cast_to, out_of_range="clamp")]
+                found = apply_codec(zarrcast, folder, codecs, values, *direction, to=results.dtype, data_type=data_type)
+                same_bits(found, results, f"against ml_dtypes, sources {values[found != results][:3]}")
+
+
+def small_floats_to_wide(tally, zarrcast, folder):
+    """Every element of each to float32 and float64. A NaN is a NaN, whatever its bits."""
+    for name, wide in product(SMALL, ("float32", "float64")):
+        with tally.case("encode", name, "->", wide):
+            found = apply_codec(zarrcast, folder, [codec("cast_value", data_type=wide)], patterns(name), to=wide)
+            with np.errstate(invalid="ignore"):
+                values = patterns(name).astype(wide)
+            assert (np.isnan(found) == np.isnan(values)).all(), "other elements are NaN"
+            same_bits(found[~np.isnan(found)], values[~np.isnan(values)], "against ml_dtypes")
+
+
+SECTIONS = [cast_value_pairs, scalar_maps, scale_offset_types, small_floats_from_wide, small_floats_to_wide]

@@ -1,7 +1,8 @@
-"""Stores that other projects publish, judged by zarr-python's reading: what it reads of SOURCE it must read of every conversion.
+"""Stores that other projects publish: what zarr-python reads of SOURCE it must read of every conversion.
 
-The stores are no part of the repository: they come from an archive beside it, `../shared/foreign/fetched.tar.xz` relative to its root, or
-`$ZARRCAST_FOREIGN_STORES`. Where there is none, they are left out, with a message. `$ZARRCAST_ONLY_STORES` is a part of the names to try.
+The stores are no part of the repository: they come from an archive beside it, `../shared/foreign/fetched.tar.xz` relative
+to its root, or `$ZARRCAST_FOREIGN_STORES`. Where there is none, they are left out, with a message.
+`$ZARRCAST_ONLY_STORES` is a part of the names to try.
 """
 
 import fnmatch
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import zarr
+from arrays import lengths
 from program import Zarrcast
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,31 +41,31 @@ KNOWN = {
 }
 
 
-def stores(folder):
-    """The topmost nodes below a folder."""
+def nodes_of(folder):
+    """Each folder below one that has a document of Zarr, and its names of files."""
     for path, folders, files in os.walk(folder):
         folders.sort()
-        if any(name in files for name in DOCUMENTS):
-            folders.clear()
-            yield Path(path)
+        if any(name in files for name in (*DOCUMENTS, ".zarray")):
+            yield Path(path), files, folders
+
+
+def stores(folder):
+    """The topmost nodes below a folder."""
+    for path, _, folders in nodes_of(folder):
+        folders.clear()
+        yield path
 
 
 def arrays_of(store):
     """The paths of all arrays of a store, relative to it, with their Zarr format."""
-    for path, folders, files in os.walk(store):
-        folders.sort()
-        relative = os.path.relpath(path, store)
-        if "zarr.json" in files:
-            try:
-                kind = json.loads((Path(path) / "zarr.json").read_text()).get("node_type")
-            except (ValueError, AttributeError):
-                continue
-            if kind == "array":
-                folders.clear()
-                yield relative, 3
-        elif ".zarray" in files:
+    for path, files, folders in nodes_of(store):
+        try:
+            is_array = json.loads((path / "zarr.json").read_text()).get("node_type") == "array" if "zarr.json" in files else None
+        except (ValueError, AttributeError):
+            continue
+        if is_array or (is_array is None and ".zarray" in files):
             folders.clear()
-            yield relative, 2
+            yield os.path.relpath(path, store), 3 if is_array else 2
 
 
 class Array:
@@ -71,16 +73,14 @@ class Array:
         array = zarr.open_array(str(path), mode="r", zarr_format=zarr_format)
         if array.size > MAX_ELEMENTS:
             raise MemoryError(f"{array.size} elements")
-        self.values = np.asarray(array[...])
-        self.attributes = dict(array.attrs)
-        self.chunks = array.chunks
+        self.values, self.attributes, self.chunks = np.asarray(array[...]), dict(array.attrs), array.chunks
         # zarr-python knows of no shards where other codecs follow.
         self.is_sharded = zarr_format == 3 and "sharding_indexed" in (Path(path) / "zarr.json").read_text()
         names = getattr(array.metadata, "dimension_names", None)
         if zarr_format == 2:
-            written = self.attributes.get("_ARRAY_DIMENSIONS")
-            is_named = isinstance(written, list) and len(written) == array.ndim and all(isinstance(name, str) for name in written)
-            names = written if is_named else None
+            names = self.attributes.get("_ARRAY_DIMENSIONS")
+            is_named = isinstance(names, list) and len(names) == array.ndim
+            names = names if is_named and all(isinstance(name, str) for name in names) else None
         is_unnamed = names is None or (len(names) > 0 and all(name is None for name in names))
         self.names = None if is_unnamed else list(names)
 
@@ -88,9 +88,7 @@ class Array:
 def reading(path, zarr_format):
     """The array. None if zarr-python does not read it."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return Array(path, zarr_format)
+        return Array(path, zarr_format)
     except Exception:
         return None
 
@@ -101,10 +99,9 @@ def same_values(found, expected):
     if expected.dtype.kind in "OTUS":
         assert found.astype(object).tolist() == expected.astype(object).tolist(), "text differs"
         return
-    found_type, expected_type = found.dtype.newbyteorder("="), expected.dtype.newbyteorder("=")
-    assert found_type == expected_type, f"data type {found_type}, not {expected_type}"
-    found, expected = found.astype(found_type), expected.astype(expected_type)
-    if found_type.kind in "fc":
+    found, expected = (array.astype(array.dtype.newbyteorder("=")) for array in (found, expected))
+    assert found.dtype == expected.dtype, f"data type {found.dtype}, not {expected.dtype}"
+    if found.dtype.kind in "fc":
         differing = ~((found == expected) | ((found != found) & (expected != expected)))
         assert not differing.any(), f"{int(differing.sum())} of {found.size} elements differ"
     else:
@@ -114,7 +111,7 @@ def same_values(found, expected):
 def same_description(found, expected, is_converted):
     """Fails unless attributes and dimension names agree. Between formats some attributes have another place."""
     left_out = {"_ARRAY_DIMENSIONS", "_FillValue"} if is_converted and expected.names is not None else set()
-    own, other = ({name: value for name, value in array.attributes.items() if name not in left_out} for array in (found, expected))
+    own, other = ({name: array.attributes[name] for name in array.attributes if name not in left_out} for array in (found, expected))
     if is_converted:
         own = {name: value for name, value in own.items() if not name.upper().startswith("_NCZARR_") or name in other}
     # As text, so that NaN equals itself.
@@ -122,38 +119,35 @@ def same_description(found, expected, is_converted):
     assert (found.names or None) == (expected.names or None), f"dimension names {found.names}, not {expected.names}"
 
 
-class Refused(AssertionError):
-    """A conversion that ended with an error."""
-
-
 class Check:
+    """One store. `results` has each case with its fault, or None."""
+
     def __init__(self, program, store, name, folder):
         self.zarrcast, self.store, self.name, self.folder = Zarrcast(program), store, name, folder
         self.results = []
 
     def run(self):
-        """Runs every case, and returns a list of `(case, fault or None)`."""
-        found = list(arrays_of(self.store))
-        self.readings = {path: (reading(self.store / path, zarr_format), zarr_format) for path, zarr_format in found}
+        warnings.simplefilter("ignore")
+        formats = dict(arrays_of(self.store))
+        self.readings = {path: (reading(self.store / path, version), version) for path, version in formats.items()}
         self.case("inspect", self.reads, "inspect")
         self.case("validate", self.reads, "validate", "--level", "data")
         self.case("copy", self.transcodes)
         self.case("compress", self.transcodes, "--compress", "zstd:3")
-        if any(zarr_format == 2 for _, zarr_format in found):
+        if 2 in formats.values():
             self.case("v3", self.transcodes, "--zarr-format", "3")
             self.case("v3 compress", self.transcodes, "--zarr-format", "3", "--compress", "zstd:3")
-        for path, (array, _) in list(self.readings.items())[:4]:
+        for path, (array, _) in list(self.readings.items())[:2]:
             if array is not None and array.chunks and array.values.size:
-                chunks = ",".join(str(max(1, length // 2 + 1)) for length in array.chunks)
-                shards = ",".join(str(2 * length) for length in array.chunks)
-                options = ["--shard-shape", "none"] if array.is_sharded else []
-                self.case(f"chunks of {path}", self.transcodes_array, path, "--chunk-shape", chunks, *options)
-                self.case(f"shards of {path}", self.transcodes_array, path, "--zarr-format", "3", "--shard-shape", shards)
-        return self.results
+                chunks, shards = (lengths(map(of, array.chunks)) for of in (lambda n: max(1, n // 2 + 1), lambda n: 2 * n))
+                unsharded = ["--shard-shape", "none"] if array.is_sharded else []
+                self.case(f"chunks of {path}", self.transcodes, "--chunk-shape", chunks, *unsharded, path=path)
+                self.case(f"shards of {path}", self.transcodes, "--zarr-format", "3", "--shard-shape", shards, path=path)
+        return self.name, self.results
 
-    def case(self, name, function, *arguments):
+    def case(self, name, function, *arguments, **more):
         try:
-            function(*arguments)
+            function(*arguments, **more)
             self.results.append((name, None))
         except Exception as error:
             self.results.append((name, str(error) or type(error).__name__))
@@ -165,53 +159,28 @@ class Check:
         else:
             assert process.returncode and process.stderr.strip(), "neither a result nor a message"
 
-    def destination(self, *arguments):
+    def transcodes(self, *options, path=None):
+        """The whole store, or one array of it. What zarr-python reads nothing of may be refused."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        process = self.zarrcast.run("transcode", *arguments, self.folder)
+        process = self.zarrcast.run("transcode", *options, self.store / (path or ""), self.folder)
         if process.returncode:
-            assert process.stderr.strip(), "a failure without a message"
             assert not any((self.folder / name).exists() for name in DOCUMENTS), "a failure leaves what opens"
-            raise Refused(process.stderr.strip())
-        return self.folder
-
-    def transcodes(self, *options):
-        to_v3 = "--zarr-format" in options
-        is_readable = any(array is not None for array, _ in self.readings.values())
-        try:
-            destination = self.destination(*options, self.store)
-        except Refused:
-            if is_readable:
-                raise
+            is_readable = any(array is not None for array, _ in self.readings.values())
+            assert not is_readable and process.stderr.strip(), process.stderr.strip() or "a failure without a message"
             return
-        for path, (array, zarr_format) in self.readings.items():
-            if array is not None:
-                self.same(destination / path, path, 3 if to_v3 else zarr_format)
-
-    def transcodes_array(self, path, *options):
-        destination = self.destination(*options, self.store / path)
-        self.same(destination, path, 3 if "--zarr-format" in options else self.readings[path][1])
-
-    def same(self, path, name, zarr_format):
-        expected, source_format = self.readings[name]
-        try:
-            found = Array(path, zarr_format)
-        except Exception as error:
-            raise AssertionError(f"zarr-python does not read {name}: {type(error).__name__}: {error}") from error
-        try:
-            same_values(found.values, expected.values)
-            same_description(found, expected, zarr_format != source_format)
-        except AssertionError as error:
-            raise AssertionError(f"{name}: {error}") from error
-
-
-def check(job):
-    warnings.simplefilter("ignore")
-    return job.name, job.run()
-
-
-def reason(name, case):
-    """The reason why a case may fail, or None."""
-    return next((why for pattern, why in KNOWN.items() if fnmatch.fnmatchcase(f"{name} {case}", pattern)), None)
+        for name, (expected, source_format) in {path: self.readings[path]}.items() if path else self.readings.items():
+            if expected is None:
+                continue
+            zarr_format = 3 if "--zarr-format" in options else source_format
+            try:
+                found = Array(self.folder if path else self.folder / name, zarr_format)
+            except Exception as error:
+                raise AssertionError(f"zarr-python does not read {name}: {type(error).__name__}: {error}") from error
+            try:
+                same_values(found.values, expected.values)
+                same_description(found, expected, zarr_format != source_format)
+            except AssertionError as error:
+                raise AssertionError(f"{name}: {error}") from error
 
 
 def foreign_stores(tally, zarrcast, folder):
@@ -225,15 +194,16 @@ def foreign_stores(tally, zarrcast, folder):
     with tarfile.open(archive) as tar:
         tar.extractall(source, filter="data")
     only = os.environ.get("ZARRCAST_ONLY_STORES", "")
+    named = [(store, str(store.relative_to(source))) for store in stores(source)]
     jobs = [
-        Check(zarrcast.path, store, str(store.relative_to(source)), folder / f"out-{index}")
-        for index, store in enumerate(stores(source))
-        if only in str(store.relative_to(source))
+        Check(zarrcast.path, store, name, folder / f"out-{index}")
+        for index, (store, name) in enumerate(named)
+        if only in name
     ]
     with multiprocessing.get_context("spawn").Pool(WORKERS) as pool:
-        for name, results in pool.imap_unordered(check, jobs, chunksize=4):
+        for name, results in pool.imap_unordered(Check.run, jobs, chunksize=4):
             for case, fault in results:
-                if fault is not None and reason(name, case) is not None:
+                if fault is not None and any(fnmatch.fnmatchcase(f"{name} {case}", pattern) for pattern in KNOWN):
                     known += 1
                     continue
                 with tally.case(name, case):

@@ -1,11 +1,12 @@
-"""Results against published schemas.
+"""Results against published schemas: SARIF 2.1.0 and JUnit XML (tests/schemas), and `--json` by schemas/.
 
-Environment: jsonschema, xmlschema. `zarrcast validate`: SARIF 2.1.0 and JUnit XML by the schemas in tests/schemas, over every
-store of fixtures/invalid and valid ones. `--json` of each command by its schema in schemas/, which describes every member.
+Every store of fixtures/invalid and some valid ones are judged. Members that a schema of schemas/ does not describe are
+errors. Environment: jsonschema, xmlschema.
 """
 
 import base64
 import json
+from itertools import product
 
 import jsonschema
 import xmlschema
@@ -13,9 +14,9 @@ from program import FIXTURES
 from referencing import Registry, Resource
 
 ROOT = FIXTURES.parent
+VALIDATE = json.loads((ROOT / "schemas/validate.schema.json").read_text())
 SARIF = json.loads((ROOT / "tests/schemas/sarif-2.1.0.schema.json").read_text())
 JUNIT = ROOT / "tests/schemas/junit-jenkins.xsd"
-VALIDATE = json.loads((ROOT / "schemas/validate.schema.json").read_text())
 # Of more dimensions than one, with some chunks absent, in shards, quantised, and below groups.
 RESULTS_OF = [
     "zarr-python_3.1.6_float64",
@@ -25,57 +26,39 @@ RESULTS_OF = [
     "zarr-python_3.4.2_float32_as_uint8",
     "zarr-python_3.1.6_scalar",
 ]
+GROUPS = ["zarr-python_3.1.6_group", "zarr-python_3.1.6_group_consolidated"]
+ROUTES = {
+    "copy": [],
+    "recode": ["--compress", "zstd:1"],
+    "rechunk": ["--chunk-shape", "7,9"],
+    "reshard": ["--shard-shape", "none"],
+    "quantised": ["--quantize", "uint8", "--missing", "auto"],
+    "CF": ["--quantize", "uint16", "--as", "cf"],
+    "version 2": ["--zarr-format", "2"],
+}
 
 
 def content(value):
     """The bytes of a key of a fixture. None if it is no file."""
     ((kind, of),) = value.items()
-    if kind == "json":
-        return json.dumps(of).encode()
-    if kind == "text":
-        return of.encode()
-    if kind == "base64":
-        return base64.b64decode(of)
-    if kind == "fill":
-        return bytes([of["byte"]]) * of["count"]
-    return None
-
-
-def make_store(fixture, folder):
-    for key, value in fixture["store"].items():
-        if (data := content(value)) is not None:
-            (folder / key).parent.mkdir(parents=True, exist_ok=True)
-            (folder / key).write_bytes(data)
+    makers = {"json": lambda: json.dumps(of).encode(), "text": lambda: of.encode(), "base64": lambda: base64.b64decode(of)}
+    makers["fill"] = lambda: bytes([of["byte"]]) * of["count"]
+    return makers[kind]() if kind in makers else None
 
 
 def stores(place):
-    """Name, level and folder of every store."""
+    """Level and folder of every store."""
     for path in sorted((FIXTURES / "invalid").glob("*.json")):
         fixture = json.loads(path.read_text())
         folder = place / path.stem / "a store, 100 %"
-        folder.mkdir(parents=True)
-        make_store(fixture, folder)
-        if any(folder.iterdir()):
-            yield path.stem, fixture.get("level", "metadata"), folder
+        for key, value in fixture["store"].items():
+            if (data := content(value)) is not None:
+                (folder / key).parent.mkdir(parents=True, exist_ok=True)
+                (folder / key).write_bytes(data)
+        if folder.exists():
+            yield fixture.get("level", "metadata"), folder
     for path in sorted((FIXTURES / "valid").iterdir())[:10]:
-        yield path.name, "data", path
-
-
-def report(zarrcast, form, level, *arguments):
-    return zarrcast.run("validate", "--format", form, "--level", level, *arguments, expected=[0, 1]).stdout
-
-
-def json_documents(tally, zarrcast, place):
-    jsonschema.Draft202012Validator.check_schema(VALIDATE)
-    validator = jsonschema.Draft202012Validator(VALIDATE)
-    for name, level, folder in stores(place):
-        with tally.case("json", name):
-            validator.validate(json.loads(report(zarrcast, "json", level, folder)))
-    a, b = (FIXTURES / "valid" / name for name in ("zarr-python_3.1.6_gzip", "zarr-python_3.1.6_float16"))
-    with tally.case("json", "against"):
-        document = json.loads(report(zarrcast, "json", "metadata", a, "--against", b))
-        validator.validate(document)
-        assert document["against"]["nodes"]
+        yield "data", path
 
 
 def closed(schema):
@@ -88,96 +71,109 @@ def closed(schema):
     return members | ({"additionalProperties": False} if "properties" in schema and "type" in schema else {})
 
 
-def validator_of(command):
-    schema = json.loads((ROOT / f"schemas/{command}.schema.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    registry = Registry().with_resource("validate.schema.json", Resource.from_contents(closed(VALIDATE)))
-    return jsonschema.Draft202012Validator(closed(schema), registry=registry)
-
-
-def checked(validator, zarrcast, *arguments, expected=(0, 1)):
-    """The valid document of a run. None if it printed nothing."""
-    process = zarrcast.run(*arguments, "--json", expected=expected)
-    if not process.stdout.strip():
-        return None
-    document = json.loads(process.stdout)
-    validator.validate(document)
+def check(command, document):
+    """Validates what a command printed, if it printed anything. Returns it."""
+    document = json.loads(document or "null")
+    if document is not None:
+        validator_of(command).validate(document)
     return document
 
 
-def inspect_documents(tally, zarrcast, place):
-    """Every store, damaged ones too, with all options."""
-    validator = validator_of("inspect")
-    for name, _, folder in stores(place):
-        with tally.case("inspect", name):
+def validator_of(command, known={}):  # noqa: B006 (each schema is read once)
+    if command not in known:
+        schema = json.loads((ROOT / f"schemas/{command}.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        registry = Registry().with_resource("validate.schema.json", Resource.from_contents(closed(VALIDATE)))
+        known[command] = jsonschema.Draft202012Validator(closed(schema), registry=registry)
+    return known[command]
+
+
+def check_sarif(text):
+    log = json.loads(text)
+    jsonschema.Draft7Validator(SARIF, format_checker=jsonschema.FormatChecker()).validate(log)
+    (run,) = log["runs"]
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        for location in result["locations"]:
+            assert " " not in location["physicalLocation"]["artifactLocation"]["uri"]
+    return run
+
+
+def verdicts(tally, zarrcast, place):
+    """`validate` in each form, of all stores of a level at once; `inspect` of each store, damaged ones too."""
+    junit, by_level = xmlschema.XMLSchema(JUNIT), {}
+    for level, folder in stores(place):
+        by_level.setdefault(level, []).append(folder)
+        with tally.case("inspect", folder):
             process = zarrcast.run("inspect", "--json", folder)
             assert process.returncode in (0, 1) or not process.stdout, process.stderr
-            if process.stdout:
-                validator.validate(json.loads(process.stdout))
-    for name in RESULTS_OF:
-        folder = FIXTURES / "valid" / name
-        rank = len(json.loads((folder / "zarr.json").read_text())["shape"])
+            check("inspect", process.stdout)
+
+    def check_junit(text):
+        (place / "report.xml").write_text(text)
+        junit.validate(str(place / "report.xml"))
+
+    checks = {"json": lambda text: check("validate", text), "sarif": check_sarif, "junit": check_junit}
+    for (level, folders), (form, checked) in product(by_level.items(), checks.items()):
+        with tally.case(form, level):
+            assert len(folders) > 2, folders
+            process = zarrcast.run("validate", "--format", form, "--level", level, *folders, expected=[0, 1])
+            checked(process.stdout)
+    with tally.case("junit", "control characters") as folder:
+        (folder / "zarr.json").write_text('{"\\u0001\\u001b]<&>\\"": 1, "zarr_format": 3}')
+        check_junit(zarrcast.run("validate", "--format", "junit", folder, expected=[1]).stdout)
+    for form in ("sarif", "junit"):
+        with tally.case(form, "no store"):
+            run = checks[form](zarrcast.run("validate", "--format", form, place / "missing", expected=[3]).stdout)
+            assert form == "junit" or run["invocations"][0]["executionSuccessful"] is False
+    with tally.case("json", "against"):
+        a, b = (FIXTURES / "valid" / name for name in ("zarr-python_3.1.6_gzip", "zarr-python_3.1.6_float16"))
+        assert check("validate", zarrcast.run("validate", "--json", a, "--against", b).stdout)["against"]["nodes"]
+
+
+def results(tally, zarrcast, place):
+    """`inspect` with all options, and `transcode` on every route, with plans. Not every array takes every route."""
+    for name in [*RESULTS_OF, *GROUPS]:
+        store = FIXTURES / "valid" / name
+        rank = len(json.loads((store / "zarr.json").read_text()).get("shape", []))
         chunk = ["--chunk", ",".join("0" * rank)] if rank else []
-        for options in (["--stats", "--histogram", "4", *chunk], ["--suggest", "uint8"], ["--preview"]):
-            with tally.case("inspect", name, options):
-                checked(validator, zarrcast, "inspect", *options, folder, expected=[0, 1, 2])
-    for name in ("zarr-python_3.1.6_group", "zarr-python_3.1.6_group_consolidated"):
-        with tally.case("inspect", name):
-            assert checked(validator, zarrcast, "inspect", FIXTURES / "valid" / name)["nodes"]
+        inspections = [[]] if name in GROUPS else [["--stats", "--histogram", "4", *chunk], ["--suggest", "uint8"], ["--preview"]]
+        for options in inspections:
+            with tally.case("inspect", name, *options):
+                document = check("inspect", zarrcast.run("inspect", "--json", *options, store, expected=[0, 1, 2]).stdout)
+                assert name not in GROUPS or document["nodes"]
+        for (route, options), more in product(ROUTES.items(), ("--dry-run", "--verify")):
+            with tally.case("transcode", name, route, more) as folder:
+                process = zarrcast.run("transcode", "--json", *options, more, store, folder / "b")
+                assert (process.returncode == 0) == bool(process.stdout.strip()), process.stderr
+                check("transcode", process.stdout)
 
 
-def transcode_documents(tally, zarrcast, place):
-    """Every route, with plans. Not every array takes every route."""
-    validator = validator_of("transcode")
-    routes = {
-        "copy": [],
-        "recode": ["--compress", "zstd:1"],
-        "rechunk": ["--chunk-shape", "7,9"],
-        "reshard": ["--shard-shape", "none"],
-        "quantised": ["--quantize", "uint8", "--missing", "auto"],
-        "CF": ["--quantize", "uint16", "--as", "cf"],
-        "version 2": ["--zarr-format", "2"],
-    }
-    for name in [*RESULTS_OF, "zarr-python_3.1.6_group"]:
-        for route, options in routes.items():
-            for more in (["--dry-run"], ["--verify"]):
-                with tally.case("transcode", name, route, more) as folder:
-                    process = zarrcast.run("transcode", "--json", *options, *more, FIXTURES / "valid" / name, folder / "b")
-                    assert process.returncode == 0 or not process.stdout.strip(), process.stderr
-                    if process.returncode == 0:
-                        validator.validate(json.loads(process.stdout))
-
-
-def parts_documents(tally, zarrcast, place):
+def parts(tally, zarrcast, place):
     """A job in parts: its plan, its parts, what is missing, and the finish."""
-    job = ["transcode", FIXTURES / "valid" / RESULTS_OF[0], place / "in parts"]
-    validators = {command: validator_of(command) for command in ("init", "partition", "status", "transcode")}
 
-    def check(command, *options):
-        document = checked(validators[command], zarrcast, *job, *options)
+    def run(command, *options):
+        arguments = ["transcode", FIXTURES / "valid" / RESULTS_OF[0], place / "in parts", *options, "--json"]
+        document = check(command, zarrcast.run(*arguments, expected=[0, 1]).stdout)
         assert document is not None
         return document
 
-    with tally.case("init"):
-        for _ in range(2):
-            planned = check("init", "--quantize", "uint8", "--missing", "auto", "--init", "--partitions", "2")
-    for name, partitions in [(each["name"], each["partitions"]) for each in planned["passes"]]:
-        for index in range(partitions):
-            with tally.case("partition", name, index):
-                for more in ([], [], ["--pass", name]):
-                    check("partition", "--partition", index, *more)
-            with tally.case("status", name, index):
-                check("status", "--status")
-    with tally.case("finish"):
-        check("transcode", "--finish")
+    with tally.case("parts"):
+        init = ["--quantize", "uint8", "--missing", "auto", "--init", "--partitions", "2"]
+        assert run("init", *init)["passes"] == run("init", *init)["passes"]
+        for each in run("init", *init)["passes"]:
+            for index in range(each["partitions"]):
+                for more in ([], ["--pass", each["name"]]):
+                    run("partition", "--partition", index, *more)
+                run("status", "--status")
+        run("transcode", "--finish")
         for again in ("--finish", "--status"):
-            check("status", again)
-        check("partition", "--partition", "0")
+            run("status", again)
+        run("partition", "--partition", "0")
 
 
-def apply_codec_documents(tally, zarrcast, place):
-    """Either direction, with times, a comparison and a fill value."""
-    validator = validator_of("apply-codec")
+def applications(tally, zarrcast, place):
+    """`apply-codec` in either direction, with times, a comparison and a fill value."""
     chain = [
         {"name": "scale_offset", "configuration": {"offset": 1, "scale": 2}},
         {"name": "cast_value", "configuration": {"data_type": "int16"}},
@@ -191,59 +187,11 @@ def apply_codec_documents(tally, zarrcast, place):
         "decode": ["--decode", *typed, place / "out", place / "back"],
         "round trip": ["--round-trip", "--repeat", "2", *typed, place / "in"],
         "stages": ["--stages", *typed, place / "in", place / "again"],
+        "like": ["--decode", "--like", FIXTURES / "valid" / RESULTS_OF[2], "--chunk", "0,0", place / "chunk"],
     }
-    for name in RESULTS_OF[:3]:
-        runs[name] = ["--decode", "--like", FIXTURES / "valid" / name, "--chunk", "0,0", place / f"{name} chunk"]
     for name, options in runs.items():
         with tally.case("apply-codec", name):
-            assert checked(validator, zarrcast, "apply-codec", *options)
+            assert check("apply-codec", zarrcast.run("apply-codec", *options, "--json", expected=[0, 1]).stdout)
 
 
-def sarif_logs(tally, zarrcast, place):
-    validator = jsonschema.Draft7Validator(SARIF, format_checker=jsonschema.FormatChecker())
-    for name, level, folder in stores(place):
-        with tally.case("sarif", name):
-            log = json.loads(report(zarrcast, "sarif", level, folder))
-            validator.validate(log)
-            (run,) = log["runs"]
-            rules = run["tool"]["driver"]["rules"]
-            for result in run["results"]:
-                assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-                for location in result["locations"]:
-                    assert " " not in location["physicalLocation"]["artifactLocation"]["uri"]
-
-
-def check_junit(schema, folder, text):
-    (folder / "report.xml").write_text(text)
-    schema.validate(str(folder / "report.xml"))
-
-
-def junit_reports(tally, zarrcast, place):
-    schema = xmlschema.XMLSchema(JUNIT)
-    for name, level, store in stores(place):
-        with tally.case("junit", name) as folder:
-            check_junit(schema, folder, report(zarrcast, "junit", level, store))
-    with tally.case("junit", "control characters") as folder:
-        make_store({"store": {"zarr.json": {"text": '{"\\u0001\\u001b]<&>\\"": 1, "zarr_format": 3}'}}}, folder / "a")
-        check_junit(schema, folder, report(zarrcast, "junit", "metadata", folder / "a"))
-
-
-def stores_that_are_missing(tally, zarrcast, _place):
-    with tally.case("sarif", "no store") as folder:
-        log = json.loads(zarrcast.run("validate", "--format", "sarif", folder / "missing", expected=[3]).stdout)
-        jsonschema.Draft7Validator(SARIF).validate(log)
-        assert log["runs"][0]["invocations"][0]["executionSuccessful"] is False
-    with tally.case("junit", "no store") as folder:
-        check_junit(xmlschema.XMLSchema(JUNIT), folder, zarrcast.run("validate", "--format", "junit", folder / "missing", expected=[3]).stdout)
-
-
-SECTIONS = [
-    json_documents,
-    inspect_documents,
-    transcode_documents,
-    parts_documents,
-    apply_codec_documents,
-    sarif_logs,
-    junit_reports,
-    stores_that_are_missing,
-]
+SECTIONS = [verdicts, results, parts, applications]

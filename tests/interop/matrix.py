@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The interop matrix: what each writer writes, through inspect, validate and transcode, read again by the others bit for bit.
+"""The interop matrix: what each writer writes, through every command, read again by the others bit for bit.
 
 `matrix.py PROGRAM --newest PYTHON` compares the outcome with docs/interop.md, `--write` writes that file anew. It runs in the
 environment of zarr-python 3.1.6 (with tensorstore and numcodecs); PYTHON is that of the newest zarr-python.
@@ -14,106 +14,161 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-from matrix_runs import FAILS, OPERATIONS, UNREAD, WORKS, Runs
-from matrix_table import document
-from program import Zarrcast
+from arrays import chunks_of
+from matrix_table import FAILS, REFUSED, UNREAD, WORKS, document
+from matrix_types import CHUNK, SHAPE, SHARD
+from program import Zarrcast, files
 
 HERE = Path(__file__).resolve().parent
 TABLE = HERE.parents[1] / "docs" / "interop.md"
-
-
-@dataclass
-class Writer:
-    title: str
-    name: str
-    version: int
-    newest: bool = False
-
-    @property
-    def folder(self):
-        return f"newest-{self.name}" if self.newest else self.name
-
-
+# Title, name in matrix_writers.py, format, and whether it runs in the environment of the newest zarr-python.
 WRITERS = [
-    Writer("zarr-python 3.1.6, format 2", "zarr-python-2", 2),
-    Writer("zarr-python 3.1.6, format 3", "zarr-python-3", 3),
-    Writer("The newest zarr-python, format 2", "zarr-python-2", 2, newest=True),
-    Writer("The newest zarr-python, format 3", "zarr-python-3", 3, newest=True),
-    Writer("tensorstore, format 2", "tensorstore-2", 2),
-    Writer("tensorstore, format 3", "tensorstore-3", 3),
-    Writer("Filters of numcodecs, format 2", "numcodecs", 2),
+    ("zarr-python 3.1.6, format 2", "zarr-python-2", 2, False),
+    ("zarr-python 3.1.6, format 3", "zarr-python-3", 3, False),
+    ("The newest zarr-python, format 2", "zarr-python-2", 2, True),
+    ("The newest zarr-python, format 3", "zarr-python-3", 3, True),
+    ("tensorstore, format 2", "tensorstore-2", 2, False),
+    ("tensorstore, format 3", "tensorstore-3", 3, False),
+    ("Filters of numcodecs, format 2", "numcodecs", 2, False),
 ]
+# The operations that write, with their options: `convert` is to the other format, `back` again to that of the source.
+OPERATIONS = {
+    "copy": [],
+    "convert": ["--zarr-format"],
+    "recompress": ["--compress", "zstd:1"],
+    "rechunk": ["--chunk-shape", "3,2"],
+    "back": ["--zarr-format"],
+}
 # What is read again; of what others wrote the newest zarr-python, much like the other, reads the first two.
-READ = ["source", "convert", "recompress", "rechunk"]
+READ = ["source", "convert", "recompress", "rechunk", "back"]
+# The errors of `validate` that refuse a document as it is meant: a data type that the format does not have.
+DOCUMENT_ERRORS = {"ZM201"}
 
 
-class Matrix:
-    def __init__(self, zarrcast, newest, folder, only):
-        self.zarrcast, self.newest, self.folder = zarrcast, newest, folder
-        self.writers = [writer for writer in WRITERS if (newest or not writer.newest) and only in writer.title]
-        self.readers = {"zarr-python 3.1.6": (sys.executable, "zarr-python"), "tensorstore": (sys.executable, "tensorstore")}
-        if newest:
-            self.readers["the newest zarr-python"] = (newest, "zarr-python")
+class Runs:
+    """The runs over the arrays of one writer. `verdicts` are by array and operation."""
 
-    def write(self, writer):
-        call(self.newest if writer.newest else sys.executable, HERE / "matrix_writers.py", writer.name, self.folder / writer.folder)
+    def __init__(self, zarrcast, writer, folder):
+        self.title, self.name, self.version, self.newest = writer
+        self.zarrcast, self.folder_name = zarrcast, f"newest-{self.name}" if self.newest else self.name
+        self.source, self.results = folder / self.folder_name, folder / f"{self.folder_name}.results"
 
-    def read(self, request):
-        """The answers of a reader for the source and the results of a writer, by operation and path."""
-        reader, writer = request
-        operations = ["source", "convert"] if reader.startswith("the newest") and not writer.newest else READ
-        asked = {operation: [str(path) for path in self.places(writer, operation).values() if path.exists()] for operation in operations}
-        stem = f"{writer.folder} by {reader}"
-        questions, answers = self.folder / f"{stem} questions", self.folder / f"{stem} answers"
-        questions.write_text(json.dumps([path for paths in asked.values() for path in paths]))
-        python, kind = self.readers[reader]
-        call(python, HERE / "matrix_readers.py", kind, questions, answers)
-        found = json.loads(answers.read_text())
-        return {operation: {path: found[path] for path in paths} for operation, paths in asked.items()}
+    def open(self):
+        """Takes what the writer has written."""
+        self.results.mkdir()
+        self.cells = json.loads(self.source.with_suffix(".json").read_text())["cells"]
+        self.readers = {}
+        self.titles = {cell["path"]: cell["title"] for cell in self.cells}
+        operations = ["inspect", "validate", *OPERATIONS]
+        self.verdicts = {(cell["path"], operation): (WORKS, None) for cell in self.cells for operation in operations}
 
-    def places(self, writer, operation):
+    def all(self):
+        """Runs everything. What other readers find in the results is left to judge."""
+        self.inspect()
+        self.validate()
+        self.copy()
+        rows = sorted({cell["row"] for cell in self.cells})
+        with ThreadPoolExecutor(2) as pool:
+            for operation in list(OPERATIONS)[1:]:
+                list(pool.map(lambda row, operation=operation: self.row(row, operation), rows))
+
+    def set(self, path, operation, verdict, reason):
+        """Sets a verdict, unless the array failed before."""
+        if self.verdicts[path, operation][0] != FAILS:
+            self.verdicts[path, operation] = (verdict, reason)
+
+    def inspect(self):
+        """Compares shape, chunks, data type and fill value with those that the writer was told."""
+        document = json.loads(self.zarrcast.run("inspect", "--quiet", "--json", self.source).stdout)
+        found = {node["path"]: node for node in document["nodes"] if node["node_type"] == "array"}
+        for cell in self.cells:
+            node = found.get(f"/{cell['path']}", {})
+            wanted = {"shape": [list(SHAPE)], "chunk_shape": [list(CHUNK)], "shard_shape": [list(SHARD) if cell["shards"] else None]}
+            wanted |= {"data_type": cell["names"], "fill_value": cell["fills"]}
+            for member, right in wanted.items():
+                if not any(same_json(node.get(member), one) for one in right):
+                    # `validate` reports types and values that have no meaning to zarrcast.
+                    is_unknown = node.get(member) is None and member in ("data_type", "fill_value")
+                    text = "the data type is shown as null" if is_unknown else f"`{member}` is {json.dumps(node.get(member))}, not {json.dumps(right[0])}"
+                    self.set(cell["path"], "inspect", REFUSED if is_unknown else FAILS, text)
+
+    def validate(self):
+        """No error down to the elements."""
+        process = self.zarrcast.run("validate", "--quiet", "--level", "data", "--max-findings", "0", "--json", self.source)
+        for finding in json.loads(process.stdout)["findings"]:
+            path = finding["node"].removeprefix("/")
+            if finding["severity"] == "error" and path in self.titles:
+                verdict = REFUSED if finding["code"] in DOCUMENT_ERRORS else FAILS
+                self.set(path, "validate", verdict, f"{finding['code']}: {finding['message']}")
+
+    def copy(self):
+        """Every file of the whole hierarchy, byte for byte."""
+        process = self.zarrcast.run("transcode", "--quiet", self.source, self.results / "copy")
+        for cell in self.cells:
+            there, here = files(self.source / cell["path"]), files(self.results / "copy" / cell["path"])
+            if there != here and not here and process.returncode != 0:
+                self.single(cell, "copy")
+            elif there != here:
+                self.set(cell["path"], "copy", FAILS, "the copy has other bytes")
+
+    def row(self, row, operation):
+        """All arrays of a data type in one run, or one by one where one of them is refused."""
+        source, destination = self.place(str(row), operation), self.results / operation / str(row)
+        destination.parent.mkdir(exist_ok=True)
+        command = ["transcode", "--quiet", *self.arguments(operation)]
+        if source.exists() and self.zarrcast.run(*command, source, destination).returncode != 0:
+            destination.mkdir(exist_ok=True)
+            for cell in self.cells:
+                if cell["row"] == row and self.place(cell["path"], operation).exists():
+                    self.single(cell, operation)
+
+    def place(self, path, operation):
+        """What an operation reads."""
+        return (self.results / "convert" if operation == "back" else self.source) / path
+
+    def arguments(self, operation):
+        formats = {"convert": 5 - self.version, "back": self.version}
+        return OPERATIONS[operation] + ([formats[operation]] if operation in formats else [])
+
+    def single(self, cell, operation):
+        """One array alone. If it is refused with status 1 and a message, it has not failed."""
+        source, destination = self.place(cell["path"], operation), self.results / operation / cell["path"]
+        process = self.zarrcast.run("transcode", "--quiet", *self.arguments(operation), source, destination)
+        if operation == "copy" and process.returncode == 0 and files(source) != files(destination):
+            self.set(cell["path"], operation, FAILS, "the copy has other bytes")
+        elif process.returncode == 1 and process.stderr.startswith("error") and not (destination / "zarr.json").exists():
+            self.set(cell["path"], operation, REFUSED, reason(process.stderr))
+        elif process.returncode != 0:
+            self.set(cell["path"], operation, FAILS, f"status {process.returncode}: {reason(process.stderr)}")
+
+    def places(self, operation):
         """The array of an operation, by the path of its source."""
-        root = self.folder / writer.folder if operation == "source" else self.folder / f"{writer.folder}.results" / operation
-        return {cell["path"]: root / cell["path"] for cell in self.cells(writer)}
+        root = self.source if operation == "source" else self.results / operation
+        return {cell["path"]: root / cell["path"] for cell in self.cells}
 
-    def cells(self, writer):
-        return json.loads((self.folder / f"{writer.folder}.json").read_text())["cells"]
-
-    def run(self):
-        """Runs everything, and returns the runs of each writer."""
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(self.write, self.writers))
-            runs = {}
-            for writer in self.writers:
-                results = self.folder / f"{writer.folder}.results"
-                results.mkdir()
-                runs[writer.title] = Runs(self.zarrcast, self.folder / writer.folder, results, writer.version)
-            list(pool.map(lambda one: one.all(), runs.values()))
-            requests = [(reader, writer) for reader in self.readers for writer in self.writers]
-            answers = {(reader, writer.title): found for (reader, writer), found in zip(requests, pool.map(self.read, requests))}
-        for writer in self.writers:
-            for operation in READ[1:]:
-                self.judge(runs[writer.title], writer, operation, answers)
-        return [(writer, runs[writer.title]) for writer in self.writers]
-
-    def judge(self, runs, writer, operation, answers):
+    def judge(self, operation, answers):
         """Fails a result in which a reader finds other elements. Notes one that no reader opens."""
-        sources, results = self.places(writer, "source"), self.places(writer, operation)
-        for cell in runs.cells:
+        sources, results = self.places("source"), self.places(operation)
+        for cell in self.cells:
             path = cell["path"]
             source, result = str(sources[path]), str(results[path])
-            runs.readers[path] = [r for r in self.readers if answers[r, writer.title]["source"].get(source) == cell["digest"]]
-            if runs.verdicts[path, operation][0] != WORKS:
-                continue
-            readers = {}
-            for reader in self.readers:
-                found = answers[reader, writer.title]
-                if operation in found:
-                    readers[reader] = (found["source"].get(source), found[operation].get(result))
-            runs.verdicts[path, operation] = verdict(cell, readers)
+            self.readers[path] = [name for name, found in answers.items() if found["source"].get(source) == cell["digest"]]
+            if operation == "back" and not results[path].exists():
+                self.verdicts[path, operation] = self.verdicts[path, "convert"]
+            if self.verdicts[path, operation][0] == WORKS:
+                asked = {name: found for name, found in answers.items() if operation in found}
+                readers = {name: (found["source"].get(source), found[operation].get(result)) for name, found in asked.items()}
+                self.verdicts[path, operation] = verdict(cell, readers)
+                if operation == "back" and self.version == 2 and self.chunks_differ(cell, sources[path], results[path]):
+                    self.verdicts[path, operation] = (FAILS, "other chunks than before")
+
+    def chunks_differ(self, cell, source, result):
+        """True if chunks of format 2 did not come back with the same bytes."""
+        # No form of `quantize` in big endian is read alike by every zarr-python: it is encoded anew.
+        is_encoded_anew = cell["title"].startswith("quantize ") and "big" in cell["variant"]
+        return not is_encoded_anew and chunks_of(source) != chunks_of(result)
 
 
 def verdict(cell, readers):
@@ -127,11 +182,58 @@ def verdict(cell, readers):
     return (WORKS, f"in part not read by {' and '.join(lost)}, which reads the source") if lost else (WORKS, None)
 
 
+def same_json(found, expected):
+    """True if two JSON values are the same. 1 and 1.0 are, true and 1 are not."""
+    return found == expected and isinstance(found, bool) == isinstance(expected, bool)
+
+
+def reason(stderr):
+    """The cause that a message gives, or the message without the places that it names."""
+    lines = [line.strip() for line in stderr.strip().split("\n")]
+    cause = next((line.removeprefix("because ") for line in lines if line.startswith("because ")), lines[0].removeprefix("error: "))
+    return re.sub(r"`[^`]*/[^`]*`", "the array", cause)
+
+
 def call(*command):
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment)
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))}: status {process.returncode}: {process.stderr[-2000:]}")
+
+
+def outcome(zarrcast, newest, folder, only):
+    """Runs everything, and returns the runs of each writer."""
+    readers = {"zarr-python 3.1.6": (sys.executable, "zarr-python"), "tensorstore": (sys.executable, "tensorstore")}
+    if newest:
+        readers["the newest zarr-python"] = (newest, "zarr-python")
+    every = [Runs(zarrcast, writer, folder) for writer in WRITERS if (newest or not writer[3]) and only in writer[0]]
+
+    def write(runs):
+        call(newest if runs.newest else sys.executable, HERE / "matrix_writers.py", runs.name, runs.source)
+
+    def read(request):
+        """The answers of a reader for the source and the results of a writer, by operation and path."""
+        runs, reader = request
+        operations = READ[:2] if reader.startswith("the newest") and not runs.newest else READ
+        asked = {operation: [str(path) for path in runs.places(operation).values() if path.exists()] for operation in operations}
+        stem = folder / f"{runs.folder_name} by {reader}"
+        questions, answers = stem.with_suffix(".questions"), stem.with_suffix(".answers")
+        questions.write_text(json.dumps([path for paths in asked.values() for path in paths]))
+        call(readers[reader][0], HERE / "matrix_types.py", readers[reader][1], questions, answers)
+        found = json.loads(answers.read_text())
+        return {operation: {path: found[path] for path in paths} for operation, paths in asked.items()}
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(write, every))
+        for runs in every:
+            runs.open()
+        list(pool.map(Runs.all, every))
+        requests = [(runs, reader) for reader in readers for runs in every]
+        answers = dict(zip(requests, pool.map(read, requests)))
+    for runs in every:
+        for operation in READ[1:]:
+            runs.judge(operation, {reader: answers[runs, reader] for reader in readers})
+    return every
 
 
 def entries(page):
@@ -169,30 +271,26 @@ def main():
     parser.add_argument("zarrcast", help="the program")
     parser.add_argument("--newest", help="the Python of the environment with the newest zarr-python")
     parser.add_argument("--write", action="store_true", help="write docs/interop.md")
-    parser.add_argument("--keep", type=Path, help="a new folder for the arrays, to look at afterwards")
-    parser.add_argument("--only", default="", help="only the writers whose heading contains this; compares and writes nothing")
+    parser.add_argument("--only", default="", help="only the writers whose heading contains this; compares nothing")
     options = parser.parse_args()
-    memory = Path("/dev/shm")
+    memory, program = Path("/dev/shm"), Zarrcast(Path(options.zarrcast).resolve())
     with tempfile.TemporaryDirectory(prefix="zarrcast-matrix-", dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        if options.keep:
-            options.keep.mkdir()
-        outcome = Matrix(Zarrcast(Path(options.zarrcast).resolve()), options.newest, options.keep or Path(folder), options.only).run()
+        every = outcome(program, options.newest, Path(folder), options.only)
     failed = {}
-    for writer, runs in outcome:
+    for runs in every:
         for (path, operation), (found, why) in runs.verdicts.items():
             if found == FAILS:
-                failed.setdefault(f"{writer.title}, {path.split('/')[0]} {runs.titles[path]}, {operation}: {why}", []).append(path)
+                line = f"{runs.title}, {path.split('/')[0]} {runs.titles[path]}, {operation}: {why}"
+                failed.setdefault(line, []).append(path)
     for line, paths in failed.items():
         print(f"FAIL {line} ({len(paths)} arrays, such as {paths[0]})")
-    text = document(outcome)
-    print(f"{sum(len(runs.cells) for _, runs in outcome)} arrays, {len(OPERATIONS) + 2} operations, {sum(map(len, failed.values()))} failed")
-    if options.only:
-        print(text)
-    elif options.write:
-        TABLE.parent.mkdir(exist_ok=True)
-        TABLE.write_text(text, encoding="utf-8")
-    elif not options.newest:
+    count, text = sum(len(runs.cells) for runs in every), document(every)
+    print(f"{count} arrays, {len(OPERATIONS) + 2} operations, {sum(map(len, failed.values()))} failed")
+    if options.only or not options.newest:
+        print(text if options.only else "")
         sys.exit(1 if failed else 0)
+    elif options.write:
+        TABLE.write_text(text, encoding="utf-8")
     else:
         compare(text)
 

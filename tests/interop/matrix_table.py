@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from matrix_runs import FAILS, REFUSED, UNREAD
+WORKS, REFUSED, UNREAD, FAILS = "works", "refused", "unread", "fails"
 
 HEAD = """\
 # Interoperability
@@ -20,11 +20,12 @@ NaN payloads and not-a-time among them, some chunks are absent, and fill values 
 | validate | `--level data` finds no error |
 | copy | `transcode` with no option gives the same bytes in every file |
 | to 2, to 3 | `transcode --zarr-format` to the other format |
+| and back | the same of what came of it, to the first format; of format 2 every chunk has its bytes again (but of `quantize` in big endian) |
 | recompress | `transcode --compress zstd:1` |
 | rechunk | `transcode --chunk-shape`, to chunks that cut across the old ones; in shards, the inner chunks |
-| read by | who reads the source, and the results of the last three columns: **P** zarr-python 3.1.6, **N** the newest zarr-python, **T** tensorstore |
+| read by | who reads the source, and the results of the last four columns: **P** zarr-python 3.1.6, **N** the newest zarr-python, **T** tensorstore |
 
-The last three are judged by other readers: every element has to come back bit for bit. "Refused" is exit status 1 with a message and
+The last four are judged by other readers: every element has to come back bit for bit. "Refused" is exit status 1 with a message and
 nothing written; "unread" that no program asked reads the result (the newest zarr-python is asked of conversions, and of what it wrote
 itself). Where only some arrays of a row are so, their number is given. A failure is written in bold, whichever program is at fault.
 """
@@ -55,10 +56,11 @@ def entry(verdicts, notes):
     return f"{', '.join(parts)} {marks}".strip()
 
 
-def table(writer, runs, notes):
-    operations = ["inspect", "validate", "copy", "convert", "recompress", "rechunk"]
-    titles = [f"to {runs.other}" if operation == "convert" else operation for operation in operations]
-    lines = [f"## {writer.title}", ""]
+def table(runs, notes):
+    operations = ["inspect", "validate", "copy", "convert", "back", "recompress", "rechunk"]
+    words = {"convert": f"to {5 - runs.version}", "back": "and back"}
+    titles = [words.get(operation, operation) for operation in operations]
+    lines = [f"## {runs.title}", ""]
     lines.append(f"| data type | arrays | {' | '.join(titles)} | read by |")
     lines.append("| --- " * (len(titles) + 3) + "|")
     rows = {}
@@ -73,6 +75,6 @@ def table(writer, runs, notes):
 
 def document(outcome):
     notes = Notes()
-    tables = [table(writer, runs, notes) for writer, runs in outcome]
-    head = HEAD.format(count=sum(len(runs.cells) for _, runs in outcome))
+    tables = [table(runs, notes) for runs in outcome]
+    head = HEAD.format(count=sum(len(runs.cells) for runs in outcome))
     return "\n".join([head, *tables, *notes.listed()]) + "\n"

@@ -1,11 +1,18 @@
-"""The data types of the matrix: what each is called, what fills it, and values that leave no bit untried."""
+"""The data types of the matrix: what each is called, what fills it, and values that leave no bit untried.
+
+`matrix_types.py READER REQUESTS ANSWERS` reads arrays: REQUESTS is a JSON list of paths; ANSWERS becomes an object of a
+digest, or of `{"error": TEXT}`, for each path.
+"""
 
 import hashlib
 import json
+import sys
+import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from arrays import codec
+from arrays import by_tensorstore, codec, read
 
 SHAPE, CHUNK, SHARD = (7, 8), (2, 3), (6, 6)
 # Rows before this one are never written: their elements are the fill value, and some chunks are absent.
@@ -102,3 +109,17 @@ def digest(elements):
         elements = elements.astype("i1")
     little = elements.astype(elements.dtype.newbyteorder("<"))
     return hashlib.sha256(np.ascontiguousarray(little).tobytes()).hexdigest()
+
+
+def answer(reader, path):
+    try:
+        return digest(reader(Path(path)))
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {str(error)[:300]}"}
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore")
+    reader = {"zarr-python": read, "tensorstore": by_tensorstore}[sys.argv[1]]
+    paths = json.loads(Path(sys.argv[2]).read_text())
+    Path(sys.argv[3]).write_text(json.dumps({path: answer(reader, path) for path in paths}))

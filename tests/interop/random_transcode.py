@@ -1,27 +1,42 @@
 #!/usr/bin/env python3
-"""Sources and options of `transcode` drawn at random: what ends with 0 is right, and what does not leaves nothing that opens.
+"""Sources and options of `transcode` drawn at random: what ends with 0 is right, and what does not leaves nothing.
 
 Of each combination DEST is read by zarr-python and held against what numpy makes of SOURCE's values and the options, and
-`validate --level data` finds no error in it. A failure names its number: `--seed SEED --only NUMBER` repeats it alone.
+`validate --level data` finds no error in it. Some runs are killed first, and resumed. What is drawn follows from a seed
+and the number of the combination: `--seed SEED --only NUMBER` repeats one alone.
 """
 
+import argparse
+import contextlib
+import hashlib
 import json
 import random
+import secrets
+import shutil
 import subprocess
+import sys
+import tempfile
+import time
 import warnings
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import zarr
-from program import shown
-from random_expected import check_array
-from random_options import Asked, draw_options
+from program import MAX_SHOWN_FAILURES, Zarrcast, files, shown
+from random_options import Asked, check_array, draw_options
 from random_sources import Source, draw_source
-from random_trial import Trial, checksum, first_errors, main
 
 warnings.filterwarnings("ignore")
 
 DOCUMENTS = ("zarr.json", ".zarray", ".zgroup")
+CASES_PER_SOURCE = 8
+PARALLEL = 2
+
+
+def checksum(path):
+    return hashlib.blake2b(repr(files(path)).encode()).hexdigest()
 
 
 @dataclass
@@ -31,60 +46,82 @@ class Case:
     checksum: str
     destination: Path
     asked: Asked
-    words: list
-    by_path: dict
-    before: str | None = None
-    """The checksum of what was at DEST before, if anything was."""
-    estimates: bool = False
-    """True if its plan is estimated first."""
-    estimated: dict | None = None
-    """The estimates by path, of a plan that could be made."""
+    killed_after: float | None
+    """The seconds after which a first run is killed."""
 
     def arguments(self):
-        return ["transcode", *self.words, "--json", self.source.path, self.destination]
+        return ["transcode", *self.asked.words, "--json", self.source.path, self.destination]
+
+    def __str__(self):
+        return "; ".join(f"{path or 'array'}: {one.described()}" for path, one in self.source.arrays.items())
 
 
-class Transcode(Trial):
-    name = "random transcode"
+class Trial:
+    """Draws the cases of one source, runs them and judges them."""
+
+    def __init__(self, program, seed, folder):
+        self.program, self.seed, self.folder = Zarrcast(program), seed, folder
+        self.failures, self.statuses = 0, Counter()
 
     def draw(self, group, numbers):
-        folder, source, before = self.sourced(group, draw_source)
+        folder = self.folder / str(group)
+        folder.mkdir()
+        source = draw_source(random.Random(f"{self.seed} source {group}"), folder / "source.zarr")
+        before = checksum(source.path)
         for number in numbers:
             drawer = random.Random(f"{self.seed} case {number}")
-            case = Case(number, source, before, folder / f"{number}.zarr", *draw_options(drawer, source))
-            if case.asked.replaces and drawer.random() < 0.8:
-                zarr.create_array(case.destination, shape=(3,), dtype="i2", fill_value=1)
-                case.before = checksum(case.destination)
-            case.estimates = not case.asked.dry_run and drawer.random() < 0.4
-            yield case
+            asked = draw_options(drawer, source)
+            killed_after = drawer.random() * 0.02 if drawer.random() < 0.2 else None
+            yield Case(number, source, before, folder / f"{number}.zarr", asked, killed_after)
 
     def run(self, case):
         """Returns the process, or the failure."""
         try:
-            if case.estimates:
-                planned = self.program.run(*case.arguments(), "--dry-run", "--estimate")
-                if planned.returncode == 0:
-                    case.estimated = {node["path"]: node["estimate"] for node in json.loads(planned.stdout)["nodes"]}
-            return self.program.run(*case.arguments())
+            return self.program.run(*case.arguments()) if case.killed_after is None else self.killed_and_resumed(case)
         except (AssertionError, subprocess.TimeoutExpired) as error:
             return error
 
+    def killed_and_resumed(self, case):
+        """A run that is killed in the middle, and goes on. One that was at its end is the result itself."""
+        process = self.program.start(*case.arguments())
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(case.killed_after)
+        process.kill()
+        stdout, stderr = process.communicate()
+        if process.returncode >= 0:
+            return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+        self.statuses["killed"] += 1
+        return self.program.run(*case.arguments(), "--overwrite" if opens(case.destination) else "--resume")
+
     def judge(self, cases, processes):
         """Compares all results of one source with the expected ones."""
-        done = [case for case, process in zip(cases, processes) if ended_well(process) and not case.asked.dry_run]
-        faults = first_errors(self.program, [cases[0].source.path, *(case.destination for case in done)]) if done else {}
+        done = [case for case, process in zip(cases, processes) if getattr(process, "returncode", 1) == 0]
+        faults = self.errors([cases[0].source.path, *(case.destination for case in done)]) if done else {}
         for case, process in zip(cases, processes):
             try:
                 found, present = (faults.get(str(path), {}) for path in (case.destination, case.source.path))
-                found = {code: text for code, text in found.items() if code not in present}
-                self.judge_one(case, process, found)
+                self.judge_one(case, process, {code: text for code, text in found.items() if code not in present})
             except Exception as error:
-                self.fail(case, "", error, shown([self.program.path, *case.arguments()]))
+                self.failures += 1
+                if self.failures <= MAX_SHOWN_FAILURES:
+                    text = f"FAIL --seed {self.seed} --only {case.number}: {str(error).strip() or type(error).__name__}"
+                    print(text, shown([self.program.path, *case.arguments()]), case, sep="\n    ", flush=True)
             except BaseException as error:
                 # cast-value-rs 0.5.1 takes no buffer that is not aligned, which zarr-python hands it from within shards.
                 if "AsSliceError" not in str(error):
                     raise
                 self.statuses["unaligned"] += 1
+
+    def errors(self, stores):
+        """The first error of each code that `validate --level data` finds, by store."""
+        process = self.program.run("validate", "--level", "data", "--json", *stores)
+        if process.returncode == 0:
+            return {}
+        result, faults = json.loads(process.stdout), {}
+        errors = [one for one in result["findings"] if one["severity"] == "error"]
+        for finding in errors + result.get("failures", []):
+            faults.setdefault(finding["store"], {}).setdefault(finding.get("code", "failure"), finding["message"])
+        return faults
 
     def judge_one(self, case, process, faults):
         """`faults` are the errors that `validate` finds in DEST."""
@@ -93,61 +130,80 @@ class Transcode(Trial):
             raise process
         self.statuses[process.returncode] += 1
         assert checksum(case.source.path) == case.checksum, "SOURCE was changed"
-        if process.returncode != 0 or case.asked.dry_run:
-            assert process.returncode == 0 or process.stderr.strip(), "a failure without a message"
-            self.note_refusal(case, process)
-            check_nothing_new(case)
+        if process.returncode != 0:
+            assert process.stderr.strip(), "a failure without a message"
+            left = [name for name in DOCUMENTS if (case.destination / name).exists()]
+            assert not left, f"{', '.join(left)} left at DEST"
             return
         assert not faults, f"validate: {faults}"
-        left = [str(one) for one in case.destination.rglob(".*") if one.name not in (".zarray", ".zattrs", ".zgroup", ".zmetadata")]
+        own = (".zarray", ".zattrs", ".zgroup", ".zmetadata")
+        left = [str(one) for one in case.destination.rglob(".*") if one.name not in own]
         assert not left, f"left in DEST: {left}"
         result = json.loads(process.stdout)
         if any(warning["code"] == "ZC305" for warning in result["warnings"]):
             self.statuses["warned that zarr-python opens no such shards"] += 1
             return
-        # Beyond the edge, chunks that are tried keep the old fill value.
-        if case.estimates and "--fill-value" not in case.words:
-            check_estimates(case, result)
         nodes = {node["path"].strip("/"): node for node in result["nodes"]}
         for path, source in case.source.arrays.items():
             found = zarr.open_array(case.destination / path, mode="r")
             try:
-                check_array(source, case.by_path[path], found, nodes[path])
+                check_array(source, case.asked, found, nodes[path])
             except Exception as error:
                 raise AssertionError(f"{path or 'the array'}: {error}") from error
         if case.source.is_group:
             zarr.open_group(case.destination, mode="r").members(max_depth=None)
 
-    def note_refusal(self, case, process):
-        """Counts the message of a refusal, without the folder that it names."""
-        if process.returncode != 0:
-            lines = [line.strip() for line in process.stderr.split("\n") if line.strip() and not line.startswith(("warning", "  help"))]
-            self.messages[" / ".join(lines[:2]).replace(str(case.source.path), "SOURCE")[:200]] += 1
+    def go(self, count, only, seconds):
+        """Draws, runs and judges cases until the count or the time is reached. Returns the number of cases."""
+        start, cases, waiting = time.monotonic(), 0, None
+        groups = range(-(-count // CASES_PER_SOURCE)) if only is None else [only // CASES_PER_SOURCE]
+        with ThreadPoolExecutor(PARALLEL) as pool:
+            for group in groups:
+                if time.monotonic() - start > seconds:
+                    break
+                numbers = range(group * CASES_PER_SOURCE, min((group + 1) * CASES_PER_SOURCE, count))
+                drawn = list(self.draw(group, numbers if only is None else [only]))
+                running = [pool.submit(self.run, case) for case in drawn]
+                self.conclude(waiting)
+                waiting = group, drawn, running
+                cases += len(drawn)
+            self.conclude(waiting)
+        return cases
+
+    def conclude(self, waiting):
+        if waiting:
+            group, cases, running = waiting
+            self.judge(cases, [one.result() for one in running])
+            shutil.rmtree(self.folder / str(group))
 
 
-def ended_well(process):
-    return not isinstance(process, Exception) and process.returncode == 0
+def opens(path):
+    with contextlib.suppress(Exception):
+        zarr.open(path, mode="r")
+        return True
+    return False
 
 
-def check_nothing_new(case):
-    """Fails if anything new opens at DEST, or if the old DEST was changed."""
-    if case.before is not None:
-        assert checksum(case.destination) == case.before, "the old DEST was changed"
-        return
-    left = [name for name in DOCUMENTS if (case.destination / name).exists()]
-    assert not left, f"{', '.join(left)} left at DEST"
-    assert not (case.asked.dry_run and case.destination.exists()), "a dry run made DEST"
-
-
-def check_estimates(case, result):
-    """Fails unless the estimate of the plan came true: all chunks are in the samples."""
-    assert case.estimated is not None, "the plan has no estimate, and the run ended well"
-    for node in result["nodes"]:
-        estimate = case.estimated[node["path"]]
-        if estimate is not None:
-            assert estimate["sample"]["chunks"] == estimate["sample"]["of"], estimate
-            assert estimate["bytes_stored"] == node["bytes_written"], f"{node['path']}: {estimate} of {node['bytes_written']}"
+def main():
+    """The status is 1 if any case failed, or if few combinations were sensible."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="the zarrcast to test")
+    parser.add_argument("--seed", default="fresh", help="what is drawn follows from it (default: a new one)")
+    parser.add_argument("--count", type=int, default=2000, help="how many combinations (default: 2000)")
+    parser.add_argument("--seconds", type=float, default=600, help="draw no more after so many seconds (default: 600)")
+    parser.add_argument("--only", type=int, help="run only the combination of this number")
+    options = parser.parse_args()
+    seed = secrets.token_hex(4) if options.seed == "fresh" else options.seed
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="zarrcast-random-") as folder:
+        trial = Trial(shutil.which(options.program), seed, Path(folder))
+        cases = trial.go(max(options.count, (options.only or 0) + 1), options.only, options.seconds)
+    statuses = ", ".join(f"{count} ended with {status}" for status, count in sorted(trial.statuses.items(), key=str))
+    seconds = time.monotonic() - start
+    print(f"seed {seed}: {cases} combinations, {statuses}; {trial.failures} failed, {seconds:.0f} s")
+    sensible = options.only is not None or trial.statuses[0] * 4 > cases
+    sys.exit(1 if trial.failures or not sensible else 0)
 
 
 if __name__ == "__main__":
-    main(Transcode, __doc__.splitlines()[0])
+    main()

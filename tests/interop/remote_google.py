@@ -1,61 +1,45 @@
-"""A Google Cloud Storage of the tests' own: the XML interface, kept in memory, as far as stores of arrays need it.
+"""A Google Cloud Storage of the tests' own: its XML interface and its tokens, before the S3 of moto, which keeps the objects.
 
-After https://docs.cloud.google.com/storage/docs/xml-api/overview: objects by PUT, GET, HEAD and DELETE, copies, uploads in parts,
-listings of the second version, and what it says of preconditions: `x-goog-if-generation-match` holds for writes (0: there is
-none), while `If-Match` and `If-None-Match` are for reads alone and do nothing to a write. A request is allowed by a JSON Web
-Token that a service account signed itself; without one, reading is allowed in public buckets.
+After https://docs.cloud.google.com/storage/docs/xml-api/overview: objects, uploads in parts and listings are those of S3;
+its own are `x-goog-copy-source` and preconditions: `x-goog-if-generation-match` holds for writes (0: there is none), while
+`If-Match` and `If-None-Match` are for reads alone and do nothing to a write. A request is allowed by a JSON Web Token that
+a service account signed itself; without one, reading is allowed where the store is public.
 """
 
 import base64
 import functools
 import hashlib
+import html
+import http.client
 import http.server
 import json
+import logging
+import os
+import re
 import ssl
 import sys
 import threading
 import time
 import urllib.parse
-import xml.etree.ElementTree as ElementTree
-from xml.sax.saxutils import escape
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from obstore.store import GCSStore
 from program import FIXTURES
 
-NAMESPACE = "http://doc.s3.amazonaws.com/2006-03-01"
 SCOPES = {"https://www.googleapis.com/auth/devstorage.full_control", "https://www.googleapis.com/auth/cloud-platform"}
 ACCOUNT = "tester@project.iam.gserviceaccount.com"
-PAGE = 100
-CHANGED = "2026-11-22T12:00:00.000Z"
+BUCKET = "bucket"
+# What the variables of whoever runs the tests would change.
+CLEAN = {"NO_PROXY": "127.0.0.1", "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+# moto looks at no signature.
+SIGNED = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=a"
+NOT_PASSED_ON = {"authorization", "host", "connection", "transfer-encoding", "content-length", "server", "date"}
 
 
 class Refused(Exception):
-    """An answer that is an error, as the interface has them."""
-
-    def __init__(self, status, code, message):
-        super().__init__(code)
-        self.status, self.code, self.message = status, code, message
-
-
-class Stored:
-    """An object of a generation, which grows with each write to the bucket."""
-
-    def __init__(self, content, generation):
-        self.content, self.generation = content, generation
-        self.tag = f'"{hashlib.md5(content).hexdigest()}"'
-
-
-class Bucket:
-    def __init__(self, is_public):
-        self.is_public, self.objects, self.uploads = is_public, {}, {}
-        self.generation = 1_700_000_000_000_000
-
-    def put(self, key, content):
-        self.generation += 1
-        self.objects[key] = Stored(content, self.generation)
-        return self.objects[key]
+    """An answer that is an error: its status, code and message."""
 
 
 class Listener(http.server.ThreadingHTTPServer):
@@ -96,51 +80,93 @@ class Web(Listener):
 
 
 class GoogleServer(Listener):
-    def __init__(self, tls=None):
+    """A store as those of remote_servers.py are. Its account is a file in a folder."""
+
+    name, scheme, cannot_name = "google", "gs", ()
+
+    def __init__(self, folder, tls=None):
         super().__init__(Handler, tls)
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        self.buckets, self.lock = {}, threading.Lock()
-
-    def private_key(self):
+        self.is_public, self.lock, self.generations, self.parts_of = False, threading.RLock(), {}, {}
+        self.generation = 1_700_000_000_000_000
         form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        return self.key.private_bytes(*form).decode()
+        self.private_key = self.key.private_bytes(*form).decode()
+        self.secrets = [line for line in self.private_key.splitlines() if "-" not in line]
+        self.account = folder / "service-account.json"
+        self.account.write_text(self.service_account())
+        self.environment = CLEAN | {"GOOGLE_SERVICE_ACCOUNT_PATH": str(self.account)} | self.at(self.address)
+
+    def at(self, address):
+        return {"GOOGLE_BASE_URL": address}
+
+    def obstore(self, prefix):
+        access = {"service_account_path": str(self.account), "base_url": self.address}
+        return GCSStore(BUCKET, prefix=prefix, client_options={"allow_http": True}, **access)
 
     def service_account(self):
         """The file of credentials of an account that may do everything."""
         known = {"type": "service_account", "project_id": "project", "private_key_id": "one", "client_email": ACCOUNT}
-        return json.dumps(known | {"private_key": self.private_key(), "token_uri": f"{self.address}/token"})
+        return json.dumps(known | {"private_key": self.private_key, "token_uri": f"{self.address}/token"})
 
-    def create(self, bucket, is_public=False):
-        self.buckets[bucket] = Bucket(is_public)
+    def create(self):
+        """Starts moto, with an empty bucket."""
+        from moto.server import ThreadedMotoServer
 
-    def put(self, bucket, key, content):
+        os.environ["MOTO_S3_DEFAULT_MAX_KEYS"] = "50"
+        logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+        self.behind = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+        self.behind.start()
+        self.ask("PUT", f"/{BUCKET}")
+
+    def __exit__(self, *_):
+        super().__exit__()
+        if hasattr(self, "behind"):
+            self.behind.stop()
+
+    def ask(self, method, target, content=b"", headers={}):  # noqa: B006 (nothing changes it)
+        """The answer of moto: status, headers and body."""
+        connection = http.client.HTTPConnection(*self.behind.get_host_and_port(), timeout=60)
+        connection.request(method, target, content, {**headers, "Authorization": SIGNED})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, dict(answer.getheaders()), body
+
+    def put(self, key, content):
+        self.ask("PUT", f"/{BUCKET}/{urllib.parse.quote(key)}", content)
+        self.written(key)
+
+    def written(self, key):
+        """Notes that an object is of a new generation."""
         with self.lock:
-            self.buckets[bucket].put(key, content)
+            self.generation += 1
+            self.generations[key] = self.generation
 
-    def keys(self, bucket, prefix):
+    def listed(self, prefix):
         with self.lock:
-            return sorted(key for key in self.buckets[bucket].objects if key.startswith(prefix))
+            return sorted(key for key in self.generations if key.startswith(prefix))
 
-    def uploads(self, bucket):
+    def uploads(self):
         with self.lock:
-            return [key for key, _ in self.buckets[bucket].uploads.values()]
+            return list(self.parts_of.values())
 
-    def is_signed(self, authorization):
-        """True if a header has a token that the account signed and that is valid now. False without a header."""
+    def check_allowed(self, authorization, is_read):
+        """Fails unless a header has a token that the account signed and that is valid now, or all may read."""
         if authorization is None:
-            return False
-        wrong = Refused(401, "AuthenticationRequired", "Authentication required.")
+            if self.is_public and is_read:
+                return
+            raise Refused(403, "AccessDenied", "Access denied.")
         kind, _, token = authorization.partition(" ")
         message, _, signature = token.rpartition(".")
         try:
             claims = json.loads(decoded(message.split(".")[1]))
             self.key.public_key().verify(decoded(signature), message.encode(), padding.PKCS1v15(), hashes.SHA256())
         except (ValueError, IndexError, InvalidSignature):
-            raise wrong from None
+            claims = {"iss": None, "iat": 0, "exp": 0}
         is_current = claims["iat"] - 60 <= time.time() < claims["exp"] <= claims["iat"] + 3600
-        if kind != "Bearer" or claims["iss"] != ACCOUNT or not is_current or not SCOPES & set(claims.get("scope", "").split()):
-            raise wrong
-        return True
+        is_allowed = claims["iss"] == ACCOUNT and SCOPES & set(claims.get("scope", "").split())
+        if kind != "Bearer" or not is_current or not is_allowed:
+            raise Refused(401, "AuthenticationRequired", "Authentication required.")
 
 
 def decoded(text):
@@ -156,173 +182,63 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def answer(self, status, content=b"", **headers):
-        self.send_response(status)
-        self.send_header("last-modified", "Sun, 22 Nov 2026 12:00:00 GMT")
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        if "content_length" not in headers:
-            self.send_header("content-length", len(content))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
-
     def serve(self):
         content = self.rfile.read(int(self.headers.get("content-length") or 0))
         path, _, query = self.path.partition("?")
-        _, name, key = (urllib.parse.unquote(path, errors="strict") + "/").split("/", 2)
-        key, query = key[:-1], dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        key = urllib.parse.unquote(path, errors="strict").lstrip("/").partition("/")[2]
+        query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         try:
-            is_signed = self.server.is_signed(self.headers.get("authorization"))
-            with self.server.lock:
-                bucket = self.server.buckets.get(name)
-                if bucket is None:
-                    raise Refused(404, "NoSuchBucket", "The specified bucket does not exist.")
-                if not is_signed and not (bucket.is_public and self.command in ("GET", "HEAD")):
-                    raise Refused(403, "AccessDenied", "Access denied.")
-                status, content, headers = getattr(self, f"serve_{self.command.lower()}")(bucket, key, query, content)
+            self.server.check_allowed(self.headers.get("authorization"), self.command in ("GET", "HEAD"))
+            status, headers, body = self.pass_on(key, query, content)
         except Refused as error:
-            text = f"<?xml version='1.0' encoding='UTF-8'?><Error><Code>{error.code}</Code><Message>{error.message}</Message></Error>"
-            return self.answer(error.status, text.encode(), content_type="application/xml; charset=UTF-8")
-        return self.answer(status, content, **headers)
+            status, code, message = error.args
+            text = f"<?xml version='1.0' encoding='UTF-8'?><Error><Code>{code}</Code><Message>{message}</Message></Error>"
+            headers, body = {"content-type": "application/xml; charset=UTF-8"}, text.encode()
+        self.send_response(status)
+        is_head = self.command == "HEAD"
+        for name, value in headers.items():
+            if name.lower() not in NOT_PASSED_ON and not name.lower().startswith("x-amz-"):
+                self.send_header(name, value)
+        length = {name.lower(): value for name, value in headers.items()}.get("content-length", 0)
+        self.send_header("content-length", length if is_head else len(body))
+        self.end_headers()
+        self.wfile.write(b"" if is_head else body)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = serve
 
-    def found(self, bucket, key):
-        if key not in bucket.objects:
-            raise Refused(404, "NoSuchKey", "The specified key does not exist.")
-        return bucket.objects[key]
-
-    def check(self, bucket, key):
-        """The precondition of a write."""
-        wanted = self.headers.get("x-goog-if-generation-match")
-        here = bucket.objects[key].generation if key in bucket.objects else 0
-        if wanted is not None and int(wanted) != here:
-            raise Refused(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold.")
-
-    def serve_get(self, bucket, key, query, _):
-        if not key:
-            return listing(bucket, query)
-        stored = self.found(bucket, key)
-        if self.headers.get("if-match", stored.tag) not in (stored.tag, "*"):
-            raise Refused(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold.")
-        headers = {"etag": stored.tag, "x_goog_generation": stored.generation, "accept_ranges": "bytes"}
-        size, asked = len(stored.content), self.headers.get("range", "")
-        if not asked.startswith("bytes="):
-            return 200, stored.content, headers
-        first, last = asked.removeprefix("bytes=").split("-")
-        start = int(first) if first else max(size - int(last), 0)
-        end = min(int(last) + 1, size) if first and last else size
-        if start >= end:
-            raise Refused(416, "InvalidRange", "The requested range cannot be satisfied.")
-        return 206, stored.content[start:end], headers | {"content_range": f"bytes {start}-{end - 1}/{size}"}
-
-    def serve_head(self, bucket, key, *_):
-        stored = self.found(bucket, key)
-        return 200, b"", {"etag": stored.tag, "content_length": len(stored.content), "x_goog_generation": stored.generation}
-
-    def serve_put(self, bucket, key, query, content):
-        if "uploadId" in query:
-            _, parts = self.upload(bucket, key, query)
-            parts[int(query["partNumber"])] = content
-            return 200, b"", {"etag": f'"{hashlib.md5(content).hexdigest()}"'}
-        self.check(bucket, key)
-        if source := self.headers.get("x-goog-copy-source"):
-            name, _, source_key = urllib.parse.unquote(source, errors="strict").lstrip("/").partition("/")
-            if name not in self.server.buckets:
-                raise Refused(404, "NoSuchBucket", "The specified bucket does not exist.")
-            stored = bucket.put(key, self.found(self.server.buckets[name], source_key).content)
-            return xml("CopyObjectResult", f"<ETag>{escape(stored.tag)}</ETag><LastModified>{CHANGED}</LastModified>")
-        stored = bucket.put(key, content)
-        return 200, b"", {"etag": stored.tag, "x_goog_generation": stored.generation}
-
-    def serve_delete(self, bucket, key, query, _):
-        if "uploadId" in query:
-            self.upload(bucket, key, query)
-            del bucket.uploads[query["uploadId"]]
-        else:
-            self.found(bucket, key)
-            self.check(bucket, key)
-            del bucket.objects[key]
-        return 204, b"", {}
-
-    def upload(self, bucket, key, query):
-        found = bucket.uploads.get(query["uploadId"])
-        if found is None or found[0] != key:
-            raise Refused(404, "NoSuchUpload", "The requested upload was not found.")
-        return found
-
-    def removed(self, bucket, content):
-        """Removes the objects that a request names; what is said of those that are not removed."""
-        digest = self.headers.get("content-md5")
-        if digest is not None and digest != base64.b64encode(hashlib.md5(content).digest()).decode():
+    def pass_on(self, key, query, content):
+        """Asks moto in its own words, where the precondition of a write holds."""
+        server, headers = self.server, {name.lower(): value for name, value in self.headers.items()}
+        headers = {name: value for name, value in headers.items() if name not in NOT_PASSED_ON}
+        wanted = headers.pop("x-goog-if-generation-match", None)
+        if source := headers.pop("x-goog-copy-source", None):
+            headers["x-amz-copy-source"] = source
+        if self.command not in ("GET", "HEAD"):
+            headers = {name: value for name, value in headers.items() if name not in ("if-match", "if-none-match")}
+        if "delete" in query and headers.get("content-md5") != base64.b64encode(hashlib.md5(content).digest()).decode():
             raise Refused(400, "BadDigest", "The Content-MD5 you specified did not match what we received.")
-        left = ""
-        for field in ElementTree.fromstring(content).findall(".//{*}Key"):
-            if bucket.objects.pop(field.text, None) is None:
-                left += f"<Error><Key>{escape(field.text)}</Key><Code>NoSuchKey</Code></Error>"
-        return left
+        with server.lock if wanted is not None else threading.Lock():
+            if wanted is not None and int(wanted) != server.generations.get(key, 0):
+                raise Refused(412, "PreconditionFailed", "At least one of the pre-conditions did not hold.")
+            status, answered, body = server.ask(self.command, self.path, content, headers)
+            if status < 300:
+                self.note(key, query, content, body)
+        if key in server.generations:
+            answered["x-goog-generation"] = server.generations[key]
+        return status, answered, body
 
-    def serve_post(self, bucket, key, query, content):
-        if "uploads" in query:
-            name = f"upload-{len(bucket.uploads)}-{time.monotonic_ns()}"
-            bucket.uploads[name] = (key, {})
-            return xml("InitiateMultipartUploadResult", f"<UploadId>{name}</UploadId>")
-        if "delete" in query:
-            return xml("DeleteResult", self.removed(bucket, content))
-        _, parts = self.upload(bucket, key, query)
-        whole, before = [], 0
-        for part in ElementTree.fromstring(content):
-            number = int(part.find("{*}PartNumber").text)
-            found = parts.get(number)
-            if found is None or part.find("{*}ETag").text.strip('"') != hashlib.md5(found).hexdigest():
-                raise Refused(400, "InvalidPart", "One or more of the specified parts could not be found.")
-            if number <= before:
-                raise Refused(400, "InvalidPartOrder", "The list of parts was not in ascending order.")
-            before = number
-            whole.append(found)
-        if any(len(part) < 5 << 20 for part in whole[:-1]):
-            raise Refused(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed object size.")
-        self.check(bucket, key)
-        del bucket.uploads[query["uploadId"]]
-        stored = bucket.put(key, b"".join(whole))
-        return xml("CompleteMultipartUploadResult", f"<ETag>{escape(stored.tag)}</ETag>")
-
-
-def xml(name, inside):
-    """An answer that is a document."""
-    text = f"<?xml version='1.0' encoding='UTF-8'?><{name} xmlns='{NAMESPACE}'>{inside}</{name}>"
-    return 200, text.encode(), {"content_type": "application/xml; charset=UTF-8"}
-
-
-def listing(bucket, query):
-    """A page of a listing, in the order of the names; what goes on behind a delimiter counts as one."""
-    if query.get("list-type") != "2":
-        raise Refused(400, "InvalidArgument", "These tests list by the second version.")
-    prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
-    most = min(int(query.get("max-keys", PAGE)), PAGE)
-    after = base64.urlsafe_b64decode(query.get("continuation-token", "")).decode()
-    entries = {}
-    for key in sorted(key for key in bucket.objects if key.startswith(prefix)):
-        end = key.find(delimiter, len(prefix)) if delimiter else -1
-        name = key if end < 0 else key[: end + len(delimiter)]
-        if name > after:
-            entries[name] = end >= 0
-    shown = list(entries)[:most]
-    is_cut = len(entries) > len(shown)
-    text = (lambda key: urllib.parse.quote(key, safe="/")) if query.get("encoding-type") == "url" else escape
-    inside = [f"<Name>bucket</Name><Prefix>{text(prefix)}</Prefix><KeyCount>{len(shown)}</KeyCount><IsTruncated>{str(is_cut).lower()}</IsTruncated>"]
-    if query.get("encoding-type") == "url":
-        inside.append("<EncodingType>url</EncodingType>")
-    if is_cut and shown:
-        inside.append(f"<NextContinuationToken>{base64.urlsafe_b64encode(shown[-1].encode()).decode()}</NextContinuationToken>")
-    for name in shown:
-        if entries[name]:
-            inside.append(f"<CommonPrefixes><Prefix>{text(name)}</Prefix></CommonPrefixes>")
-        else:
-            stored = bucket.objects[name]
-            inside.append(
-                f"<Contents><Key>{text(name)}</Key><Generation>{stored.generation}</Generation><MetaGeneration>1</MetaGeneration>"
-                f"<LastModified>{CHANGED}</LastModified><ETag>{escape(stored.tag)}</ETag><Size>{len(stored.content)}</Size></Contents>"
-            )
-    return xml("ListBucketResult", "".join(inside))
+    def note(self, key, query, content, body):
+        """Takes note of what a request has changed."""
+        server = self.server
+        with server.lock:
+            if self.command == "DELETE" and "uploadId" not in query:
+                server.generations.pop(key, None)
+            elif "delete" in query:
+                for found in re.findall("<Key>(.*?)</Key>", content.decode()):
+                    server.generations.pop(html.unescape(found), None)
+            elif "uploads" in query:
+                server.parts_of[re.search("<UploadId>(.*?)</UploadId>", body.decode())[1]] = key
+            elif self.command in ("DELETE", "POST"):
+                server.parts_of.pop(query["uploadId"], None)
+            if (self.command == "POST" and "uploadId" in query) or (self.command == "PUT" and "uploadId" not in query):
+                server.written(key)

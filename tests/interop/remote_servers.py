@@ -15,18 +15,15 @@ import time
 import boto3
 from azure.storage.blob import BlobServiceClient
 from botocore.config import Config
-from obstore.store import AzureStore, GCSStore, S3Store
-from remote_google import GoogleServer
+from obstore.store import AzureStore, S3Store
+from remote_google import BUCKET, CLEAN, GoogleServer
 
 SECONDS_TO_ANSWER = 60
-BUCKET = "bucket"
 REGION = "us-east-1"
 # Azurite's own account and key, which its documentation names.
 AZURE_ACCOUNT = "devstoreaccount1"
 AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 AZURE_VERSION = "2023-11-03"
-# What the variables of whoever runs the tests would change.
-CLEAN = {"NO_PROXY": "127.0.0.1", "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
 
 class S3:
@@ -35,7 +32,7 @@ class S3:
     cannot_name = ()
 
     def __init__(self, name, address, key_id="reader", secret="hidden-secret"):
-        self.name, self.address, self.endpoint, self.secrets = name, address, address, [secret]
+        self.name, self.address, self.secrets = name, address, [secret]
         self.keys_of_reader = {"AWS_ACCESS_KEY_ID": key_id, "AWS_SECRET_ACCESS_KEY": secret}
         self.environment = CLEAN | self.keys_of_reader | {"AWS_REGION": REGION, "AWS_ENDPOINT_URL": address}
         self.client = boto3.client(
@@ -92,7 +89,7 @@ class Azure:
     cannot_name = ()
 
     def __init__(self, name, address):
-        self.name, self.address, self.endpoint, self.secrets = name, f"{address}/{AZURE_ACCOUNT}", address, [AZURE_KEY]
+        self.name, self.address, self.secrets = name, f"{address}/{AZURE_ACCOUNT}", [AZURE_KEY]
         self.account = {"AZURE_STORAGE_ACCOUNT_NAME": AZURE_ACCOUNT, "AZURE_STORAGE_ENDPOINT": self.address}
         self.environment = CLEAN | self.account | {"AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY}
         self.access = {"account_name": AZURE_ACCOUNT, "account_key": AZURE_KEY}
@@ -119,37 +116,6 @@ class Azure:
         return AzureStore(BUCKET, prefix=prefix, client_options={"allow_http": True}, endpoint=self.address, **self.access)
 
 
-class Google:
-    scheme = "gs"
-    cannot_name = ()
-
-    def __init__(self, name, server, folder):
-        self.name, self.server, self.address, self.endpoint = name, server, server.address, server.address
-        self.account = folder / "service-account.json"
-        self.account.write_text(server.service_account())
-        self.secrets = [line for line in server.private_key().splitlines() if "-" not in line]
-        self.environment = CLEAN | {"GOOGLE_SERVICE_ACCOUNT_PATH": str(self.account), "GOOGLE_BASE_URL": self.address}
-
-    def at(self, address):
-        return {"GOOGLE_BASE_URL": address}
-
-    def create(self):
-        self.server.create(BUCKET)
-
-    def put(self, key, content):
-        self.server.put(BUCKET, key, content)
-
-    def listed(self, prefix):
-        return self.server.keys(BUCKET, prefix)
-
-    def uploads(self):
-        return self.server.uploads(BUCKET)
-
-    def obstore(self, prefix):
-        access = {"service_account_path": str(self.account), "base_url": self.address}
-        return GCSStore(BUCKET, prefix=prefix, client_options={"allow_http": True}, **access)
-
-
 def free_port():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -167,7 +133,8 @@ def wait_for(port, process):
 
 @contextlib.contextmanager
 def served(command, port, **environment):
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | environment)
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([str(word) for word in command], **silent, env=os.environ | environment)
     try:
         wait_for(port, process)
         yield
@@ -187,44 +154,39 @@ def program(variable, name):
     return found
 
 
-@contextlib.contextmanager
-def moto(_, port, address):
-    """An S3 that lists 50 keys at a time."""
-    with served([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port], port, MOTO_S3_DEFAULT_MAX_KEYS="50"):
-        yield S3("moto", address)
+def servers(folder, port, address):
+    """The command of each server, its environment, and its client."""
+    s3s, here = S3OverFolder("s3s-fs", address, folder), ["--port", port]
+    keys = ["--access-key", s3s.keys_of_reader["AWS_ACCESS_KEY_ID"], "--secret-key", s3s.secrets[0]]
+    blob = ["--silent", "--blobHost", "127.0.0.1", "--blobPort", port, "--skipApiVersionCheck", "--disableTelemetry"]
+    return {
+        # It lists 50 keys at a time.
+        "moto": (
+            lambda: [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port],
+            {"MOTO_S3_DEFAULT_MAX_KEYS": "50"},
+            lambda: S3("moto", address),
+        ),
+        "s3s-fs": (
+            lambda: [program("S3S_FS", "s3s-fs"), "--host", "127.0.0.1", *here, *keys, folder],
+            {},
+            lambda: s3s,
+        ),
+        # It ignores conditions, and its listings leave out folders that hold only folders. Its tokens of pages are
+        # encrypted as OpenSSL 3 does no more of itself.
+        "s3rver": (
+            lambda: [program("S3RVER", "s3rver"), "--silent", "--address", "127.0.0.1", *here, "--directory", folder],
+            {"NODE_OPTIONS": "--openssl-legacy-provider"},
+            lambda: S3("s3rver", address, "S3RVER", "S3RVER"),
+        ),
+        "azurite": (
+            lambda: [program("AZURITE_BLOB", "azurite-blob"), *blob, "--location", folder],
+            {},
+            lambda: Azure("azurite", address),
+        ),
+    }
 
 
-@contextlib.contextmanager
-def s3s_fs(folder, port, address):
-    found = S3OverFolder("s3s-fs", address, folder)
-    keys = ["--access-key", found.keys_of_reader["AWS_ACCESS_KEY_ID"], "--secret-key", found.secrets[0]]
-    with served([program("S3S_FS", "s3s-fs"), "--host", "127.0.0.1", "--port", port, *keys, folder], port):
-        yield found
-
-
-@contextlib.contextmanager
-def s3rver(folder, port, address):
-    """An S3 that ignores conditions, and whose listings leave out folders that hold only folders."""
-    command = [program("S3RVER", "s3rver"), "--silent", "--address", "127.0.0.1", "--port", port, "--directory", folder]
-    # Its tokens of pages are encrypted as OpenSSL 3 does no more of itself.
-    with served(command, port, NODE_OPTIONS="--openssl-legacy-provider"):
-        yield S3("s3rver", address, "S3RVER", "S3RVER")
-
-
-@contextlib.contextmanager
-def azurite(folder, port, address):
-    command = [program("AZURITE_BLOB", "azurite-blob"), "--silent", "--blobHost", "127.0.0.1", "--blobPort", port]
-    with served([*command, "--skipApiVersionCheck", "--disableTelemetry", "--location", folder], port):
-        yield Azure("azurite", address)
-
-
-@contextlib.contextmanager
-def google(folder, *_):
-    with GoogleServer() as server:
-        yield Google("google", server, folder)
-
-
-CLOUDS = {"moto": moto, "s3s-fs": s3s_fs, "s3rver": s3rver, "azurite": azurite, "google": google}
+CLOUDS = ["moto", "s3s-fs", "s3rver", "azurite", "google"]
 
 
 @contextlib.contextmanager
@@ -232,6 +194,12 @@ def cloud(name, folder):
     """Starts a store of that name with an empty bucket, in the folder."""
     folder.mkdir(parents=True)
     port = free_port()
-    with CLOUDS[name](folder, port, f"http://127.0.0.1:{port}") as found:
+    with contextlib.ExitStack() as stack:
+        if name == "google":
+            found = stack.enter_context(GoogleServer(folder))
+        else:
+            command, environment, client = servers(folder, port, f"http://127.0.0.1:{port}")[name]
+            stack.enter_context(served(command(), port, **environment))
+            found = client()
         found.create()
         yield found
