@@ -153,20 +153,20 @@ impl Conversion {
         let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
         push_change(&mut program, change);
         let padding = padding(&destination, change.num_codecs());
-        let kept = if let Way::Bytes { keep } = way { keep } else { 0 };
-        let resets_padding = spreads(&destination, kept);
-        let (asked, by_shape) = (change.clone(), ByShape::default());
-        Ok(Conversion {
+        let (asked, by_shape, change) = (change.clone(), ByShape::default(), program);
+        let mut conversion = Conversion {
             source,
             destination,
-            change: program,
+            change,
             padding,
-            resets_padding,
             way,
             write_empty,
             asked,
             by_shape,
-        })
+            resets_padding: false,
+        };
+        conversion.resets_padding = spreads(&conversion.destination, conversion.kept());
+        Ok(conversion)
     }
 
     /// The same for chunks of another shape.

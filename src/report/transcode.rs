@@ -179,8 +179,11 @@ fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> 
 
 /// The outcome of `--verify`, and the number of elements compared.
 fn verified<'a>(name: String, verify: &VerifyResult) -> Block<'a> {
+    let error = verify.max_abs_error.filter(|error| *error > 0.0);
     let outcome = match (verify.equal, verify.bound) {
         (true, Some(_)) => (Role::Good, "within the bound".to_owned()),
+        // Values that were rounded or converted on the way.
+        (true, None) if error.is_some() => (Role::Good, "as planned".to_owned()),
         (true, None) => (Role::Good, "equal".to_owned()),
         (false, _) => {
             let differs = if verify.differing == 1 { "differs" } else { "differ" };
@@ -188,7 +191,6 @@ fn verified<'a>(name: String, verify: &VerifyResult) -> Block<'a> {
         }
     };
     let compared = format!(", {} compared", counted(verify.elements, "element"));
-    let error = verify.max_abs_error.filter(|error| *error > 0.0);
     let error = error.map_or_else(String::new, |error| format!(", max difference {}", figure(error)));
     Block::Verified(name, outcome, compared + &error)
 }

@@ -50,12 +50,14 @@ impl Output {
         let is_remote = node.abilities().is_remote;
         if !is_remote {
             refuse_file_above(Some(&node), false, &shown)?;
-            refuse_inside_array(&node, &shown)?;
         }
         let destination = node.destination(run.overwrite).map_err(|error| no_destination(error, &shown))?;
         let targets = if run.overwrite { source.targets().map_err(unreadable)? } else { Vec::new() };
         for other in std::iter::once(source).chain(&targets) {
             check_apart(destination.place(), other, &shown)?;
+        }
+        if !is_remote {
+            refuse_inside_array(&node, &shown)?;
         }
         let mut existing = existing(&destination)?;
         if existing == Existing::Nothing {

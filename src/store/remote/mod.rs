@@ -88,7 +88,7 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
 /// The node of a file, in the folder that it lies in: what lies beside it is found from there.
 pub(super) fn node_of_file(address: &Address, options: &RemoteOptions) -> Node {
     let (folder, name) = address.path.rsplit_once('/').unwrap_or(("", &address.path));
-    let name = configuration::percent_decoded(name).filter(|_| address.kind == Kind::Http);
+    let name = configuration::percent_decoded(name).filter(|name| address.kind == Kind::Http && !name.contains('/'));
     let file = name.and_then(|name| node(&address.with_path(folder), options).child(&name).ok());
     file.unwrap_or_else(|| node(address, options))
 }

@@ -237,8 +237,11 @@ pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
     if codes.is_float() || codes.bits() > 16 || floats.bits() > 32 {
         return None;
     }
+    // The least codes and the greatest: what is lost is lost there first.
+    let (count, signs) = (1_u64 << codes.bits(), u64::from(codes.element().is_signed_integer()) << (codes.bits() - 1));
+    let ends = (0..count.min(16)).chain(count.saturating_sub(16)..count).map(|place| place ^ signs);
     #[expect(clippy::cast_possible_truncation, reason = "the one rounding to float32")]
-    let values = (0..1_u64 << codes.bits()).map(|code| unpack.value_of_bits(code)).map(|value| (value, value as f32));
+    let values = ends.map(|code| unpack.value_of_bits(code)).map(|value| (value, value as f32));
     let values: Vec<(f64, f32)> = values.filter(|(value, _)| value.is_finite()).collect();
     let fall_together = values.windows(2).any(|pair| pair[0].0 != pair[1].0 && pair[0].1 == pair[1].1);
     (fall_together || values.iter().any(|(_, narrow)| narrow.is_infinite())).then(|| {

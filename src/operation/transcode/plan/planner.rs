@@ -313,7 +313,7 @@ impl Planner<'_> {
         }
         let sizes = (self.array.opened.data_type.size(), target.map(NumberType::size).or(draft.data_type.size()));
         if let ((Some(old), Some(new)), None, None) = (sizes, codecs, &changed.repacking)
-            && new % old != 0
+            && !new.is_multiple_of(old)
         {
             // It takes whole elements, of which there may be too few bytes now.
             draft.edit_innermost(|chain| {
