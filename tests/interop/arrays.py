@@ -6,6 +6,8 @@ import numpy as np
 import zarr
 from program import FIXTURES, files
 
+FLOATS = ["float16", "float32", "float64"]
+INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 ROUNDINGS = ["nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"]
 
 
@@ -22,7 +24,6 @@ class Fixture:
         self._extent = entry["extent"]
 
     def expected(self):
-        """The expected elements of `box`."""
         stored = {"uint10": "<u2", "r24": "V3"}.get(self.data_type) or np.dtype(self.data_type).newbyteorder("<")
         return np.frombuffer(self._elements.read_bytes(), stored).reshape(self._extent)
 
@@ -38,7 +39,6 @@ def fixtures():
 
 
 def fixture(name):
-    """The one fixture whose name ends with `name`."""
     (found,) = [one for one in fixtures() if one.name.endswith(name)]
     return found
 
@@ -62,7 +62,6 @@ def by_tensorstore(path):
 
 
 def codec(name, **configuration):
-    """A codec as JSON."""
     return {"name": name} | ({"configuration": configuration} if configuration else {})
 
 
@@ -75,7 +74,6 @@ def plain_codec(data_type):
 
 
 def lengths(shape):
-    """A shape as an option has it."""
     return ",".join(map(str, shape)) or "scalar"
 
 

@@ -9,8 +9,8 @@ import shutil
 import subprocess
 
 from program import FIXTURES, Zarrcast, same_files
-from remote_google import Web
-from remote_tls import Authority
+from remote_refusals import Authority
+from remote_servers import Web
 
 STORE = "sea_surface_temperature"
 

@@ -5,6 +5,7 @@ errors. Environment: jsonschema, xmlschema.
 """
 
 import base64
+import functools
 import json
 from itertools import product
 
@@ -19,27 +20,18 @@ SARIF = json.loads((ROOT / "tests/schemas/sarif-2.1.0.schema.json").read_text())
 JUNIT = ROOT / "tests/schemas/junit-jenkins.xsd"
 # Of more dimensions than one, with some chunks absent, in shards, quantised, and below groups.
 RESULTS_OF = [
-    "zarr-python_3.1.6_float64",
-    "zarr-python_3.1.6_missing_chunks_nan",
-    "zarr-python_3.1.6_sharded_index_end",
-    "zarr-python_3.1.6_type_complex64",
-    "zarr-python_3.4.2_float32_as_uint8",
-    "zarr-python_3.1.6_scalar",
+    "zarr-python_3.1.6_float64", "zarr-python_3.1.6_missing_chunks_nan", "zarr-python_3.1.6_sharded_index_end",
+    "zarr-python_3.1.6_type_complex64", "zarr-python_3.4.2_float32_as_uint8", "zarr-python_3.1.6_scalar",
 ]
 GROUPS = ["zarr-python_3.1.6_group", "zarr-python_3.1.6_group_consolidated"]
 ROUTES = {
-    "copy": [],
-    "recode": ["--compress", "zstd:1"],
-    "rechunk": ["--chunk-shape", "7,9"],
-    "reshard": ["--shard-shape", "none"],
-    "quantised": ["--quantize", "uint8", "--missing", "auto"],
-    "CF": ["--quantize", "uint16", "--as", "cf"],
-    "version 2": ["--zarr-format", "2"],
+    "copy": [], "recode": ["--compress", "zstd:1"], "rechunk": ["--chunk-shape", "7,9"],
+    "reshard": ["--shard-shape", "none"], "quantised": ["--quantize", "uint8", "--missing", "auto"],
+    "CF": ["--quantize", "uint16", "--as", "cf"], "version 2": ["--zarr-format", "2"],
 }
 
 
 def content(value):
-    """The bytes of a key of a fixture. None if it is no file."""
     ((kind, of),) = value.items()
     makers = {"json": lambda: json.dumps(of).encode(), "text": lambda: of.encode(), "base64": lambda: base64.b64decode(of)}
     makers["fill"] = lambda: bytes([of["byte"]]) * of["count"]
@@ -47,7 +39,6 @@ def content(value):
 
 
 def stores(place):
-    """Level and folder of every store."""
     for path in sorted((FIXTURES / "invalid").glob("*.json")):
         fixture = json.loads(path.read_text())
         folder = place / path.stem / "a store, 100 %"
@@ -72,20 +63,18 @@ def closed(schema):
 
 
 def check(command, document):
-    """Validates what a command printed, if it printed anything. Returns it."""
     document = json.loads(document or "null")
     if document is not None:
         validator_of(command).validate(document)
     return document
 
 
-def validator_of(command, known={}):  # noqa: B006 (each schema is read once)
-    if command not in known:
-        schema = json.loads((ROOT / f"schemas/{command}.schema.json").read_text())
-        jsonschema.Draft202012Validator.check_schema(schema)
-        registry = Registry().with_resource("validate.schema.json", Resource.from_contents(closed(VALIDATE)))
-        known[command] = jsonschema.Draft202012Validator(closed(schema), registry=registry)
-    return known[command]
+@functools.cache
+def validator_of(command):
+    schema = json.loads((ROOT / f"schemas/{command}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    registry = Registry().with_resource("validate.schema.json", Resource.from_contents(closed(VALIDATE)))
+    return jsonschema.Draft202012Validator(closed(schema), registry=registry)
 
 
 def check_sarif(text):
@@ -150,8 +139,6 @@ def results(tally, zarrcast, place):
 
 
 def parts(tally, zarrcast, place):
-    """A job in parts: its plan, its parts, what is missing, and the finish."""
-
     def run(command, *options):
         arguments = ["transcode", FIXTURES / "valid" / RESULTS_OF[0], place / "in parts", *options, "--json"]
         document = check(command, zarrcast.run(*arguments, expected=[0, 1]).stdout)

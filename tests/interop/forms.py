@@ -9,13 +9,9 @@ from numcodecs import FixedScaleOffset
 from program import files
 
 PACKINGS = {
-    "hundredths": (0.01, 273.15),
-    "hundredths of float32": (float(np.float32(0.01)), float(np.float32(273.15))),
-    "thirds": (1 / 3, -5.0),
-    "powers of two": (2.0**-5, 0.25),
-    "tenths alone": (0.1, None),
-    "offset alone": (None, 1000.0),
-    "falling": (-0.1, 1.0),
+    "hundredths": (0.01, 273.15), "hundredths of float32": (float(np.float32(0.01)), float(np.float32(273.15))),
+    "thirds": (1 / 3, -5.0), "powers of two": (2.0**-5, 0.25), "tenths alone": (0.1, None),
+    "offset alone": (None, 1000.0), "falling": (-0.1, 1.0),
 }
 UNSIGNED = {"_Unsigned": "true"}
 CODES = [("i1", {}), ("u1", {}), ("i2", {}), ("u2", {}), ("i1", UNSIGNED), ("i2", UNSIGNED)]
@@ -56,7 +52,7 @@ def near(found, expected, difference):
 
 
 def change(zarrcast, source, destination, form, *options):
-    """Writes another form. Returns its node of the report, with whether every chunk is as it was."""
+    """Returns the node of the report, with whether every chunk is as it was."""
     result = zarrcast.json("transcode", "--as", form, "--verify", *options, source, destination)
     (node,) = (node for node in result["nodes"] if node["node_type"] == "array")
     assert node["verify"]["equal"] and node["chunks_written"] >= node["chunks_read"], node
@@ -122,7 +118,6 @@ def other_sources(tally, zarrcast, _folder):
 
 
 def filters_to_codecs_and_attributes(tally, zarrcast, _folder):
-    """`fixedscaleoffset` of numcodecs."""
     choices = product(PACKINGS.items(), ("<f8", "<f4"), ("|u1", "<i2", "<u2"), ("codecs", "cf"))
     for (name, (factor, offset)), dtype, astype, form in choices:
         scale, offset = 1 / (factor or 1.0), offset or 0.0

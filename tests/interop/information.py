@@ -1,8 +1,7 @@
-"""Bitwise real information and kept bits, beside xbitinfo 0.0.7 on real fields.
+"""Bitwise real information and kept bits, beside xbitinfo 0.0.7 on the real fields of datasets.py.
 
 xbitinfo (its implementation in Python) knows neither masks nor the test of significance: fields without NaN are held to it,
-those with NaN to the definition of Kloewer et al. 2021 by numpy. The fields are those of `iris-sample-data` (Open Government
-Licence v3.0).
+those with NaN to the definition of Kloewer et al. 2021 by numpy.
 """
 
 import os
@@ -26,7 +25,6 @@ SHARES = [0.99, 0.999]
 
 
 def fields():
-    """Real fields, and smooth, noisy and constant ones."""
     yield from real_fields()
     rng = np.random.default_rng(7)
     x = np.linspace(0, 6, 200)
@@ -45,7 +43,6 @@ def write(values, path, **options):
 
 
 def patterns(values):
-    """The bits that xbitinfo compares."""
     unsigned = f"u{values.dtype.itemsize}"
     if values.dtype.kind != "f":
         return values.view(unsigned)
@@ -84,7 +81,6 @@ def kept(found, pairs, leading):
 
 
 def check(zarrcast, path, values):
-    """Checks each dimension of the result of `inspect`."""
     document = zarrcast.json("inspect", "--information", "--storage", "never", path)["information"]
     width = values.dtype.itemsize * 8
     assert len(document["bits"]) == width

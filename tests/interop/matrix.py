@@ -13,11 +13,11 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from arrays import chunks_of
-from matrix_table import FAILS, REFUSED, UNREAD, WORKS, document
 from matrix_types import CHUNK, SHAPE, SHARD
 from program import Zarrcast, files
 
@@ -35,16 +35,81 @@ WRITERS = [
 ]
 # The operations that write, with their options: `convert` is to the other format, `back` again to that of the source.
 OPERATIONS = {
-    "copy": [],
-    "convert": ["--zarr-format"],
-    "recompress": ["--compress", "zstd:1"],
-    "rechunk": ["--chunk-shape", "3,2"],
-    "back": ["--zarr-format"],
+    "copy": [], "convert": ["--zarr-format"], "recompress": ["--compress", "zstd:1"],
+    "rechunk": ["--chunk-shape", "3,2"], "back": ["--zarr-format"],
 }
 # What is read again; of what others wrote the newest zarr-python, much like the other, reads the first two.
 READ = ["source", "convert", "recompress", "rechunk", "back"]
 # The errors of `validate` that refuse a document as it is meant: a data type that the format does not have.
 DOCUMENT_ERRORS = {"ZM201"}
+
+
+WORKS, REFUSED, UNREAD, FAILS = "works", "refused", "unread", "fails"
+
+HEAD = """\
+# Interoperability
+
+What `zarrcast` does with arrays that other programs write. `tests/interop/matrix.py` writes this page and CI compares it: an entry that
+worked has to go on working, and no other may fail.
+
+Each row is a data type, in {count:,} arrays altogether: with every compressor that its writer has (none, zstd, gzip, zlib, bz2, lz4, lzma,
+five kinds of blosc, crc32c), in C and F order, little and big endian, in format 3 also in shards. The elements are of every bit pattern,
+NaN payloads and not-a-time among them, some chunks are absent, and fill values are not zero.
+
+| column | what works if it says yes |
+| --- | --- |
+| inspect | shape, chunk and shard shape, data type and fill value are what the writer was told |
+| validate | `--level data` finds no error |
+| copy | `transcode` with no option gives the same bytes in every file |
+| to 2, to 3 | `transcode --zarr-format` to the other format |
+| and back | the same of what came of it, to the first format; of format 2 every chunk has its bytes again (but of `quantize` in big endian) |
+| recompress | `transcode --compress zstd:1` |
+| rechunk | `transcode --chunk-shape`, to chunks that cut across the old ones; in shards, the inner chunks |
+| read by | who reads the source, and the results of the last four columns: **P** zarr-python 3.1.6, **N** the newest zarr-python, **T** tensorstore |
+
+The last four are judged by other readers: every element has to come back bit for bit. "Refused" is exit status 1 with a message and
+nothing written; "unread" that no program asked reads the result (the newest zarr-python is asked of conversions, and of what it wrote
+itself). Where only some arrays of a row are so, their number is given. A failure is written in bold, whichever program is at fault.
+"""
+INITIALS = {"zarr-python 3.1.6": "P", "the newest zarr-python": "N", "tensorstore": "T"}
+
+
+def entry(verdicts, notes):
+    """`notes` has the number of each footnote."""
+    counts = Counter(found for found, _ in verdicts)
+    reasons = list(dict.fromkeys(why for _, why in verdicts if why))
+    marks = " ".join(f"[^{notes.setdefault(reason, len(notes) + 1)}]" for reason in sorted(reasons))
+    if counts[FAILS]:
+        return f"**{counts[FAILS]} fail** {marks}"
+    for other in (REFUSED, UNREAD):
+        if counts[other] == len(verdicts):
+            return f"{other} {marks}"
+    parts = ["yes", *(f"{counts[other]} {other}" for other in (REFUSED, UNREAD) if counts[other])]
+    return f"{', '.join(parts)} {marks}".strip()
+
+
+def table(runs, notes):
+    operations = ["inspect", "validate", "copy", "convert", "back", "recompress", "rechunk"]
+    words = {"convert": f"to {5 - runs.version}", "back": "and back"}
+    titles = [words.get(operation, operation) for operation in operations]
+    lines = [f"## {runs.title}", ""]
+    lines.append(f"| data type | arrays | {' | '.join(titles)} | read by |")
+    lines.append("| --- " * (len(titles) + 3) + "|")
+    rows = {}
+    for cell in runs.cells:
+        rows.setdefault((cell["row"], cell["title"]), []).append(cell["path"])
+    for (_, title), paths in rows.items():
+        entries = [entry([runs.verdicts[path, operation] for path in paths], notes) for operation in operations]
+        read_by = "".join(INITIALS[reader] for reader in INITIALS if any(reader in runs.readers[path] for path in paths))
+        lines.append(f"| {title} | {len(paths)} | {' | '.join(entries)} | {read_by} |")
+    return "\n".join([*lines, ""])
+
+
+def document(outcome):
+    notes = {}
+    tables = [table(runs, notes) for runs in outcome]
+    head = HEAD.format(count=sum(len(runs.cells) for runs in outcome))
+    return "\n".join([head, *tables, *(f"[^{number}]: {text}" for text, number in notes.items())]) + "\n"
 
 
 class Runs:
@@ -56,7 +121,6 @@ class Runs:
         self.source, self.results = folder / self.folder_name, folder / f"{self.folder_name}.results"
 
     def open(self):
-        """Takes what the writer has written."""
         self.results.mkdir()
         self.cells = json.loads(self.source.with_suffix(".json").read_text())["cells"]
         self.readers = {}
@@ -75,7 +139,6 @@ class Runs:
                 list(pool.map(lambda row, operation=operation: self.row(row, operation), rows))
 
     def set(self, path, operation, verdict, reason):
-        """Sets a verdict, unless the array failed before."""
         if self.verdicts[path, operation][0] != FAILS:
             self.verdicts[path, operation] = (verdict, reason)
 
@@ -88,14 +151,15 @@ class Runs:
             wanted = {"shape": [list(SHAPE)], "chunk_shape": [list(CHUNK)], "shard_shape": [list(SHARD) if cell["shards"] else None]}
             wanted |= {"data_type": cell["names"], "fill_value": cell["fills"]}
             for member, right in wanted.items():
-                if not any(same_json(node.get(member), one) for one in right):
+                # In JSON 1 is 1.0, but not true.
+                own = node.get(member)
+                if not any(own == one and isinstance(own, bool) == isinstance(one, bool) for one in right):
                     # `validate` reports types and values that have no meaning to zarrcast.
                     is_unknown = node.get(member) is None and member in ("data_type", "fill_value")
                     text = "the data type is shown as null" if is_unknown else f"`{member}` is {json.dumps(node.get(member))}, not {json.dumps(right[0])}"
                     self.set(cell["path"], "inspect", REFUSED if is_unknown else FAILS, text)
 
     def validate(self):
-        """No error down to the elements."""
         process = self.zarrcast.run("validate", "--quiet", "--level", "data", "--max-findings", "0", "--json", self.source)
         for finding in json.loads(process.stdout)["findings"]:
             path = finding["node"].removeprefix("/")
@@ -125,7 +189,6 @@ class Runs:
                     self.single(cell, operation)
 
     def place(self, path, operation):
-        """What an operation reads."""
         return (self.results / "convert" if operation == "back" else self.source) / path
 
     def arguments(self, operation):
@@ -161,14 +224,11 @@ class Runs:
                 asked = {name: found for name, found in answers.items() if operation in found}
                 readers = {name: (found["source"].get(source), found[operation].get(result)) for name, found in asked.items()}
                 self.verdicts[path, operation] = verdict(cell, readers)
-                if operation == "back" and self.version == 2 and self.chunks_differ(cell, sources[path], results[path]):
+                # No form of `quantize` in big endian is read alike by every zarr-python: it is encoded anew.
+                is_encoded_anew = cell["title"].startswith("quantize ") and "big" in cell["variant"]
+                is_kept = operation == "back" and self.version == 2 and not is_encoded_anew
+                if is_kept and chunks_of(sources[path]) != chunks_of(results[path]):
                     self.verdicts[path, operation] = (FAILS, "other chunks than before")
-
-    def chunks_differ(self, cell, source, result):
-        """True if chunks of format 2 did not come back with the same bytes."""
-        # No form of `quantize` in big endian is read alike by every zarr-python: it is encoded anew.
-        is_encoded_anew = cell["title"].startswith("quantize ") and "big" in cell["variant"]
-        return not is_encoded_anew and chunks_of(source) != chunks_of(result)
 
 
 def verdict(cell, readers):
@@ -182,13 +242,7 @@ def verdict(cell, readers):
     return (WORKS, f"in part not read by {' and '.join(lost)}, which reads the source") if lost else (WORKS, None)
 
 
-def same_json(found, expected):
-    """True if two JSON values are the same. 1 and 1.0 are, true and 1 are not."""
-    return found == expected and isinstance(found, bool) == isinstance(expected, bool)
-
-
 def reason(stderr):
-    """The cause that a message gives, or the message without the places that it names."""
     lines = [line.strip() for line in stderr.strip().split("\n")]
     cause = next((line.removeprefix("because ") for line in lines if line.startswith("because ")), lines[0].removeprefix("error: "))
     return re.sub(r"`[^`]*/[^`]*`", "the array", cause)
@@ -202,7 +256,6 @@ def call(*command):
 
 
 def outcome(zarrcast, newest, folder, only):
-    """Runs everything, and returns the runs of each writer."""
     readers = {"zarr-python 3.1.6": (sys.executable, "zarr-python"), "tensorstore": (sys.executable, "tensorstore")}
     if newest:
         readers["the newest zarr-python"] = (newest, "zarr-python")
@@ -266,7 +319,7 @@ def compare(text):
         sys.exit("\n".join(["worse than recorded:", *(f"  {', '.join(key)}: {after[key]}" for key in worse)]))
 
 
-def main():
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("zarrcast", help="the program")
     parser.add_argument("--newest", help="the Python of the environment with the newest zarr-python")
@@ -293,7 +346,3 @@ def main():
         TABLE.write_text(text, encoding="utf-8")
     else:
         compare(text)
-
-
-if __name__ == "__main__":
-    main()

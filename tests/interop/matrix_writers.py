@@ -24,44 +24,30 @@ SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"]
 
 
 def compressors_of_version_2():
-    yield "none", None
-    yield "zstd", numcodecs.Zstd(3)
-    yield "gzip", numcodecs.GZip(5)
-    yield "zlib", numcodecs.Zlib(5)
-    yield "bz2", numcodecs.BZ2(5)
-    yield "lz4", numcodecs.LZ4()
-    yield "lzma", numcodecs.LZMA(preset=1)
-    for name, (algorithm, shuffle) in BLOSC.items():
-        yield name, numcodecs.Blosc(algorithm, 5, SHUFFLES.index(shuffle))
+    others = {"none": None, "zstd": numcodecs.Zstd(3), "gzip": numcodecs.GZip(5), "zlib": numcodecs.Zlib(5)}
+    others |= {"bz2": numcodecs.BZ2(5), "lz4": numcodecs.LZ4(), "lzma": numcodecs.LZMA(preset=1)}
+    return others | {name: numcodecs.Blosc(kind, 5, SHUFFLES.index(shuffle)) for name, (kind, shuffle) in BLOSC.items()}
 
 
 def compressors_of_version_3():
     from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
     from zarr.codecs import numcodecs as named
 
-    yield "none", []
-    yield "crc32c", [Crc32cCodec()]
-    yield "zstd", [ZstdCodec(level=3)]
-    yield "zstd crc32c", [ZstdCodec(level=3, checksum=True), Crc32cCodec()]
-    yield "gzip", [GzipCodec(level=5)]
-    for name, (algorithm, shuffle) in BLOSC.items():
-        yield name, [BloscCodec(cname=algorithm, clevel=5, shuffle=shuffle)]
-    yield "numcodecs zlib", [named.Zlib(level=5)]
-    yield "numcodecs bz2", [named.BZ2(level=5)]
-    yield "numcodecs lz4", [named.LZ4()]
-    yield "numcodecs lzma", [named.LZMA(preset=1)]
+    found = {"none": [], "crc32c": [Crc32cCodec()], "zstd": [ZstdCodec(level=3)]}
+    found |= {"zstd crc32c": [ZstdCodec(level=3, checksum=True), Crc32cCodec()], "gzip": [GzipCodec(level=5)]}
+    found |= {name: [BloscCodec(cname=cname, clevel=5, shuffle=shuffle)] for name, (cname, shuffle) in BLOSC.items()}
+    found |= {"numcodecs zlib": [named.Zlib(level=5)], "numcodecs bz2": [named.BZ2(level=5)]}
+    return found | {"numcodecs lz4": [named.LZ4()], "numcodecs lzma": [named.LZMA(preset=1)]}
 
 
 def layouts(data_type, sharded):
-    """Order, byte order and whether sharded; the plain layout first."""
     found = [(order, endian, False) for order in "CF" for endian in data_type.byte_orders]
     return found + [(order, endian, True) for order, endian in zip("CF", (found[0][1], found[-1][1])) if sharded]
 
 
 def variants(row, data_type, compressors, sharded):
-    """Name, layout and compressor of each array of a row."""
     dealt = layouts(data_type, sharded)
-    for number, (name, compressor) in enumerate(compressors):
+    for number, (name, compressor) in enumerate(compressors.items()):
         layout = order, endian, shards = dealt[(row + number) % len(dealt)]
         words = [name, f"order {order}", *({"<": ["little"], ">": ["big"]}.get(endian, [])), *(["shards"] if shards else [])]
         yield " ".join(words), layout, compressor
@@ -79,7 +65,7 @@ class ByZarrPython:
     def __init__(self, version):
         self.version = version
         self.types = [one for one in DATA_TYPES if version == 3 or one.numpy != "bytes"]
-        self.compressors = list(compressors_of_version_2() if version == 2 else compressors_of_version_3())
+        self.compressors = compressors_of_version_2() if version == 2 else compressors_of_version_3()
         self.sharded = version == 3
 
     def group(self, path):
@@ -108,8 +94,6 @@ class ByZarrPython:
 
 
 class ByTensorstore:
-    """tensorstore, writing v2 (`zarr`) or v3 (`zarr3`)."""
-
     def __init__(self, version):
         self.version = version
         self.sharded = version == 3
@@ -117,23 +101,21 @@ class ByTensorstore:
         small = [DataType(name, name, [name], 1, [1, 1.0]) for name in SMALL]
         # The fill value of float4_e2m1fn in v2 has a form of its own.
         self.types = plain + [one for one in small if version == 3 or one.title != "float4_e2m1fn"]
-        self.compressors = list(self.of_version_2() if version == 2 else self.of_version_3())
+        self.compressors = dict(self.of_version_2()) if version == 2 else self.of_version_3()
 
     @staticmethod
     def of_version_2():
-        for name, compressor in compressors_of_version_2():
+        for name, compressor in compressors_of_version_2().items():
             if name not in ("gzip", "lz4", "lzma"):
                 members = compressor and compressor.get_config()
                 yield name, members and {key: value for key, value in members.items() if key != "checksum"}
 
     @staticmethod
     def of_version_3():
-        yield "none", []
-        yield "crc32c", [codec("crc32c")]
-        yield "zstd", [codec("zstd", level=3)]
-        yield "gzip crc32c", [codec("gzip", level=5), codec("crc32c")]
-        for name, (algorithm, shuffle) in BLOSC.items():
-            yield name, [codec("blosc", cname=algorithm, clevel=5, shuffle=shuffle)]
+        found = {"none": [], "crc32c": [codec("crc32c")], "zstd": [codec("zstd", level=3)]}
+        found |= {"gzip crc32c": [codec("gzip", level=5), codec("crc32c")]}
+        blosc = lambda kind, shuffle: [codec("blosc", cname=kind, clevel=5, shuffle=shuffle)]
+        return found | {name: blosc(*members) for name, members in BLOSC.items()}
 
     def group(self, path):
         path.mkdir(exist_ok=True)
@@ -216,16 +198,12 @@ class ByNumcodecs(ByZarrPython):
 
 
 WRITERS = {
-    "zarr-python-2": lambda: ByZarrPython(2),
-    "zarr-python-3": lambda: ByZarrPython(3),
-    "tensorstore-2": lambda: ByTensorstore(2),
-    "tensorstore-3": lambda: ByTensorstore(3),
-    "numcodecs": ByNumcodecs,
+    "zarr-python-2": lambda: ByZarrPython(2), "zarr-python-3": lambda: ByZarrPython(3),
+    "tensorstore-2": lambda: ByTensorstore(2), "tensorstore-3": lambda: ByTensorstore(3), "numcodecs": ByNumcodecs,
 }
 
 
 def write_all(writer, folder):
-    """Writes every array, and a list of those that the writer cannot write."""
     folder.mkdir()
     writer.group(folder)
     cells, left_out = [], {}

@@ -1,7 +1,4 @@
-"""The codecs of numcodecs, both ways: it decodes the chunks that zarrcast encodes, and zarrcast decodes its chunks.
-
-Filters agree bit for bit with numpy's arithmetic, compressors by the bytes that they hold.
-"""
+"""The codecs of numcodecs, encoded by zarrcast and decoded by it, and the other way."""
 
 import json
 from itertools import product
@@ -18,7 +15,6 @@ LZMA1 = 0x4000000000000001
 
 
 def values_of(data_type, seed=7):
-    """Values of a type: of every magnitude that its filters take."""
     random = np.random.default_rng(seed)
     kind = np.dtype(data_type)
     if kind.kind == "b":
@@ -30,12 +26,10 @@ def values_of(data_type, seed=7):
 
 
 def smooth(data_type):
-    """Values of a type that lie near each other and are small."""
     return (60 + 40 * np.sin(np.arange(COUNT) / 50)).astype(data_type)
 
 
 def configuration(codec):
-    """The configuration of a codec as JSON has it."""
     members = {name: value for name, value in codec.get_config().items() if name != "id"}
     return {name: (int(value) if isinstance(value, np.integer) else value) for name, value in members.items()}
 
@@ -45,7 +39,6 @@ def chain_of(filter):
 
 
 def filters():
-    """Filters and values: everything that numpy defines."""
     delta, scaled, astype, quantize = numcodecs.Delta, numcodecs.FixedScaleOffset, numcodecs.AsType, numcodecs.Quantize
     for kind in INTEGERS:
         even, steps = smooth(kind), np.sort(smooth(kind)) if kind[0] == "u" else smooth(kind)
@@ -56,10 +49,8 @@ def filters():
             yield astype(other, kind), small.astype(kind)
         yield from ((astype(other, kind), (values_of("i1") // 2).astype(kind) & 63) for other in FLOATS)
         yield from ((scaled(-7.5, 0.25, kind, other), even) for other in FLOATS)
-        yield from (
-            (scaled(offset, scale, kind, other), even)
-            for offset, scale, other in [(10, 1, "i2"), (10, 2.5, "u1"), (10.5, 2, "i4")]
-        )
+        choices = [(10, 1, "i2"), (10, 2.5, "u1"), (10.5, 2, "i4")]
+        yield from ((scaled(offset, scale, kind, other), even) for offset, scale, other in choices)
     for kind in FLOATS:
         even, noise = smooth(kind), values_of(kind)
         yield delta(kind), even
@@ -119,7 +110,6 @@ def is_defined(values, offset, scale, other):
 
 
 def compressors():
-    """Codecs of bytes."""
     lzma, delta = numcodecs.LZMA, {"id": 3, "dist": 4}
     yield from (numcodecs.LZ4(level) for level in [-1, 1, 9, 65537])
     yield from (lzma(preset=preset) for preset in [None, 0, 6, 9 | 1 << 31])
@@ -150,10 +140,8 @@ def compressors_of_numcodecs(tally, zarrcast, _folder):
     """Every codec of bytes under its v3 name and its v2 id, on bytes that compress, noise and few bytes."""
     random = np.random.default_rng(3)
     samples = [
-        np.sin(np.arange(4000) / 30).astype("<f4").tobytes(),
-        random.integers(0, 256, 16000, dtype="u1").tobytes(),
-        bytes(70000),
-        b"12345678",
+        np.sin(np.arange(4000) / 30).astype("<f4").tobytes(), random.integers(0, 256, 16000, dtype="u1").tobytes(),
+        bytes(70000), b"12345678",
     ]
     for compressor in compressors():
         name = compressor.codec_id

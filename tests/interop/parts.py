@@ -1,24 +1,22 @@
 """Jobs in parts by the engines that `--print-script` knows: two nodes of Slurm, Dask, Snakemake, and Jobs of Kubernetes.
 
 Each runs the printed script, with parts killed in the middle; what comes of it is byte for byte what a plain run writes.
-Environment: numpy, distributed, snakemake, kubernetes-validate and that of remote_servers.py; Slurm and munge as Debian has them.
-Without Slurm its part is not run, and said so.
+Slurm and munge are as Debian has them; without them that part is not run, and said so.
 """
 
 import contextlib
 import functools
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import kubernetes_validate
 import yaml
-from parts_jobs import ODD_NAME, OPTIONS, PARTS, Job, make_source, numbers, part_of, until
+from parts_jobs import ODD_NAME, OPTIONS, PARTS, Job, cluster, lacking, make_source, numbers, part_of
+from program import free_port, until
 from remote_servers import BUCKET, cloud
-from slurm_cluster import cluster, lacking
 
 ALL = f"0-{PARTS - 1}"
 
@@ -79,11 +77,9 @@ def slurm(tally, zarrcast, place):
 @contextlib.contextmanager
 def dask_workers(job):
     """A scheduler and two workers, each a process in a session of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
+    port = free_port()
     address = f"tcp://127.0.0.1:{port}"
-    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker"]
+    dask, worker = ([sys.executable, "-m", f"distributed.cli.dask_{kind}"] for kind in ("scheduler", "worker"))
     with contextlib.ExitStack() as processes:
 
         def start(*command):
@@ -93,7 +89,7 @@ def dask_workers(job):
         yield address, [start(*worker, address, "--nthreads", 1, "--no-nanny", "--no-dashboard") for _ in range(2)]
 
 
-def by_dask(job):
+def by_dask(job, written=None):
     """Runs the printed program. A worker is killed with its part, and later a part alone."""
     script = job.script("dask", "job.py")
     patient = script.read_text()
@@ -110,20 +106,17 @@ def by_dask(job):
         assert job.is_complete()
         again = subprocess.run([sys.executable, script, address], capture_output=True, text=True, env=job.zarrcast.environment)
         assert again.returncode == 0, again.stderr
+    job.check_done(written)
 
 
 def dask(tally, zarrcast, place):
+    """On the local disk, then on an object store."""
     with tally.case("dask"):
-        job = Job(zarrcast, shared(zarrcast, place), place)
-        by_dask(job)
-        job.check_done()
-
-
-def dask_over_s3(tally, zarrcast, place):
-    with tally.case("dask", "s3s-fs"), cloud("s3s-fs", place / "server") as found:
-        job = Job(zarrcast.within(**found.environment), shared(zarrcast, place), place / "job", f"s3://{BUCKET}/to")
-        by_dask(job)
-        job.check_done(found.folder / BUCKET / "to")
+        by_dask(Job(zarrcast, shared(zarrcast, place), place))
+    with tally.case("dask", "s3s-fs"), cloud("s3s-fs", place / "s3" / "server") as found:
+        there = zarrcast.within(**found.environment)
+        job = Job(there, shared(zarrcast, place), place / "s3" / "job", f"s3://{BUCKET}/to")
+        by_dask(job, found.folder / BUCKET / "to")
         assert not found.uploads()
 
 
@@ -171,4 +164,4 @@ def kubernetes(tally, zarrcast, place):
         job.check_done()
 
 
-SECTIONS = [slurm, dask, dask_over_s3, snakemake, kubernetes]
+SECTIONS = [slurm, dask, snakemake, kubernetes]

@@ -1,21 +1,26 @@
-"""A job in parts for tests: its SOURCE, what a plain run makes of it, its processes and what is missing."""
+"""A job in parts for tests: its SOURCE, what a plain run makes of it, its processes and what is missing.
+
+Slurm is one of two nodes on this host, with daemons, key, ports and folders of its own, which stop at the end.
+"""
 
 import contextlib
 import json
 import os
 import re
+import secrets
+import shutil
 import signal
+import socket
 import subprocess
-import time
+import tempfile
 from pathlib import Path
 
 import numpy as np
-from program import same_files
+from program import free_port, running, same_files, until
 
 PARTS = 8
 # Slow enough that a part can be killed in the middle: most of a second each.
 OPTIONS = ["--quantize", "uint16", "--compress", "zstd:19"]
-SECONDS_TO_WAIT = 90
 # Quotes, what shells, Snakefiles, Kubernetes and Python expand, and letters beyond ASCII.
 ODD_NAME = "it's \"$(touch pwned)\" {x} é %41"
 
@@ -47,15 +52,6 @@ def make_source(folder):
         array(folder / f"small_{number}", random.standard_normal((4, 8, 8)), 1)
 
 
-def until(found, what):
-    """Waits until a function gives something, and returns it."""
-    end = time.monotonic() + SECONDS_TO_WAIT
-    while not (result := found()):
-        assert time.monotonic() < end, f"waited in vain: {what}"
-        time.sleep(0.02)
-    return result
-
-
 class Job:
     """A job in parts that is begun. `destination` is its DEST as commands name it."""
 
@@ -78,7 +74,6 @@ class Job:
         return path
 
     def missing(self):
-        """The missing parts of each pass that has any."""
         process = self.zarrcast.run("transcode", "--status", "--json", "--", self.source, self.destination)
         status = json.loads(process.stdout)
         lists = {found["name"]: found["missing"] for found in status["passes"] if found["missing"]}
@@ -108,7 +103,6 @@ class Job:
         return sum(map(int, ticks)) >= os.sysconf("SC_CLK_TCK") // 10
 
     def kill_a_part(self, name):
-        """Kills a process in the middle of a part. Returns the part's number on its command line."""
         process, words = until(lambda: self.parts(name), f"a part of {name} runs").popitem()
         os.kill(process, signal.SIGKILL)
         return part_of(words)
@@ -121,7 +115,6 @@ class Job:
 
 
 def part_of(words):
-    """The number of a part on its command line."""
     return words[words.index(b"--partition") + 1].decode()
 
 
@@ -131,21 +124,97 @@ def numbers(missing_parts):
     return {number for first, last in ranges for number in range(int(first), int(last or first) + 1)}
 
 
-@contextlib.contextmanager
-def running(command, log, environment, folder):
-    """Runs a process in a session of its own, which ends with all that it started."""
-    with log.open("ab") as output:
-        process = subprocess.Popen(
+PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol", "sinfo"]
+# Where Debian has daemons.
+PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
+# So small that arrays of more tasks have to share.
+MAX_ARRAY_SIZE = 8
+
+CONFIGURATION = """ClusterName=interop
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmUser={user}
+SlurmdUser={user}
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SchedulerType=sched/builtin
+SchedulerParameters=sched_interval=1,batch_sched_delay=0
+ReturnToService=2
+KillWait=2
+MaxArraySize={max_array_size}
+SlurmdParameters=config_overrides
+NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=2 RealMemory=8000
+NodeName=node2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=2 RealMemory=8000
+PartitionName=all Nodes=node1,node2 Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def lacking():
+    return [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
+
+
+class Cluster:
+    def __init__(self, environment):
+        self.environment = environment
+
+    def run(self, *command, folder=None, **environment):
+        process = subprocess.run(
             [str(word) for word in command],
-            stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder, start_new_session=True,
+            capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, cwd=folder, env=self.environment | environment,
         )  # fmt: skip
-    try:
-        yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
+        assert process.returncode == 0, f"{command}: {process.returncode}: {process.stderr}{process.stdout}"
+        return process.stdout
+
+    def jobs(self, *options):
+        return self.run("squeue", "--noheader", "--array", "--format=%i", *options).split()
+
+    def settle(self):
+        until(lambda: not self.jobs(), "Slurm's queue is empty")
+
+
+@contextlib.contextmanager
+def cluster():
+    # A socket's path may be but 107 bytes long.
+    with tempfile.TemporaryDirectory(prefix="slurm-") as name, contextlib.ExitStack() as daemons:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for made in ("state", "node1", "node2"):
+            (folder / made).mkdir()
+        key = folder / "munge.key"
+        key.touch(0o600)
+        key.write_bytes(secrets.token_bytes(128))
+        host = socket.gethostname().partition(".")[0]
+        user = os.environ.get("USER") or Path.home().owner()
+        ports = [free_port() for _ in range(3)]
+        names = {"host": host, "user": user, "folder": folder, "ports": ports, "max_array_size": MAX_ARRAY_SIZE}
+        (folder / "slurm.conf").write_text(CONFIGURATION.format(**names))
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "SBATCH"))}
+        environment |= {"PATH": PATH, "SLURM_CONF": str(folder / "slurm.conf")}
+        sign = [f"--socket={folder}/munge.socket", f"--key-file={key}", f"--pid-file={folder}/munged.pid"]
+        sign += [f"--seed-file={folder}/munge.seed", f"--log-file={folder}/munged.log"]
+        commands = [["munged", "--foreground", "--force", *sign], ["slurmctld", "-D"]]
+        commands += [["slurmd", "-D", "-N", node] for node in ("node1", "node2")]
+        found = Cluster(environment)
         try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            for command in commands:
+                command[0] = shutil.which(command[0], path=PATH)
+                daemons.enter_context(running(command, folder / "log", environment, folder))
+                until((folder / "munge.socket").exists, "munged answers")
+            until(lambda: idle_nodes(found) == 2, "both nodes are idle")
+            yield found
+            found.run("scancel", "--user", user)
+        except BaseException:
+            print((folder / "log").read_text()[-3000:], flush=True)
+            raise
+
+
+def idle_nodes(found):
+    with contextlib.suppress(AssertionError):
+        return len(found.run("sinfo", "--noheader", "--Node", "--states=idle").splitlines())

@@ -5,6 +5,8 @@ import json
 import os
 import shlex
 import shutil
+import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -14,6 +16,7 @@ from pathlib import Path
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 MAX_SHOWN_FAILURES = 40
 TIME_LIMIT_SECONDS = 120
+SECONDS_TO_WAIT = 90
 
 
 class Zarrcast:
@@ -39,7 +42,6 @@ class Zarrcast:
         return process
 
     def start(self, *arguments):
-        """Starts the program, and returns the process."""
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen([*self.launcher, self.path, *map(str, arguments)], env=self.environment, **pipes)
 
@@ -51,7 +53,6 @@ class Zarrcast:
         return json.loads(self.ok(*arguments, "--json"))
 
     def transcode(self, *arguments):
-        """Transcodes one array, and returns its node of the result."""
         return self.json("transcode", *arguments)["nodes"][0]
 
     def status(self, status, *arguments):
@@ -62,25 +63,53 @@ class Zarrcast:
 
 
 def shown(command):
-    """A command line as a shell takes it."""
     return shlex.join(str(word) for word in command)
 
 
 def files(folder):
-    """The bytes of every file below a folder, by its relative path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
 
 
 def same_files(found, expected):
-    """Fails unless two folders have the same files with the same bytes."""
     found, expected = files(found), files(expected)
     differing = sorted(key for key in found.keys() | expected.keys() if found.get(key) != expected.get(key))
     assert not differing, f"{len(differing)} of {len(expected)} files differ, the first is {differing[0]}"
 
 
-class Tally:
-    """Counts cases, also those of several threads."""
+def until(found, what):
+    end = time.monotonic() + SECONDS_TO_WAIT
+    while not (result := found()):
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.02)
+    return result
 
+
+@contextlib.contextmanager
+def running(command, log, environment, folder):
+    """Runs a process in a session of its own, which ends with all that it started."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            list(map(str, command)), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            env=environment, cwd=folder, start_new_session=True,
+        )  # fmt: skip
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
+
+
+class Tally:
     def __init__(self, folder=None):
         self.passed = self.failed = 0
         self.folder = folder
@@ -103,7 +132,6 @@ class Tally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def section(self, function, *arguments):
-        """Runs a section and prints its counts."""
         passed, failed, start = self.passed, self.failed, time.monotonic()
         try:
             function(self, *arguments)
@@ -114,6 +142,5 @@ class Tally:
         print(f"{function.__name__}: {self.passed - passed} passed, {self.failed - failed} failed, {seconds:.1f} s", flush=True)
 
     def close(self):
-        """Prints the last line and returns the exit status."""
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
         return 1 if self.failed or not self.passed else 0

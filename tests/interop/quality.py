@@ -15,16 +15,13 @@ from scipy import stats
 
 FILES = ("A1B", "hybrid", "orca2", "ostia", "rotated", "toa")
 RUNS = {
-    "max-error": ["--max-error", None],
-    "step": ["--step", None, "--as", "cf"],
-    "coarse": ["--quantize", "uint4"],
+    "max-error": ["--max-error", None], "step": ["--step", None, "--as", "cf"], "coarse": ["--quantize", "uint4"],
     "towards zero": ["--quantize", "uint8", "--rounding", "towards-zero", "--as", "plain"],
     "fine": ["--quantize", "uint32"],
 }
 
 
 def fields():
-    """Name and values: made ones, and real ones."""
     random = np.random.default_rng(15)
     smooth = np.add.outer(np.sin(np.arange(70) / 9), np.cos(np.arange(150) / 11)) * 20 + 280
     noisy = (smooth + random.normal(size=(70, 150)) * 0.3).astype("float32")
@@ -50,7 +47,6 @@ def fields():
 
 
 def read_back(zarrcast, path, folder, result, values):
-    """The elements that a reader gets of the quantised array."""
     if result["as"] == "codecs":
         plain = folder / "plain"
         zarrcast.ok("transcode", "--unpack", path, plain, "--overwrite")
@@ -72,7 +68,6 @@ def dssim(before, after):
 
 
 def least_dssim(before, after):
-    """The least value of all levels, and the first level that has it."""
     if before.ndim < 2 or min(before.shape[-2:]) < 11:
         return None, None
     least, place = None, None
@@ -95,19 +90,12 @@ def expected(before, after):
     relative = np.abs(error) / np.where(x == 0, 1, np.abs(x))
     zero = x == 0
     test = stats.ks_2samp(x, y)
-    return {
-        "points": x.size,
-        "bias": error.mean(),
-        "psnr": None if span == 0 else (math.inf if rms == 0 else 20 * math.log10(span / rms)),
-        "pearson": None if constant else np.corrcoef(x, y)[0, 1],
-        "relative_error_share": np.mean(relative > 1e-4),
-        "ks_statistic": test.statistic,
-        "ks_p": test.pvalue,
-        "dssim": level,
-        "dssim_level": place,
-        "zeros_kept": np.mean(y[zero] == 0) if zero.any() else 1.0,
-        "signs_kept": np.mean(np.sign(x[~zero]) == np.sign(y[~zero])) if (~zero).any() else 1.0,
-    }
+    psnr = None if span == 0 else (math.inf if rms == 0 else 20 * math.log10(span / rms))
+    pearson = None if constant else np.corrcoef(x, y)[0, 1]
+    found = {"points": x.size, "bias": error.mean(), "psnr": psnr, "pearson": pearson}
+    found |= {"relative_error_share": np.mean(relative > 1e-4), "ks_statistic": test.statistic, "ks_p": test.pvalue}
+    found |= {"dssim": level, "dssim_level": place, "zeros_kept": np.mean(y[zero] == 0) if zero.any() else 1.0}
+    return found | {"signs_kept": np.mean(np.sign(x[~zero]) == np.sign(y[~zero])) if (~zero).any() else 1.0}
 
 
 def agrees(name, found, wanted):

@@ -1,23 +1,11 @@
-"""Quantised arrays: codes, reports and CF attributes against numpy, by zarr-python and tensorstore.
-
-`tests/cli` has values that are refused.
-"""
+"""Quantised arrays: codes, reports and CF attributes against numpy, by zarr-python and tensorstore."""
 
 import re
 from itertools import product
 
+import arrays
 import numpy as np
-from arrays import (
-    ROUNDINGS,
-    by_tensorstore,
-    elements,
-    fixture,
-    metadata,
-    round_to_integer,
-    same_bits,
-    same_by_both,
-    write,
-)
+from arrays import ROUNDINGS, by_tensorstore, elements, fixture, metadata, round_to_integer, same_bits, same_by_both
 
 NAMES = ["float64", "float16", "f_order", "missing_chunks_nan", "sharded_index_start", "ragged_edges"]
 QUANTISED = [*(f"zarr-python_3.1.6_{name}" for name in NAMES), "tensorstore_0.1.86_sharded_transposed"]
@@ -31,7 +19,6 @@ def scaled(values, report):
 
 
 def codes_of(values, report, rounding="nearest-even", out_of_range=None):
-    """Integer codes by numpy, with the offset, scale and NaN code of the report."""
     kind, is_nan = np.iinfo(report["data_type"]), np.isnan(values)
     codes = np.where(is_nan, 0, round_to_integer(scaled(values, report), rounding)).astype("i8")
     if out_of_range == "clamp":
@@ -44,14 +31,12 @@ def codes_of(values, report, rounding="nearest-even", out_of_range=None):
 
 
 def decoded(codes, report, data_type):
-    """Floats of codes, with NaN for its code."""
     one = np.dtype(data_type).type
     values = codes.astype(data_type) / one(report["scale"]) + one(report["offset"])
     return values if report["nan_code"] is None else np.where(codes == report["nan_code"], one("nan"), values)
 
 
 def check_report(values, report):
-    """Fails unless the report of a quantisation agrees with numpy."""
     finite, kind = values[np.isfinite(values)], np.iinfo(report["data_type"])
     exact = 2 ** (np.finfo(values.dtype).nmant + 1)
     first, last = max(kind.min, -exact), min(kind.max, exact)
@@ -91,7 +76,6 @@ def quantised(tally, zarrcast, folder):
 
 
 def check_cf_attributes(path, report, source_type):
-    """Fails unless the CF attributes agree with the report, as literals of the right kind."""
     attributes = metadata(path)["attributes"]
     # The report has the shortest decimals of the type.
     exactly = lambda member: float(source_type.type(report[member]))
@@ -165,7 +149,7 @@ def special_data(tally, zarrcast, _folder):
         with tally.case(name, data_type) as folder:
             source = folder / "a" if name in sources else fixture(name).path
             if name in sources:
-                write(source, sources[name], **square)
+                arrays.write(source, sources[name], **square)
             report = zarrcast.transcode("--quantize", data_type, source, folder / "codes")["quantization"]
             zarrcast.ok("transcode", "--unpack", folder / "codes", folder / "back")
             if name == "missing_chunks_finite":
@@ -177,7 +161,7 @@ def special_data(tally, zarrcast, _folder):
     values[2:4, 3:6] = -999
     for missing in ["-999", "auto"]:
         with tally.case("missing", missing) as folder:
-            write(folder / "a", values, attributes={"missing_value": -999.0}, **square)
+            arrays.write(folder / "a", values, attributes={"missing_value": -999.0}, **square)
             options = ["--quantize", "uint8", "--as", "plain", "--missing", missing]
             report = zarrcast.transcode(*options, folder / "a", folder / "b")["quantization"]
             same_by_both(folder / "b", codes_of(np.where(values == -999, np.float32(np.nan), values), report))

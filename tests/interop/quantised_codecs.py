@@ -29,7 +29,6 @@ SOURCES = {
 
 
 def source_values(data_type, holes=True):
-    """A field from about -30 to 40, with NaN in it if there are holes."""
     y, x = np.meshgrid(np.arange(SHAPE[0]), np.arange(SHAPE[1]), indexing="ij")
     values = 5 + 35 * np.sin(x / 3 + y / 7) + np.random.default_rng(3).uniform(0, 0.5, SHAPE)
     values = values.astype(data_type)
@@ -39,7 +38,6 @@ def source_values(data_type, holes=True):
 
 
 def write_source(path, values, fill_value, region=np.s_[:, :], options=None):
-    """Writes an array, and returns what it holds."""
     options = {"chunks": CHUNKS, "filters": None, "compressors": None} | (options or {})
     array = zarr.create_array(path, shape=SHAPE, dtype=values.dtype, fill_value=fill_value, **options)
     array[region] = values[region]
@@ -77,18 +75,13 @@ def quantised_sources(tally, zarrcast, folder):
             check(zarrcast, source, values, place, options, own_encoding=own, same_chunks="finite" not in kind)
         options += ["--out-of-range", "clamp", "--range", "-20,30"]
         with tally.case("quantise, clamp", data_type, kind, target, rounding) as place:
-            # A value below the range gets the code above the NaN code, where cast_value itself would clamp to the NaN
-            # code.
+            # A value below the range gets the code above that of NaN; cast_value itself would clamp it to that of NaN.
             check(zarrcast, source, values, place, options, own_encoding=False)
 
 
 def check(zarrcast, source, values, folder, options, own_encoding=True, same_chunks=True):
-    """Quantises `source`. Fails unless all ways to read the result agree.
-
-    With `own_encoding` zarr-python must encode `values` to the same, with `same_chunks` also to the same stored chunks:
-    not where the fill value becomes NaN, since the padding at the edges is then the old fill value here and the new one
-    there.
-    """
+    """All ways to read the result agree. With `own_encoding` zarr-python must encode `values` to the same, with
+    `same_chunks` also to the same chunks: not where the fill value becomes NaN, which then pads edges there alone."""
     packed, unpacked = folder / "packed", folder / "unpacked"
     report = zarrcast.transcode(*options, source, packed)["quantization"]
     document = metadata(packed)
@@ -113,7 +106,6 @@ def check(zarrcast, source, values, folder, options, own_encoding=True, same_chu
 
 
 def same_common_chunks(found, expected):
-    """Fails unless the chunks that both arrays store are the same."""
     ours, theirs = chunks_of(found), chunks_of(expected)
     different = [key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]]
     assert not different, f"zarr-python encodes {different} otherwise"
@@ -156,7 +148,6 @@ def fixtures_of_zarr_python(tally, zarrcast, _folder):
 
 
 def draw_chain(random):
-    """A random chain of both codecs for a float type."""
     target = random.choice(["uint8", "int8", "int16", "uint16", "int32", "uint32", "float32"])
     scale = float(random.choice([0.5, 2, 2.5, 1, -1.5]))
     offset = float(random.choice([-60.5, -55, -50.25])) if scale > 0 else float(random.choice([50.25, 60]))
@@ -203,8 +194,7 @@ def arrays_of_zarr_python(tally, zarrcast, _folder):
             codecs = {"filters": filters, "serializer": serializer, "compressors": None}
             write_source(source, values, np.nan, region, codecs)
             same_bits(decoded(zarrcast, source, plain), read(source))
-            # From the decoded elements back to codes; under directed rounding these may differ from the first ones, so
-            # zarr-python does the same.
+            # From decoded elements to codes, which directed rounding may change: so zarr-python does the same.
             zarrcast.ok("transcode", "--codecs", json.dumps(metadata(source)["codecs"]), plain, again)
             theirs = encoded_by_zarr_python(folder / "theirs", source, read(plain))
             same_bits(read(again), read(theirs), "encoded again, by zarr-python")

@@ -11,23 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import zarr
-from arrays import files, lengths, metadata, read, same_bits, same_within, write
+from arrays import FLOATS, files, lengths, metadata, read, same_bits, same_within, write
 from zarr.codecs import TransposeCodec
 
 READER = Path(__file__).with_name("read_by_zarrita.mjs")
-FLOATS = ["float16", "float32", "float64"]
 TARGETS = ["uint8", "int8", "uint16", "int16"]
 SHARDED = ["-c", "8,8", "-s", "16,16"]
-# About 0 and far from it: in the second the encoded 0 has no code, which zarr-python 3.4.1 and 3.4.2 cast when they
-# open shards.
+# About 0 and far from it, where 0 has no code: zarr-python 3.4.1 and 3.4.2 cast it when they open shards.
 NEAR, FAR = (-3.0, 7.0), (250.0, 63.0)
 WAYS = {"codecs": [], "predicted": ["--predict", "1"], "cf": ["--as", "cf"]}
 CHUNKS = {
-    (30,): (16,),
-    (20, 30): (8, 16),
-    (1, 20, 30): (1, 8, 16),
-    (20, 1, 30): (8, 1, 16),
-    (5, 20, 30): (3, 8, 16),
+    (30,): (16,), (20, 30): (8, 16), (1, 20, 30): (1, 8, 16), (20, 1, 30): (8, 1, 16), (5, 20, 30): (3, 8, 16),
     (3, 4, 20, 30): (2, 2, 8, 16),
 }
 # Shape, data type, and whether the dimensions are transposed before.
@@ -41,7 +35,6 @@ PREDICTED = [
 
 
 def by_zarrita(paths, data_type, shape):
-    """The elements of arrays, or the errors, by zarrita.js."""
     command = ["node", str(READER), os.environ["ZARRITA"], *map(str, paths)]
     errors = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     read = lambda path: np.fromfile(f"{path}.raw", data_type).reshape(shape)
@@ -62,9 +55,8 @@ def write_field(path, data_type, begin_and_width=FAR, holes=True, decimals=None)
 
 def quantised(tally, zarrcast, _folder):
     """Each float type by each type of codes, plain and sharded; predicted codes, and those left to a CF reader."""
-    for data_type, begin, holes, target, is_sharded, way in product(
-        FLOATS, [NEAR, FAR], [False, True], TARGETS, [False, True], WAYS
-    ):
+    choices = product(FLOATS, [NEAR, FAR], [False, True], TARGETS, [False, True], WAYS)
+    for data_type, begin, holes, target, is_sharded, way in choices:
         if way != "codecs" and (data_type, holes) != ("float32", True):
             continue
         with tally.case("readable", data_type, begin, target, "sharded" * is_sharded, "NaN" * holes, way) as folder:
@@ -105,7 +97,6 @@ def steps(tally, zarrcast, _folder):
 
 
 def group(tally, zarrcast, folder):
-    """A consolidated group of quantised arrays, opened as one."""
     source, destination = folder / "source", folder / "destination"
     zarr.create_group(source)
     fields, rules = {}, []
@@ -173,7 +164,6 @@ def predicted(tally, zarrcast, folder):
 
 
 def predicted_and_more(tally, zarrcast, _folder):
-    """Predicted arrays in other chunks and shards afterwards, and predicted codes."""
     random = np.random.default_rng(8)
     for shape, order in [((20, 30), "1,0"), ((20, 30), "0,1"), ((5, 20, 30), "2,0"), ((5, 20, 30), "0,1")]:
         with tally.case("predicted, in other chunks after", shape, order) as folder:

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Sources and options of `transcode` drawn at random: what ends with 0 is right, and what does not leaves nothing.
 
-Of each combination DEST is read by zarr-python and held against what numpy makes of SOURCE's values and the options, and
-`validate --level data` finds no error in it. Some runs are killed first, and resumed. What is drawn follows from a seed
-and the number of the combination: `--seed SEED --only NUMBER` repeats one alone.
+zarr-python reads what numpy makes of SOURCE's values and the options, and `validate --level data` finds no error. Some
+runs are killed first, and resumed. What is drawn follows from a seed: `--seed SEED --only NUMBER` repeats one alone.
 """
 
 import argparse
@@ -25,8 +24,7 @@ from pathlib import Path
 
 import zarr
 from program import MAX_SHOWN_FAILURES, Zarrcast, files, shown
-from random_options import Asked, check_array, draw_options
-from random_sources import Source, draw_source
+from random_cases import Asked, Source, check_array, draw_options, draw_source
 
 warnings.filterwarnings("ignore")
 
@@ -57,8 +55,6 @@ class Case:
 
 
 class Trial:
-    """Draws the cases of one source, runs them and judges them."""
-
     def __init__(self, program, seed, folder):
         self.program, self.seed, self.folder = Zarrcast(program), seed, folder
         self.failures, self.statuses = 0, Counter()
@@ -75,7 +71,6 @@ class Trial:
             yield Case(number, source, before, folder / f"{number}.zarr", asked, killed_after)
 
     def run(self, case):
-        """Returns the process, or the failure."""
         try:
             return self.program.run(*case.arguments()) if case.killed_after is None else self.killed_and_resumed(case)
         except (AssertionError, subprocess.TimeoutExpired) as error:
@@ -94,7 +89,6 @@ class Trial:
         return self.program.run(*case.arguments(), "--overwrite" if opens(case.destination) else "--resume")
 
     def judge(self, cases, processes):
-        """Compares all results of one source with the expected ones."""
         done = [case for case, process in zip(cases, processes) if getattr(process, "returncode", 1) == 0]
         faults = self.errors([cases[0].source.path, *(case.destination for case in done)]) if done else {}
         for case, process in zip(cases, processes):
@@ -184,8 +178,7 @@ def opens(path):
     return False
 
 
-def main():
-    """The status is 1 if any case failed, or if few combinations were sensible."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the zarrcast to test")
     parser.add_argument("--seed", default="fresh", help="what is drawn follows from it (default: a new one)")
@@ -201,9 +194,6 @@ def main():
     statuses = ", ".join(f"{count} ended with {status}" for status, count in sorted(trial.statuses.items(), key=str))
     seconds = time.monotonic() - start
     print(f"seed {seed}: {cases} combinations, {statuses}; {trial.failures} failed, {seconds:.0f} s")
+    # It fails, too, if few combinations were sensible.
     sensible = options.only is not None or trial.statuses[0] * 4 > cases
     sys.exit(1 if trial.failures or not sensible else 0)
-
-
-if __name__ == "__main__":
-    main()

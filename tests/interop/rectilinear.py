@@ -11,7 +11,6 @@ TYPES = ["uint8", "int16", ">i4", "float32", "float64", "bool"]
 
 
 def random_edges(rng, length, unit):
-    """Chunk lengths that are multiples of `unit` and add up to `length`."""
     edges, left = [], length // unit
     while left > 0:
         edge = int(rng.integers(1, left + 1)) if rng.random() < 0.7 else 1
@@ -101,7 +100,6 @@ def check_commands(zarrcast, rng, folder):
 
 
 def rectilinear_grids(tally, zarrcast, _folder):
-    """Random grids through every command."""
     zarr.config.set({"array.rectilinear_chunks": True})
     for number in range(CASES):
         with tally.case("rectilinear", number) as folder:

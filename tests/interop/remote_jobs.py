@@ -1,8 +1,6 @@
-"""Jobs of every kind between a store and the local disk, the same for all kinds of stores.
+"""Jobs of every kind between the local disk and each of the stores of remote_servers.py, or a web server.
 
-The stores are S3 by moto, s3s-fs and s3rver, Azure by Azurite, Google Cloud Storage by a server of these tests, and a
-web server. zarr-python writes and reads arrays of them by obstore. Answers that are late, short, wrong or refused, and
-runs that end at any request, are in `tests/cli/remote`.
+zarr-python writes and reads arrays of them by obstore. Bad answers, and ends at any request, are in `tests/cli/remote`.
 """
 
 import json
@@ -13,16 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from arrays import read, write
 from program import FIXTURES, files, same_files
-from remote_google import Web
-from remote_servers import BUCKET, CLOUDS, cloud
+from remote_servers import BUCKET, CLOUDS, Web, cloud
 from zarr.storage import ObjectStore
 
 FIXTURE_NAMES = [
-    "sea_surface_temperature",
-    "zarr-python_3.1.6_sharded_index_end",
-    "zarr-python_3.1.6_missing_chunks_nan",
-    "zarr-python_3.4.2_rectilinear",
-    "zarr-python_3.4.2_group",
+    "sea_surface_temperature", "zarr-python_3.1.6_sharded_index_end", "zarr-python_3.1.6_missing_chunks_nan",
+    "zarr-python_3.4.2_rectilinear", "zarr-python_3.4.2_group",
 ]
 # Names that paths, URLs and XML would change. Empty names are keys of object stores, too, but of no file.
 ODD_NAMES = ["a b", "[x]", "[ä]", "ä+ö", "%41", "50%25", "é#1", "a&b<c>", "a?b=c", "it's", "~x!*()"]
@@ -53,12 +47,10 @@ def on_each(tally, names, place, function):
 
 
 def clouds(tally, zarrcast, place):
-    """Every job on every kind of store."""
     on_each(tally, CLOUDS, place, lambda found: every_job(tally, zarrcast.within(**found.environment), found))
 
 
 def every_job(tally, zarrcast, cloud):
-    """All jobs on one store, which is empty before."""
     jobs = [by_zarr_python, for_zarr_python, with_locks, killed, in_parts, interrupted_upload, odd_names, markers]
     fixtures = FIXTURE_NAMES
     if cloud.name == "s3rver":

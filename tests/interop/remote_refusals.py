@@ -1,14 +1,19 @@
-"""What other servers refuse: messages come in time, say what to do, and have no secrets."""
+"""What servers refuse, and certificates that are not taken: messages come in time, say what to do, have no secrets."""
 
 import datetime
+import ipaddress
 import json
+import ssl
 import time
 
 from azure.storage.blob import ContainerSasPermissions, generate_container_sas
-from program import FIXTURES, same_files
-from remote_google import GoogleServer
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from program import FIXTURES, free_port, same_files
 from remote_jobs import on_each, upload, url
-from remote_servers import AZURE_ACCOUNT, AZURE_KEY, AZURE_VERSION, BUCKET, free_port
+from remote_servers import AZURE_ACCOUNT, AZURE_KEY, AZURE_VERSION, BUCKET, GoogleServer
 
 FIXTURE = FIXTURES / "valid" / "zarr-python_3.1.6_sharded_index_end"
 CLOUDS = ["s3s-fs", "moto", "s3rver", "azurite", "google"]
@@ -29,8 +34,6 @@ def told(program, folder, *arguments, said, seconds=AT_ONCE):
 
 
 def refusals(tally, zarrcast, place):
-    """Faults of every kind of store, then those of one kind."""
-
     def on(found):
         program = zarrcast.within(**found.environment)
         upload(found, FIXTURE, "data")
@@ -39,7 +42,7 @@ def refusals(tally, zarrcast, place):
         faults = [
             ("missing bucket", {}, ["no-such-bucket", "check its name"]),
             ("refused connection", closed, ["refused", "attempts"]),
-            *OF_ONE.get(found.name, lambda *_: [])(found, place / found.name),
+            *of_one(found, place / found.name),
         ]
         for name, variables, said in faults:
             with tally.case(found.name, name) as folder:
@@ -52,7 +55,6 @@ def refusals(tally, zarrcast, place):
 
 
 def refused(program, cloud, folder, name, variables, said):
-    """One fault, for a source and for a destination."""
     secrets = [*cloud.secrets, *(value for name, value in variables.items() if value and "KEY" in name)]
     program = program.within(**variables)
     bucket = {"missing bucket": "no-such-bucket", "no container's name": "Upper_Case"}.get(name, BUCKET)
@@ -66,43 +68,32 @@ def refused(program, cloud, folder, name, variables, said):
     assert bucket != BUCKET or not cloud.listed("data-new"), "something was written"
 
 
-def of_s3s(*_):
-    key, secret = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
-    return [
-        ("wrong secret", {secret: "another-secret"}, ["SignatureDoesNotMatch", secret]),
-        ("wrong key", {key: "nobody"}, [key]),
-    ]
-
-
-def of_azurite(*_):
-    key, sas = "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY"
-    return [
-        ("wrong key", {key: "QUFBQQ=="}, [key]),
-        ("no key", {key: "not base64!"}, [key]),
-        ("wrong account", {"AZURE_STORAGE_ACCOUNT_NAME": "another"}, ["AZURE_STORAGE_ACCOUNT_NAME"]),
-        ("expired signature", {key: None, sas: signature(-1)}, [sas, "expires"]),
-        ("no signature", {key: None, sas: "nothing"}, [sas]),
-        ("no container's name", {}, ["no name of a container"]),
-    ]
-
-
-def of_google(cloud, place):
-    (place / "other").mkdir()
-    with GoogleServer(place / "other") as other:
-        stranger = other.account
-    no_key, no_json = place / "no-key.json", place / "no.json"
-    no_key.write_text(json.dumps(json.loads(cloud.account.read_text()) | {"private_key": "hidden"}))
-    no_json.write_text('"hidden"')
-    path = "GOOGLE_SERVICE_ACCOUNT_PATH"
-    return [
-        ("another's key", {path: str(stranger)}, ["AuthenticationRequired", "GOOGLE_APPLICATION_CREDENTIALS"]),
-        ("no private key", {path: str(no_key)}, ["no-key.json", "service account"]),
-        ("no JSON", {path: str(no_json)}, ["no.json", "service account"]),
-        ("no such file", {path: str(place / "nothing.json")}, ["nothing.json", "cannot be read"]),
-    ]
-
-
-OF_ONE = {"s3s-fs": of_s3s, "azurite": of_azurite, "google": of_google}
+def of_one(cloud, place):
+    """Faults of one kind of store."""
+    if cloud.name == "s3s-fs":
+        key, secret = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
+        yield "wrong secret", {secret: "another-secret"}, ["SignatureDoesNotMatch", secret]
+        yield "wrong key", {key: "nobody"}, [key]
+    elif cloud.name == "azurite":
+        key, sas = "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY"
+        yield "wrong key", {key: "QUFBQQ=="}, [key]
+        yield "no key", {key: "not base64!"}, [key]
+        yield "wrong account", {"AZURE_STORAGE_ACCOUNT_NAME": "another"}, ["AZURE_STORAGE_ACCOUNT_NAME"]
+        yield "expired signature", {key: None, sas: signature(-1)}, [sas, "expires"]
+        yield "no signature", {key: None, sas: "nothing"}, [sas]
+        yield "no container's name", {}, ["no name of a container"]
+    elif cloud.name == "google":
+        (place / "other").mkdir()
+        with GoogleServer(place / "other") as other:
+            stranger = other.account
+        no_key, no_json = place / "no-key.json", place / "no.json"
+        no_key.write_text(json.dumps(json.loads(cloud.account.read_text()) | {"private_key": "hidden"}))
+        no_json.write_text('"hidden"')
+        path = "GOOGLE_SERVICE_ACCOUNT_PATH"
+        yield "another's key", {path: str(stranger)}, ["AuthenticationRequired", "GOOGLE_APPLICATION_CREDENTIALS"]
+        yield "no private key", {path: str(no_key)}, ["no-key.json", "service account"]
+        yield "no JSON", {path: str(no_json)}, ["no.json", "service account"]
+        yield "no such file", {path: str(place / "nothing.json")}, ["nothing.json", "cannot be read"]
 
 
 def anonymous(program, cloud, folder):
@@ -148,4 +139,74 @@ def shared_access(program, cloud, folder):
             assert secret not in process.stdout + process.stderr, process.stderr
 
 
-SECTIONS = [refusals]
+DAY = datetime.timedelta(days=1)
+
+
+class Authority:
+    """An authority that nobody knows before it is told of."""
+
+    def __init__(self, folder):
+        self.folder, self.key, self.name = folder, ec.generate_private_key(ec.SECP256R1()), named("zarrcast's tests")
+        builder = certificate(self.name, self.name, self.key.public_key(), -DAY, DAY)
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        self.path = folder / "authority.pem"
+        self.path.write_bytes(pem(builder.sign(self.key, hashes.SHA256())))
+
+    def context(self, name, begin=-DAY, end=DAY):
+        """The TLS context of a server. Its certificate is for a name, and valid from `begin` to `end` after now."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        names = [x509.DNSName(name)] if name[0].isalpha() else [x509.IPAddress(ipaddress.ip_address(name))]
+        builder = certificate(named(name), self.name, key.public_key(), begin, end)
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        path = self.folder / "server.pem"
+        path.write_bytes(key.private_bytes(*form) + pem(builder.sign(self.key, hashes.SHA256())))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(path)
+        return context
+
+
+def named(name):
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def pem(made):
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+def certificate(subject, issuer, key, begin, end):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
+    return builder.serial_number(x509.random_serial_number()).not_valid_before(now + begin).not_valid_after(now + end)
+
+
+def tls(tally, zarrcast, place):
+    """Only what an authority signed that this machine trusts, for this name and now."""
+    authority, here = Authority(place), "127.0.0.1"
+    trusted = {"SSL_CERT_FILE": str(authority.path)}
+    for name, context, variables, said in [
+        ("nobody trusts it", authority.context(here), {}, ["nobody", "SSL_CERT_FILE"]),
+        ("expired", authority.context(here, -DAY * 3, -DAY * 2), trusted, ["expired"]),
+        ("not yet", authority.context(here, DAY / 2), trusted, ["not valid yet", "clock"]),
+        ("another name", authority.context("other.example.org"), trusted, ["not valid for name"]),
+        ("no TLS at all", None, trusted, ["TLS", "http://"]),
+        ("trusted", authority.context(here), trusted, None),
+    ]:
+        with tally.case("tls", name) as folder, GoogleServer(folder, context) as server:
+            address = server.address.replace("http:", "https:")
+            server.create()
+            program = zarrcast.within(**server.environment).within(GOOGLE_BASE_URL=address, **variables)
+            if said is None:
+                program.ok("transcode", "--verify", FIXTURE, "gs://bucket/a")
+                server.is_public = True
+                for number, source in enumerate(("gs://bucket/a", f"{address}/bucket/a")):
+                    program.ok("transcode", source, folder / str(number))
+                    same_files(FIXTURE, folder / str(number))
+                continue
+            web = told(program, folder, "inspect", f"{address}/bucket/a", said=said)
+            told(program, folder, "transcode", "gs://bucket/a", folder / "there", said=said)
+            # What cannot pass is not tried again.
+            assert "attempts" not in web, web
+
+
+SECTIONS = [refusals, tls]

@@ -23,7 +23,6 @@ def values(name):
 
 
 def write_group(store, zarr_format):
-    """A group with arrays in chunks, in shards, and in an inner group."""
     group = zarr.create_group(store, zarr_format=zarr_format, attributes={"title": "zip"})
     group.create_group("inner")
     for name, options in ARRAYS.items():
@@ -32,7 +31,6 @@ def write_group(store, zarr_format):
 
 
 def check(group):
-    """Checks every array of `write_group`, whichever program wrote it last."""
     assert group.attrs["title"] == "zip"
     assert "plain" in group and "inner/deep" in group
     for name in ARRAYS:
@@ -55,7 +53,6 @@ def is_sound(path):
 
 
 def written_by_zarr_python(tally, zarrcast, _folder):
-    """Zip files of zarr-python are read by every command."""
     for zarr_format, method in product((2, 3), METHODS):
         with tally.case("written by zarr-python", zarr_format, method) as folder:
             path, copy = folder / "a.zip", folder / "b.zarr"
@@ -70,7 +67,6 @@ def written_by_zarr_python(tally, zarrcast, _folder):
 
 
 def written_here(tally, zarrcast, folder):
-    """Zip files that zarrcast writes are read by zarr-python, and sound to others."""
     changes = ([], ["--compress", "gzip:1", "--verify"], ["--rule", "plain: -c 10,7"], ["--zarr-format", "3"])
     for zarr_format in (2, 3):
         source = folder / f"{zarr_format}.zarr"
@@ -102,7 +98,6 @@ class Pipe(io.RawIOBase):
 
 
 def made_otherwise(form, method, path, source):
-    """A zip file as another writer makes it."""
     target = Pipe() if form == "descriptors" else path
     with zipfile.ZipFile(target, "w", compression=method) as archive:
         if form == "folders":
