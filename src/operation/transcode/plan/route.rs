@@ -229,7 +229,7 @@ impl<'a> Choice<'a> {
         };
         if nested(to) && self.changed.change.num_codecs() > 0 {
             return Err(OperationError::data(format!(
-                "shards inside shards, or compressed shards, of `{store}` cannot be quantised"
+                "shards of `{store}` that are compressed, inside others or behind other codecs cannot be quantised"
             ))
             .with_help("give the array a simpler chain with --codecs first"));
         }
