@@ -17,10 +17,9 @@ use crate::kernel::unpack::Unpack;
 use crate::memory::resize;
 use crate::metadata::Object;
 use crate::metadata::v2::with_little_endian_types;
-use steps::Fused;
-use steps::{array_before, padding, spreads};
+use steps::{Fused, array_before, padding, spreads};
 
-pub use steps::{beyond_edge, depends_on_one_element, push_change, round_trip, value_programs};
+pub use steps::{beyond_edge, depends_on_one_element, push_change, round_trip, rounds, value_programs};
 
 /// The change of values between the two chains.
 #[derive(Debug, Clone, Default)]

@@ -20,8 +20,7 @@ use crate::diagnostic::Diagnostic;
 use crate::element::NumberType;
 use crate::metadata::json::{Json, Object};
 
-pub use configuration::{DataTypeError, FillValueError};
-pub use configuration::{Field, StructType};
+pub use configuration::{DataTypeError, Field, FillValueError, StructType};
 pub use layout::{ByteSwap, Run};
 pub use registry::{meant_types, registered_types};
 pub use scalar::{scalar_argument, value_from_json, value_to_json};

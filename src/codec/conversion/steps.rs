@@ -33,11 +33,16 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
     program.push(step, StepOrigin::DataType);
 }
 
+/// True if a codec does not give every number back that it encodes: `delta` of floats, or a compressor that rounds.
+pub fn rounds(codec: &BoundCodec) -> bool {
+    let is_delta = |role: Role<'_>| matches!(role, Role::Delta(delta) if !delta.is_exact());
+    is_delta(codec.codec.role()) || codec.codec.max_loss().is_some()
+}
+
 /// Whether one of the codecs from `first` on would spoil elements beside one that is no number: `delta` of floats loses all that
 /// follow a NaN in their chunk.
 pub(super) fn spreads(chain: &BoundChain, first: usize) -> bool {
-    let is_delta = |role: Role<'_>| matches!(role, Role::Delta(delta) if !delta.is_exact());
-    chain.codecs()[first..].iter().any(|codec| is_delta(codec.codec.role()) || codec.codec.max_loss().is_some())
+    chain.codecs()[first..].iter().any(rounds)
 }
 
 /// A fill value as it is written beyond the edge of an array; 0 where it is no number, and a codec of the chain would spoil the

@@ -1,7 +1,7 @@
 //! Codecs that do not give back the numbers that they encode, where chunks are encoded anew (SEMANTICS: D15), and data types
 //! that a chain makes new and that few programs read (SEMANTICS: B23).
 
-use crate::codec::conversion::round_trip;
+use crate::codec::conversion::{round_trip, rounds};
 use crate::codec::{BoundCodec, Role, Workspace};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -22,9 +22,7 @@ pub(crate) fn kept(job: &ObjectJob) -> usize {
 /// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come
 /// back as they are.
 pub(crate) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
-    let mut codecs = job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job));
-    let is_delta = |role: Role<'_>| matches!(role, Role::Delta(delta) if !delta.is_exact());
-    codecs.find(|codec| is_delta(codec.codec.role()) || codec.codec.max_loss().is_some())
+    job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job)).find(|codec| rounds(codec))
 }
 
 /// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
