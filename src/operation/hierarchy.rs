@@ -310,18 +310,20 @@ fn v2_documents<'a>(
     documents
 }
 
+/// The next step where consolidated metadata are not what the documents are.
+pub const RENEW_COPIES: &str = "consolidate the metadata again (zarr-python: `zarr.consolidate_metadata`)";
+
 fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: &OfPaths) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let copies: HashMap<&str, &Json> = consolidated.copies.iter().map(|(path, copy)| (path.as_str(), copy)).collect();
     let mut push = |code, message: String, help: &str, pointer: String| {
         found.push(Diagnostic::new(code, message).with_help(help).at_pointer(pointer));
     };
-    let renew = "consolidate the metadata again (zarr-python: `zarr.consolidate_metadata`)";
     let missing =
         consolidated.copies.iter().filter(|(path, copy)| !documents.contains_key(path) && !says_nothing(path, copy));
     for (path, _) in missing.take(MAX_FAULTS) {
         let message = format!("the consolidated metadata have a copy of `{path}`, which is not there");
-        push(code::CONSOLIDATED_MISSING, message, renew, consolidated.pointer_of(path));
+        push(code::CONSOLIDATED_MISSING, message, RENEW_COPIES, consolidated.pointer_of(path));
     }
     let mut num_stale = 0;
     let mut num_left_out = 0;
@@ -330,7 +332,7 @@ fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: 
             (Some(copy), Some(document)) if num_stale < MAX_FAULTS && !is_copy_of(copy, document) => {
                 num_stale += 1;
                 let message = format!("the copy of `{path}` in the consolidated metadata is not what it is now");
-                push(code::CONSOLIDATED_STALE, message, renew, consolidated.pointer_of(path));
+                push(code::CONSOLIDATED_STALE, message, RENEW_COPIES, consolidated.pointer_of(path));
             }
             (None, document) if document.is_none_or(|json| !says_nothing(path, json)) && num_left_out < MAX_FAULTS => {
                 // What cannot be read may be any of the documents of its node.
@@ -338,7 +340,7 @@ fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: 
                 if is_known {
                     num_left_out += 1;
                     let message = format!("the consolidated metadata lack `{path}`: their readers do not see it");
-                    push(code::CONSOLIDATED_INCOMPLETE, message, renew, consolidated.pointer.to_owned());
+                    push(code::CONSOLIDATED_INCOMPLETE, message, RENEW_COPIES, consolidated.pointer.to_owned());
                 }
             }
             _ => {}

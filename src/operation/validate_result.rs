@@ -188,7 +188,7 @@ impl AgainstNode {
         if let Some(difference) = &self.max_abs_difference {
             let relative = self.max_rel_difference.as_ref();
             let relative = relative.map_or_else(String::new, |relative| format!(", relative {relative}"));
-            clauses.push(format!("max difference {difference}{relative}"));
+            clauses.push(format!("max difference {difference}{relative}").replace('"', ""));
         }
         if let (Some(at), Some(value), Some(other)) = (&self.at, &self.value, &self.other_value) {
             clauses.push(format!("at {at:?} {value}, there {other}"));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::block::{Block, Members, heading, known};
-use super::quantity::{self, bytes, count, counted, figure, percent, seconds, shape, shortened};
+use super::quantity::{self, bytes, count, counted, exact, figure, percent, seconds, shape, shortened};
 use super::quantization::trimmed;
 use super::table::Table;
 use super::terminal::{Role, Style, one_line};
@@ -31,8 +31,8 @@ pub(super) fn stats(stats: &StatsResult) -> Members<'static> {
     let figures = [
         ("min", stats.min.as_ref().map(quantity::json)),
         ("max", stats.max.as_ref().map(quantity::json)),
-        ("mean", stats.mean.map(|mean| mean.to_string())),
-        ("standard deviation", stats.standard_deviation.map(|deviation| deviation.to_string())),
+        ("mean", stats.mean.map(exact)),
+        ("standard deviation", stats.standard_deviation.map(exact)),
     ];
     members.extend(known(figures));
     members

@@ -34,11 +34,13 @@ pub fn seconds(seconds: f64) -> String {
 
 /// A measured number: six significant digits, as it would be written by hand.
 pub fn figure(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
-    if (1e-4..1e15).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
+    exact(format!("{value:.5e}").parse().unwrap_or(value))
+}
+
+/// All digits of a number.
+pub fn exact(value: f64) -> String {
+    let is_plain = value == 0.0 || !value.is_finite() || (1e-4..1e15).contains(&value.abs());
+    if is_plain { value.to_string() } else { format!("{value:e}") }
 }
 
 /// A share of something, in per cent.

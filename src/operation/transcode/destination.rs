@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::array::fault::Clearing;
+use crate::diagnostic::Diagnostic;
 use crate::engine::journal::JournalError;
 use crate::engine::{Assignment, Fingerprint, Journal};
 use crate::operation::document::NODE_KEYS;
@@ -19,7 +20,7 @@ use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER,
 pub(super) use claim::Claim;
 use claim::with_next_step;
 use claim::{
-    Existing, check_apart, existing, no_destination, refuse_existing, refuse_file_above, refuse_inside_array,
+    Existing, check_apart, check_hierarchy_above, existing, no_destination, refuse_existing, refuse_file_above,
     refuse_inside_zip, refuse_others, refuse_unreplaceable, unreadable,
 };
 
@@ -38,6 +39,8 @@ pub(super) struct Output {
     resumes: bool,
     /// Whether what an earlier run has written beside the place has taken it: it has but to be cleared up.
     has_taken_place: bool,
+    /// What a run leaves to be done in the hierarchy above.
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl Output {
@@ -56,9 +59,7 @@ impl Output {
         for other in std::iter::once(source).chain(&targets) {
             check_apart(destination.place(), other, &shown)?;
         }
-        if !is_remote {
-            refuse_inside_array(&node, &shown)?;
-        }
+        let warnings = if is_remote { Vec::new() } else { check_hierarchy_above(&node, &shown)? };
         let mut existing = existing(&destination)?;
         if existing == Existing::Nothing {
             // A name may be taken by what is not to be found behind it.
@@ -96,7 +97,7 @@ impl Output {
         let has_taken_place = resumes && destination.has_taken_place().map_err(unreadable)?;
         let destination = if has_taken_place { destination.in_its_place() } else { destination };
         let overwrites = run.overwrite;
-        Ok(Output { shown, destination, existing, overwrites, resumes, has_taken_place })
+        Ok(Output { shown, destination, existing, overwrites, resumes, has_taken_place, warnings })
     }
 
     /// Gives files and folders the permissions that `cp` would give them.

@@ -48,6 +48,7 @@ impl<'a> JobPlan<'a> {
         let driver = new_driver(budget.threads(), interrupt)?;
         let mut source = Source::taken(options, given, &driver)?;
         let output = Output::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
+        source.warnings.extend_from_slice(&output.warnings);
         let arrays = take(&mut source.arrays);
         let cache = &ChunkCache::default();
         let planning = Planning {

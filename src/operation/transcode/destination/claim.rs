@@ -9,8 +9,10 @@ use crate::array::fault::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Driver, Journal};
 use crate::metadata::NodeKind;
+use crate::metadata::json::Json;
 use crate::operation::absent::nearest_existing;
-use crate::operation::document::{NODE_KEYS, parse_document, read_documents};
+use crate::operation::document::{CONSOLIDATED_KEY, NODE_KEYS, parse_document, read_documents};
+use crate::operation::hierarchy::RENEW_COPIES;
 use crate::operation::{FaultClass, OperationError};
 use crate::store::{Destination, EntryKind, JOURNAL, Location, Node, Relation, StoreError, has_run_folder};
 
@@ -295,14 +297,35 @@ pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &s
         .with_help("name a place in a folder"))
 }
 
-/// No reader looks for a node below an array.
-pub(super) fn refuse_inside_array(node: &Node, shown: &str) -> Result<(), OperationError> {
-    let is_array = |folder: &Node| matches!(read_documents(folder), Ok(Some(found)) if found.kind == NodeKind::Array);
-    match std::iter::successors(node.parent(), Node::parent).find(is_array) {
-        Some(array) => Err(OperationError::environment(format!("`{shown}` would lie in the array `{}`", array.name()))
-            .with_help("name a place in a group, or one by itself")),
-        None => Ok(()),
+/// What a run leaves to be done in a hierarchy that DEST lies in; an error in an array, below which no reader looks.
+pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>, OperationError> {
+    let (mut warnings, mut between) = (Vec::new(), Vec::new());
+    for folder in std::iter::successors(node.parent(), Node::parent) {
+        let name = folder.name();
+        let Ok(Some(found)) = read_documents(&folder) else {
+            between.push(name);
+            continue;
+        };
+        if found.kind == NodeKind::Array {
+            return Err(OperationError::environment(format!("`{shown}` would lie in the array `{name}`"))
+                .with_help("name a place in a group, or one by itself"));
+        }
+        for missing in between.drain(..) {
+            let message =
+                format!("`{missing}` has no group's document: readers of `{name}` do not find what lies in it");
+            let help = "make a group of it (zarr-python: `zarr.open_group`)";
+            warnings.push(Diagnostic::new(code::GROUP_IMPLICIT, message).with_help(help));
+        }
+        let has_copies = match found.zarr_format {
+            2 => matches!(folder.kind_of(CONSOLIDATED_KEY), Ok(Some(_))),
+            _ => found.document.get("consolidated_metadata").is_some_and(|copies| !matches!(copies, Json::Null)),
+        };
+        if has_copies {
+            let message = format!("the consolidated metadata of `{name}` were made before this `{shown}`");
+            warnings.push(Diagnostic::new(code::CONSOLIDATED_INCOMPLETE, message).with_help(RENEW_COPIES));
+        }
     }
+    Ok(warnings)
 }
 
 /// A zip file is written as a whole; but what is a folder already is a folder.
