@@ -90,6 +90,7 @@ fn fused(criterion: &mut Criterion) {
         nan_code: Some(0),
         negative_zero_code: None,
         missing: Vec::new(),
+        cf: None,
     });
     let mut target = vec![0_u8; COUNT];
     group.bench_function("float32 to uint8, with its figures", |bencher| {

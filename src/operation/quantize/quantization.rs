@@ -9,10 +9,11 @@ use crate::codec::{StepOrigin, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::NumberType;
+use crate::element::{ElementType, NumberType};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
 use crate::kernel::scale_offset::ScaleOffset;
+use crate::kernel::unpack::Unpack;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::{CodecMetadata, Json, Number};
 use crate::operation::cf::PACKING_ATTRIBUTES;
@@ -154,7 +155,16 @@ impl Quantization {
             has_scalar_map: self.form == QuantizeForm::Codecs,
         };
         let options = finder.options(self.scaling);
-        Quantize::new(KernelOptions { out_of_range: self.out_of_range, missing: self.missing.clone(), ..options })
+        let (out_of_range, missing) = (self.out_of_range, self.missing.clone());
+        let cf = (self.form == QuantizeForm::Cf).then(|| self.cf_attributes());
+        Quantize::new(KernelOptions { out_of_range, missing, cf, ..options })
+    }
+
+    /// `scale_factor` and `add_offset`.
+    fn cf_attributes(&self) -> (f64, f64) {
+        // Nothing is to be added: -0.0 leaves a zero its sign.
+        let absent = if self.scaling.scale.is_some_and(f64::is_sign_negative) { -0.0 } else { 0.0 };
+        (1.0 / self.scaling.scale.unwrap_or(1.0), self.scaling.offset.unwrap_or(absent))
     }
 
     /// `scale_offset` as metadata have it.
@@ -186,13 +196,20 @@ impl Quantization {
         ValueCodecs { scale_offset: self.scale_offset(), encode: Cast::new(encode), decode: Cast::new(decode) }
     }
 
-    /// From codes to values, as any reader decodes them.
-    pub(crate) fn decoder(&self) -> ValueProgram {
-        let ValueCodecs { decode, scale_offset, .. } = self.codecs();
+    /// From codes to values, as any reader decodes them, and the type of the values.
+    pub(crate) fn reader(&self) -> (ValueProgram, FloatType) {
         let mut program = ValueProgram::new(self.target.size());
+        if self.form == QuantizeForm::Cf {
+            let missing = self.codes.nan.iter().chain(&self.more_nan_codes).map(|code| i128::from(*code)).collect();
+            let (double, attributes) = (NumberType::of(ElementType::Float64), self.cf_attributes());
+            let unpack = Unpack::new(self.target, double, attributes.0, attributes.1, missing);
+            program.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
+            return (program, FloatType(double));
+        }
+        let ValueCodecs { decode, scale_offset, .. } = self.codecs();
         program.push(ValueStep::Cast(decode), StepOrigin::DataType);
         program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType);
-        program
+        (program, FloatType(self.source))
     }
 
     /// The value after encoding and decoding.
@@ -368,10 +385,9 @@ impl Quantization {
             attributes.remove(name);
         }
         let float64 = |value: f64| Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);
-        attributes.insert("scale_factor", float64(1.0 / self.scaling.scale.unwrap_or(1.0)));
-        // Nothing is to be added: -0.0 leaves a zero its sign.
-        let absent = if self.scaling.scale.is_some_and(f64::is_sign_negative) { -0.0 } else { 0.0 };
-        attributes.insert("add_offset", float64(self.scaling.offset.unwrap_or(absent)));
+        let (scale_factor, add_offset) = self.cf_attributes();
+        attributes.insert("scale_factor", float64(scale_factor));
+        attributes.insert("add_offset", float64(add_offset));
         if let Some(nan) = self.codes.nan {
             attributes.insert("_FillValue", nan);
         }

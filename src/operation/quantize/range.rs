@@ -290,6 +290,7 @@ impl RangeFinder {
             nan_code: self.codes.nan,
             negative_zero_code: scaling.negative_zero_code,
             missing: Vec::new(),
+            cf: None,
         }
     }
 

@@ -8,13 +8,12 @@ mod tests;
 use self::packing::{Decode, Packing, values};
 pub(super) use self::packing::{PACKED, codecs_of_codes, is_for};
 use crate::array::{ChunkSet, Fault, StoredArray};
+use crate::codec::Tiles;
 use crate::codec::fault::number_value;
-use crate::codec::{StepOrigin, Tiles, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
-use crate::kernel::unpack::Unpack;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::ArrayMetadata;
 use crate::operation::cf::PACKING_ATTRIBUTES;
@@ -85,7 +84,7 @@ pub(super) fn repack(
         absent
     };
     let absent = absent.map(|code| FillValue::from_bits(codes, code));
-    let decode = [packing.decode, reader(&quantization)];
+    let decode = [packing.decode, quantization.reader()];
     let repacking = Repacking { quantization, difference, limit, absent, is_of_floats, decode };
     Ok((repacking, stands_for.map(|bits| FillValue::from_bits(values, bits))))
 }
@@ -142,7 +141,7 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
         let near = [(offset, if offset == 0.0 { 0 } else { of_offset }), (scale, of_scale)];
         let [Some(offset), Some(scale)] = near.map(|(value, steps)| float.neighbour(value, steps)) else { continue };
         quantization.scaling = Scaling::of(Some(offset), Some(scale));
-        let found = values(&reader(quantization), &table).unwrap_or_default();
+        let found = values(&quantization.reader(), &table).unwrap_or_default();
         let difference = greatest_difference(&expected, &found);
         // A `scale_factor` is 1 / scale, unless another is exact.
         if difference < least && (!is_cf || least.is_infinite() || difference == 0.0) {
@@ -166,21 +165,6 @@ fn held(difference: f64, limit: f64, store: &str) -> Result<f64, OperationError>
          {limit} is allowed"
     );
     Err(OperationError::data(message).with_help("`--unpack` with `--step S` packs the values anew, in multiples of S"))
-}
-
-/// From DEST's codes to its values, as readers get them.
-fn reader(quantization: &Quantization) -> Decode {
-    let Quantization { form, source, target, scaling, .. } = quantization;
-    if *form == QuantizeForm::Codecs {
-        return (quantization.decoder(), FloatType(*source));
-    }
-    let missing = quantization.codes.nan.iter().chain(&quantization.more_nan_codes).map(|code| i128::from(*code));
-    let (scale_factor, add_offset) = (1.0 / scaling.scale.unwrap_or(1.0), scaling.offset.unwrap_or(0.0));
-    let double = NumberType::of(ElementType::Float64);
-    let unpack = Unpack::new(*target, double, scale_factor, add_offset, missing.collect());
-    let mut program = ValueProgram::new(target.size());
-    program.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
-    (program, FloatType(double))
 }
 
 /// All codes of up to 16 bits; of wider ones some, from the least to the greatest.

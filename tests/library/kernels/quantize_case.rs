@@ -39,8 +39,8 @@ impl QuantizeCase {
         (least, greatest)
     }
 
-    pub(crate) fn kernel(&self, instruction_set: InstructionSet) -> Quantize {
-        let options = QuantizeOptions {
+    fn options(&self) -> QuantizeOptions {
+        QuantizeOptions {
             source: number_type(self.source),
             target: number_type(self.target),
             offset: self.offset,
@@ -51,8 +51,28 @@ impl QuantizeCase {
             nan_code: self.nan_code,
             negative_zero_code: None,
             missing: self.missing.clone(),
+            cf: None,
+        }
+    }
+
+    pub(crate) fn kernel(&self, instruction_set: InstructionSet) -> Quantize {
+        instruction_set.at_most(|| Quantize::new(self.options()))
+    }
+
+    /// Readers of CF attributes compute in float64, whatever the type of the array is.
+    fn check_cf(&self, good: &[(u64, Coded)], context: &str) {
+        let (scale_factor, add_offset) = (0.3, -7.1);
+        let error = |(bits, coded): &(u64, Coded)| {
+            let error = (coded.0 as f64 * scale_factor + add_offset - self.value(*bits)).abs();
+            (*bits, (coded.0, coded.1.map(|_| error), false))
         };
-        instruction_set.at_most(|| Quantize::new(options))
+        let expected: Vec<(u64, Coded)> = good.iter().filter(|(_, coded)| !coded.2).map(error).collect();
+        let elements: Vec<u64> = expected.iter().map(|(bits, _)| *bits).collect();
+        let kernel = Quantize::new(QuantizeOptions { cf: Some((scale_factor, add_offset)), ..self.options() });
+        let mut target = vec![0; elements.len() * number_type(self.target).size()];
+        let mut figures = QuantizeFigures::default();
+        kernel.convert(&pack(&elements, self.source), &mut target, &mut figures).unwrap();
+        check_figures(&figures, &expected, context);
     }
 
     fn expected(&self, bits: u64) -> Result<Coded, FaultKind> {
@@ -119,6 +139,7 @@ impl QuantizeCase {
                 assert_eq!(*code, expected, "{context} of {bits:#x} ({})", self.value(*bits));
             }
             check_figures(&figures, &good, &context);
+            self.check_cf(&good, &context);
             let first_fault = expected.iter().enumerate().find_map(|(index, coded)| Some((index, coded.err()?)));
             if let Some((index, kind)) = first_fault {
                 assert_eq!(run(elements).unwrap_err(), ElementFault { kind, index }, "{context}");

@@ -1,7 +1,8 @@
 //! `scale_offset`, then `cast_value` to an integer, in one pass with the error figures.
 //!
 //! Encoding is that of [`ScaleOffset`](super::scale_offset::ScaleOffset) and [`Cast`](super::cast::Cast), decoding the
-//! real one, true division and all. The differences are measured where they arise, while a tile is in the cache.
+//! real one, true division and all. The differences are measured where they arise, while a tile is in the cache. Codes that
+//! readers decode by CF attributes are measured after that, as those decode.
 
 mod exact;
 mod figures;
@@ -17,7 +18,8 @@ use self::straight::StraightKernel;
 use super::tile::{TILE, TileBuffer, convert_each, for_each_tile, num_elements, write_bits};
 use super::{ElementFault, OutOfRange, Rounding};
 use crate::element::{Element, FloatFormat, NumberType, low_bits};
-use crate::with_element;
+use crate::{with_element, with_float, with_integer};
+use num_traits::AsPrimitive;
 
 /// The steps of a quantisation.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +44,8 @@ pub struct QuantizeOptions {
     pub negative_zero_code: Option<i64>,
     /// Values that count as NaN: bit patterns, compared as numbers.
     pub missing: Vec<u64>,
+    /// `scale_factor` and `add_offset` of a reader that decodes by them in float64; `None` where the codecs decode.
+    pub cf: Option<(f64, f64)>,
 }
 
 /// Elements that the straight loop takes at a time; it keeps nothing but what it reads in the cache.
@@ -80,19 +84,43 @@ impl Quantize {
         let source_spans = source[..count * source_size].chunks(SPAN * source_size);
         let target_spans = target[..count * target_size].chunks_mut(SPAN * target_size);
         for (span, (source, target)) in source_spans.zip(target_spans).enumerate() {
-            if self.convert_straight(source, target, (figures, &mut expects_nan)) {
-                continue;
+            let before = *figures;
+            if !self.convert_straight(source, target, (figures, &mut expects_nan)) {
+                for_each_tile((source, source_size), (target, target_size), |source, target, first| {
+                    if self.convert_fused(source, target, figures) {
+                        return Ok(());
+                    }
+                    convert_each((source, source_size), (target, target_size), span * SPAN + first, |bits| {
+                        self.exact.encode(bits, figures)
+                    })
+                })?;
             }
-            for_each_tile((source, source_size), (target, target_size), |source, target, first| {
-                if self.convert_fused(source, target, figures) {
-                    return Ok(());
-                }
-                convert_each((source, source_size), (target, target_size), span * SPAN + first, |bits| {
-                    self.exact.encode(bits, figures)
-                })
-            })?;
+            // Which elements were clamped is not known any more.
+            if let Some(attributes) = self.options().cf.filter(|_| figures.clamped == before.clamped) {
+                let (greatest, squares) = self.errors_of_cf(source, target, attributes);
+                figures.max_abs_error = before.max_abs_error.max(greatest);
+                figures.sum_of_squares = before.sum_of_squares + squares;
+            }
         }
         Ok(())
+    }
+
+    /// The greatest error of codes as a reader of CF attributes decodes them, and the sum of the squares of normalised ones.
+    fn errors_of_cf(&self, source: &[u8], target: &[u8], (scale_factor, add_offset): (f64, f64)) -> (f64, f64) {
+        let QuantizeOptions { source: from, target: to, nan_code, .. } = *self.options();
+        let (mut greatest, mut squares) = (0_f64, 0_f64);
+        with_float!(from.element(), S => with_integer!(to.element(), T => {
+            let nan_code = nan_code.map(|code| T::from_bits64(low_bits(i128::from(code), to)));
+            for (x, code) in source.chunks_exact(size_of::<S>()).zip(target.chunks_exact(size_of::<T>())) {
+                let (x, code) = (bytemuck::pod_read_unaligned::<S>(x), bytemuck::pod_read_unaligned::<T>(code));
+                let decoded = AsPrimitive::<f64>::as_(code) * scale_factor + add_offset;
+                let error = (decoded - AsPrimitive::<f64>::as_(x)).abs();
+                let error = if Some(code) == nan_code { 0.0 } else { error };
+                greatest = greatest.max(error);
+                squares += (error * self.exact.normalizer).powi(2);
+            }
+        }, else ()), else ());
+        (greatest, squares)
     }
 
     /// Runs the straight loop; `false`, with the figures as they were, where the span holds what it does not know.
@@ -190,6 +218,7 @@ mod tests {
             nan_code: Some(0),
             negative_zero_code: Some(7),
             missing: Vec::new(),
+            cf: None,
         });
         let (mut codes, mut figures) = ([0; 3], QuantizeFigures::default());
         kernel.convert(bytemuck::cast_slice(&[-0.0_f32, f32::NAN, 3.25]), &mut codes, &mut figures).unwrap();

@@ -307,13 +307,9 @@ impl Values {
     /// The values of DEST, with or without a quantisation.
     pub(super) fn of(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
         let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
-        Values {
-            decoding: packed.map(Quantization::decoder),
-            number_type: packed
-                .map(|quantization| quantization.source)
-                .or_else(|| side.chain.decoded().data_type.real_number()),
-            widening: Widening::default(),
-        }
+        let (decoding, float) = packed.map(Quantization::reader).unzip();
+        let number_type = float.map(|float| float.0).or_else(|| side.chain.decoded().data_type.real_number());
+        Values { decoding, number_type, widening: Widening::default() }
     }
 
     /// Writes elements to `numbers`, replaced; NaN where they are none.
@@ -372,8 +368,9 @@ fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
         encoded.extend(if cfg!(target_endian = "little") { &bytes[..size] } else { &bytes[8 - size..] });
     }
     let (mut decoded, mut workspace) = (Vec::new(), Workspace::default());
-    quantization.decoder().run(&encoded, &mut decoded, &mut workspace.tiles, None).ok()?;
-    let values = Values { decoding: None, number_type: Some(quantization.source), widening: Widening::default() };
+    let (reader, float) = quantization.reader();
+    reader.run(&encoded, &mut decoded, &mut workspace.tiles, None).ok()?;
+    let values = Values { decoding: None, number_type: Some(float.0), widening: Widening::default() };
     let mut numbers = Vec::new();
     values.convert(&decoded, &mut numbers, &mut ValueBuffers::default());
     numbers.iter().all(|value| value.is_finite()).then_some(numbers)

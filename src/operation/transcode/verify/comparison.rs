@@ -91,7 +91,7 @@ impl Comparison {
         push_change(&mut program, change);
         let chain = destination.subchunk_chain();
         let (read_back, quantizes) = match (change.of_floats(), quantization) {
-            (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (quantization.decoder(), true),
+            (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (quantization.reader().0, true),
             (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => {
                 (ValueProgram::new(program.sizes().1), true)
             }
