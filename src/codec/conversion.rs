@@ -3,7 +3,7 @@
 
 mod steps;
 
-use super::chain::{BindError, BoundChain, ByShape, Codec, OfShape, Workspace};
+use super::chain::{BindError, BoundChain, BoundCodec, ByShape, Codec, OfShape, Workspace};
 use super::fault::{ChainFault, CodecError};
 use super::is_filled_with;
 use super::kinds::Role;
@@ -109,6 +109,8 @@ pub struct Conversion {
     /// True if what stands beyond the edge is not moved along: it may be a NaN that would spoil elements inside.
     resets_padding: bool,
     way: Way,
+    /// The codecs that round, in front of both chains, which values do not pass again.
+    rounded: usize,
     write_empty: bool,
     /// The change of values, for chunks of other shapes.
     asked: ValueChange,
@@ -137,6 +139,7 @@ impl Conversion {
         check_applied(&destination, change)?;
         let same = matches!(change, ValueChange::None) && source.decoded().data_type == destination.decoded().data_type;
         let keep = if same { common_prefix(&source, &destination) } else { 0 };
+        let rounded = if same { num_rounded(&source, &destination) } else { 0 };
         let way = if same && keep > source.num_array_to_array() {
             Way::Bytes { keep }
         } else if source.checks_values() {
@@ -151,7 +154,7 @@ impl Conversion {
         };
         let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
         push_change(&mut program, change);
-        let padding = padding(&destination, change.num_codecs());
+        let padding = padding(&destination, change.num_codecs().max(rounded));
         let (asked, by_shape, change) = (change.clone(), ByShape::default(), program);
         let mut conversion = Conversion {
             source,
@@ -159,6 +162,7 @@ impl Conversion {
             change,
             padding,
             way,
+            rounded,
             write_empty,
             asked,
             by_shape,
@@ -191,8 +195,13 @@ impl Conversion {
         match &self.way {
             Way::Bytes { keep } => *keep,
             Way::Fused(fused) => fused.keep,
-            Way::Whole => 0,
+            Way::Whole => self.rounded,
         }
+    }
+
+    /// The number of codecs that round and lead both chains.
+    pub fn num_rounded(&self) -> usize {
+        self.rounded
     }
 
     /// True if chunks are decoded to elements.
@@ -317,7 +326,7 @@ impl Conversion {
         } else {
             second
         };
-        self.destination.encode_from(applied, changed, target, workspace)?;
+        self.destination.encode_from(applied.max(self.rounded), changed, target, workspace)?;
         Ok(Converted::Written)
     }
 
@@ -356,7 +365,7 @@ pub struct ConversionBuffers {
 fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindError> {
     let mut places = (0..change.num_codecs()).map(|place| (place, chain.codecs().get(place)));
     let rounds = matches!(change.of_floats(), ValueChange::KeepBits(_));
-    let is_other = |(_, codec): &(usize, Option<&super::BoundCodec>)| {
+    let is_other = |(_, codec): &(usize, Option<&BoundCodec>)| {
         let is_one = match codec.map(|codec| codec.codec.role()) {
             Some(Role::ScaleOffset(_) | Role::Cast { .. }) => !rounds,
             Some(Role::BitRound(_)) => rounds,
@@ -386,9 +395,16 @@ fn same_filter(name: &str, a: &Object, b: &Object) -> bool {
     name.starts_with("numcodecs.") && with_little_endian_types(a).same_value(&with_little_endian_types(b))
 }
 
+/// The number of codecs that lead both chains and round values to as many bits. Rounded values pass them unchanged, but those
+/// that count as missing may have been spared.
+pub fn num_rounded(source: &BoundChain, destination: &BoundChain) -> usize {
+    let is_same = |(one, other): &(&BoundCodec, &BoundCodec)| matches!((one.codec.role(), other.codec.role()), (Role::BitRound(one), Role::BitRound(other)) if one == other);
+    source.codecs().iter().zip(destination.codecs()).take_while(is_same).count()
+}
+
 /// The number of codecs that lead both chains alike.
 fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
-    let alike = |(a, b): &(&super::BoundCodec, &super::BoundCodec)| {
+    let alike = |(a, b): &(&BoundCodec, &BoundCodec)| {
         a.metadata.name == b.metadata.name
             && a.metadata.view == b.metadata.view
             && a.decoded == b.decoded

@@ -5,7 +5,7 @@ use super::decoded_block::PADDING;
 use super::{Buffers, Filling, ObjectReport, Workers};
 use crate::array::shard::ShardWriter;
 use crate::array::{Result, StoredArray, at, position};
-use crate::codec::conversion::{ConversionBuffers, Converted, Undone, beyond_edge};
+use crate::codec::conversion::{ConversionBuffers, Converted, Undone, beyond_edge, num_rounded};
 use crate::codec::region::{as_index, repeat};
 use crate::codec::{BindError, BoundChain, Conversion, ValueChange, is_filled_with};
 use crate::grid::Region;
@@ -183,9 +183,10 @@ pub struct SubchunkEncoder {
 }
 
 impl SubchunkEncoder {
-    /// An encoder for the subchunks of `destination` with a change of values on the way.
+    /// An encoder for the subchunks of `destination` with a change of values on the way. Values have passed the codecs before
+    /// that round and lead both the chain of `origin` and that of `destination`.
     pub fn new(
-        source: &StoredArray,
+        [source, origin]: [&StoredArray; 2],
         destination: &StoredArray,
         change: &ValueChange,
         write_empty: bool,
@@ -198,8 +199,11 @@ impl SubchunkEncoder {
             fill_value: if unchanged { to.decoded().fill_value.clone() } else { from.fill_value.clone() },
         };
         let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
-        let codec = CodecMetadata::new("bytes", Some(Object::new().with("endian", endian)));
-        let plain = Pipeline::build(input.clone(), &[codec], Completeness::ToBytes, "", &mut Vec::new());
+        let bytes = CodecMetadata::new("bytes", Some(Object::new().with("endian", endian)));
+        let rounded = if unchanged { num_rounded(origin.subchunk_chain(), to) } else { 0 };
+        let leading = to.codecs()[..rounded].iter().map(|codec| codec.metadata.clone());
+        let codecs: Vec<CodecMetadata> = leading.chain([bytes]).collect();
+        let plain = Pipeline::build(input.clone(), &codecs, Completeness::ToBytes, "", &mut Vec::new());
         let conversion = Conversion::new(BoundChain::bind(&plain)?, to.clone(), change, write_empty)?;
         let size = from.data_type.size().unwrap_or(1);
         let beyond =

@@ -14,7 +14,10 @@ pub(crate) fn kept(job: &ObjectJob) -> usize {
     match &job.route {
         // Chunks that are cut are encoded anew whole.
         Route::Move(conversion) if !job.transfer.source.metadata.is_cut() => conversion.kept(),
-        Route::Move(_) | Route::Rechunk(_) | Route::Staged(_) | Route::VariableSize(_) => 0,
+        Route::Move(conversion) => conversion.num_rounded(),
+        Route::Rechunk(rechunk) => rechunk.encoder.conversion().num_rounded(),
+        Route::Staged(staged) => staged.second.encoder.conversion().num_rounded(),
+        Route::VariableSize(_) => 0,
     }
 }
 
@@ -39,7 +42,7 @@ pub(crate) fn loses_fill_value(job: &ObjectJob) -> bool {
         .filter(|_| is_other_grid && has_filter && source.objects().len() < source.metadata.num_chunks());
     absent.is_some_and(|fill| {
         let mut read = Vec::new();
-        let run = round_trip(chain, 0).run(&fill.0, &mut read, &mut Workspace::default().tiles, None);
+        let run = round_trip(chain, kept(job)).run(&fill.0, &mut read, &mut Workspace::default().tiles, None);
         run.is_err() || read != fill.0
     })
 }

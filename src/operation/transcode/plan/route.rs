@@ -308,10 +308,10 @@ impl<'a> Choice<'a> {
             None => folder(&to.node),
         };
         let (staging, document) = staging(from, folder, shape, &self.source().store)?;
-        let stored = SubchunkEncoder::new(from, &staging, &ValueChange::None, true);
+        let stored = SubchunkEncoder::new([from; 2], &staging, &ValueChange::None, true);
         let stored = stored.map_err(|error| self.unsupported(error))?;
         let first = self.planned(from, &staging, stored, Pass::First);
-        let second = self.planned(&staging, to, self.encoder(&staging, to)?, Pass::Second);
+        let second = self.planned(&staging, to, self.encoder([&staging, from], to)?, Pass::Second);
         let needed = |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
         match (first, second) {
             (Ok(first), Ok(second)) => Ok(Staged { staging, is_outside, document, first, second }),
@@ -321,12 +321,12 @@ impl<'a> Choice<'a> {
 
     /// From the subchunks of one side to those of the other, in blocks.
     pub(super) fn rechunk(&self, from: &StoredArray, to: &StoredArray) -> Result<Rechunk, OperationError> {
-        let planned = self.planned(from, to, self.encoder(from, to)?, Pass::Only);
+        let planned = self.planned(from, to, self.encoder([from; 2], to)?, Pass::Only);
         planned.map_err(|small| self.too_small(small.least, to))
     }
 
-    /// The encoder of DEST's subchunks.
-    fn encoder(&self, from: &StoredArray, to: &StoredArray) -> Result<SubchunkEncoder, OperationError> {
+    /// The encoder of DEST's subchunks, from what is read and from SOURCE itself.
+    fn encoder(&self, from: [&StoredArray; 2], to: &StoredArray) -> Result<SubchunkEncoder, OperationError> {
         let write_empty = self.planner.array.change.write_empty_chunks;
         SubchunkEncoder::new(from, to, &self.changed.change, write_empty).map_err(|error| self.unsupported(error))
     }

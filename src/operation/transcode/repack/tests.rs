@@ -3,6 +3,8 @@
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "codes are of up to 32 bits")]
 
 use super::*;
+use crate::codec::{StepOrigin, ValueProgram, ValueStep};
+use crate::kernel::unpack::Unpack;
 
 const FACTORS: [f64; 7] = [0.01, 0.1, 1.0 / 3.0, 0.25, 1024.0, -0.001, 7e-5];
 const OFFSETS: [f64; 4] = [0.0, 273.15, -1e5, 0.1];
