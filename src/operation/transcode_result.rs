@@ -2,7 +2,7 @@
 //!
 //! A member that does not apply, or is not known, is `None`, which is null.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::figure;
 use crate::diagnostic::Diagnostic;
@@ -328,7 +328,7 @@ impl Totals {
 
 /// Chunks that stand for all of an array: of stretches of equal length, in the C order of the grid, one each, at places that
 /// look like chance and are the same each time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SampleResult {
     /// Chunks of the sample.
@@ -365,11 +365,11 @@ pub struct EstimateResult {
 }
 
 /// The choice of `--compress auto`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompressionResult {
     /// `auto`, `auto:fast`, `auto:small` or `auto:any`.
-    pub goal: &'static str,
+    pub goal: String,
     /// The best of those that were tried, as `compress` of one of them; `None` of a plan that reads no chunk.
     pub chosen: Option<String>,
     /// The chains, the quicker ones first.
@@ -381,12 +381,12 @@ pub struct CompressionResult {
 impl CompressionResult {
     /// The result of a plan that reads no chunk.
     pub(super) fn open(goal: &'static str) -> Self {
-        CompressionResult { goal, chosen: None, tried: Vec::new(), sample: None }
+        CompressionResult { goal: goal.to_owned(), chosen: None, tried: Vec::new(), sample: None }
     }
 }
 
 /// A chain, and what it gave.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TriedResult {
     /// In short, as `--compress` takes it; or `numcodecs.pcodec`, which it does not.

@@ -142,6 +142,10 @@ fn both_passes_of_a_transposing_rechunk_are_done_in_parts() {
             ["-c", "0,5,6", "-s", "0,10,12", "--data-type", "float32", "--verify", "--max-memory", "640000"];
         assert_eq!(try_job(&test, 1, &quantised), ["staging", "write"]);
     }
+    let test = CliTest::new();
+    test.group("a");
+    write_planes(&test, "a/planes", false);
+    assert_eq!(try_job(&test, 0, &["-c", "0,5,6", "--max-memory", "600000"]), ["staging", "write"]);
 }
 
 /// A group with a field, a small array, text and a file that belongs to no node.

@@ -243,7 +243,7 @@ impl Sampler<'_> {
         let chosen = best.map(|best| best.compress.clone());
         options.compress = Some(Compression::Codecs(codecs));
         options.predict = if search.predicts { predict.map(Predict::Dimensions) } else { options.predict.take() };
-        Ok(Some(CompressionResult { goal: goal.name(), chosen, tried, sample: Some(sample.result()) }))
+        Ok(Some(CompressionResult { goal: goal.name().to_owned(), chosen, tried, sample: Some(sample.result()) }))
     }
 }
 

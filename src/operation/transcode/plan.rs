@@ -81,6 +81,8 @@ pub(super) struct SourceArray {
     pub settled: Option<Settled>,
     /// Results of a first pass that parts of another run made.
     pub surveyed: Option<Survey>,
+    /// The compressor that was chosen when a job in parts was begun.
+    pub compression: Option<CompressionResult>,
     /// The variable that tells of a rounding by `--keep-bits`, in the array's group.
     pub container: String,
     /// Its chunks that are there, where they were listed before: they are not listed again.
@@ -91,7 +93,8 @@ impl SourceArray {
     /// An array to which options apply, of which nothing is settled.
     pub(super) fn new(path: String, opened: OpenedArray, change: ChangeOptions) -> Self {
         let container = CONTAINER.to_owned();
-        SourceArray { path, opened, change, container, settled: None, surveyed: None, listing: None }
+        let (settled, surveyed, compression, listing) = Default::default();
+        SourceArray { path, opened, change, settled, surveyed, compression, container, listing }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::engine::Fingerprint;
 use crate::engine::journal::digest;
 use crate::metadata::{Json, Object};
 use crate::operation::{
-    ChangeOptions, OpenedArray, OperationError, PathPattern, Quantization, Survey, TranscodeOptions,
+    ChangeOptions, CompressionResult, OpenedArray, OperationError, PathPattern, Quantization, Survey, TranscodeOptions,
 };
 use crate::store::Node;
 
@@ -49,6 +49,8 @@ pub(super) struct SealedArray {
     /// With its leading slash; `/` for SOURCE itself.
     path: String,
     change: ChangeOptions,
+    /// The choice of its compressor.
+    compression: Option<CompressionResult>,
     /// Its quantisation and its blocks.
     settled: Settled,
     /// The name of its route, for who reads the plan.
@@ -154,6 +156,7 @@ impl SealedPlan {
         for (number, (array, sealed)) in arrays.iter_mut().zip(&self.arrays).enumerate() {
             array.change = sealed.change.clone();
             array.settled = (!sealed.is_open()).then(|| sealed.settled.clone());
+            array.compression = sealed.compression.clone();
             array.surveyed = surveys.remove(&number);
         }
         Ok(())
@@ -199,6 +202,7 @@ impl SealedArray {
         SealedArray {
             path: path.clone(),
             change: change.clone(),
+            compression: plan.compression.clone(),
             settled: Settled {
                 quantization: plan.quantization.clone().filter(Quantization::is_settled),
                 blocks: Blocks::of(&plan.job),

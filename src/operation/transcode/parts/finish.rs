@@ -86,7 +86,8 @@ pub fn finish(
     let folder = format!("{}/finish", plan.folder());
     let left = "DEST is not published: `--finish` again does it".to_owned();
     let claim = job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new(), left)?;
-    if let Err(error) = job.copy_other_keys(&claim).and_then(|()| claim.checkpoint()) {
+    let copied = job.copy_other_keys(&claim).and_then(|()| claim.checkpoint());
+    if let Err(error) = copied.and_then(|()| job.remove_staging()) {
         return Err(claim.fail(error, false));
     }
     claim.publish(&plan.sealed.documents, &job.driver)?;
