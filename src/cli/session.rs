@@ -254,7 +254,7 @@ impl Signal {
         }
         session.interrupt().clear();
         session.progress().finish();
-        let nothing = || "nothing unfinished is left; run the command again".to_owned();
+        let nothing = || "this run leaves nothing unfinished; run the command again".to_owned();
         let help = unfinished.unwrap_or_else(nothing);
         let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {name}"));
         session.report_error(&error.with_help(help).into());

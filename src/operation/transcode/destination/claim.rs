@@ -306,6 +306,10 @@ pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diag
             between.push(name);
             continue;
         };
+        // The folder before `..` is none that it lies in.
+        if node.relation(&folder).map_err(unreadable)? != Relation::Nested {
+            continue;
+        }
         if found.kind == NodeKind::Array {
             return Err(OperationError::environment(format!("`{shown}` would lie in the array `{name}`"))
                 .with_help("name a place in a group, or one by itself"));
