@@ -87,7 +87,8 @@ impl OperationError {
 
     /// Interrupted before anything was written that is left.
     pub fn interrupted() -> Self {
-        Self::new(FaultClass::Interrupted, "interrupted").with_help("this run leaves nothing unfinished; run the command again")
+        Self::new(FaultClass::Interrupted, "interrupted")
+            .with_help("this run leaves nothing unfinished; run the command again")
     }
 
     /// Adds the next step: what to do about it, with the option in full.

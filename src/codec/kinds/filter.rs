@@ -15,8 +15,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::grid::num_elements;
 use crate::kernel::numcodecs::{
-    Delta, ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, fixed_scale_offset,
-    pack_bits, quantize,
+    Delta, ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, fixed_scale_offset, quantize,
 };
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Json;
@@ -191,24 +190,42 @@ fn bind_booleans(to: &mut Binding<'_>) -> Option<BoundArray> {
     Some(BoundArray::to_array(PackBooleans { count }, output))
 }
 
-/// `numcodecs.packbits` of so many booleans.
+/// `numcodecs.packbits` of so many booleans: how many bits pad the last byte, then a bit for each, the most significant first.
+/// Whatever is not 0 is true.
 #[derive(Debug)]
 struct PackBooleans {
     count: usize,
 }
 
+/// The bits that pad the last byte of so many booleans.
+fn padding(count: usize) -> u8 {
+    u8::try_from(count.next_multiple_of(8) - count).unwrap_or(0)
+}
+
 impl Coder for PackBooleans {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        zeroed(out.bytes, pack_bits::encoded_size(decoded.len()))?;
-        pack_bits::encode(decoded, out.bytes);
+        zeroed(out.bytes, decoded.len().div_ceil(8) + 1)?;
+        out.bytes[0] = padding(decoded.len());
+        for (booleans, byte) in decoded.chunks(8).zip(&mut out.bytes[1..]) {
+            let bits = booleans.iter().zip(0..).map(|(boolean, place)| u8::from(*boolean != 0) << (7 - place));
+            *byte = bits.fold(0, |byte, bit| byte | bit);
+        }
         Ok(())
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let (expected, found) = (padding(self.count), encoded.first().copied().unwrap_or(0));
+        if expected != found {
+            let message = format!("expected a first byte of {expected}, the bits of padding, found {found}");
+            return Err(CodecError::Bytes(message));
+        }
         zeroed(out.bytes, self.count)?;
-        pack_bits::decode(encoded, out.bytes).map_err(|(expected, found)| {
-            CodecError::Bytes(format!("expected a first byte of {expected}, the bits of padding, found {found}"))
-        })
+        for (booleans, byte) in out.bytes.chunks_mut(8).zip(encoded.get(1..).unwrap_or_default()) {
+            for (boolean, place) in booleans.iter_mut().zip(0..) {
+                *boolean = (byte >> (7 - place)) & 1;
+            }
+        }
+        Ok(())
     }
 
     fn role(&self) -> Role<'_> {

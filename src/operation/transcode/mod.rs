@@ -7,7 +7,12 @@ mod compressor;
 mod container;
 mod destination;
 mod forecast;
-mod format;
+mod format {
+    //! Documents as the two versions of the format have them, and consolidated metadata.
+    pub(crate) mod consolidate;
+    pub(crate) mod from_v2;
+    pub(crate) mod version_2;
+}
 mod images;
 mod job;
 mod outcome;

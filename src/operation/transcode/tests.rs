@@ -2,7 +2,6 @@
 //! existed is lost, nothing unfinished opens, and the run that goes on gives the same bytes.
 
 mod ahead;
-mod altered;
 mod parts;
 mod quality;
 mod sealed;

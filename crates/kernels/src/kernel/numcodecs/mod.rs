@@ -11,7 +11,6 @@
 mod cast;
 mod delta;
 mod fixed_scale_offset;
-pub mod pack_bits;
 #[cfg(test)]
 mod tests;
 
