@@ -57,6 +57,19 @@ pub(crate) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
     })
 }
 
+/// A warning where xarray does not open bare codes: it takes a `_FillValue` of integers in v3 for an integer.
+pub(crate) fn plain_warning(quantization: &Quantization, draft: &Draft) -> Option<Diagnostic> {
+    let attributes = draft.attributes();
+    let is_plain = quantization.form == QuantizeForm::Plain && draft.zarr_format == 3;
+    let literal = attributes.get(FILL_VALUE).filter(|json| is_plain && json.as_i128().is_none())?;
+    let message = format!(
+        "the attribute `{FILL_VALUE}` stays {}, which is no integer: xarray does not open the array",
+        literal.excerpt()
+    );
+    let help = "`--as cf` gives xarray floats, and masks what is missing; `--attributes` gives other attributes";
+    Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help))
+}
+
 /// Who reads what is written, for the report; `None` where only the caller knows what the integers mean, and for types
 /// of which a warning speaks.
 pub(crate) fn names(quantization: &Quantization) -> Option<&'static str> {

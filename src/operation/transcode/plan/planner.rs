@@ -270,6 +270,7 @@ impl Planner<'_> {
         if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
             warnings.extend(readers::cf_warning(quantization));
+            warnings.extend(readers::plain_warning(quantization, &draft));
         }
         if options.codecs.is_none() {
             version_2::set_byte_order(&mut draft);
