@@ -68,7 +68,7 @@ pub(super) struct PartsArguments {
 impl PartsArguments {
     /// True if any of them is given.
     pub(super) fn is_given(&self) -> bool {
-        self.init || self.goes_by_plan() || self.first_index.is_some()
+        self.init || self.partitions.is_some() || self.goes_by_plan() || self.first_index.is_some()
     }
 
     /// True for `--print-script`.
@@ -100,6 +100,8 @@ impl PartsArguments {
     ) -> anyhow::Result<ExitStatus> {
         let needed = "--partition, --status, --finish or --print-script";
         require(self.goes_by_plan(), &[("first-index", self.first_index.is_some())], needed)?;
+        // The parser asks for nothing where another option conflicts with what is missing.
+        require(self.init, &[("partitions", self.partitions.is_some())], "--init")?;
         if let Some(partitions) = self.partitions {
             let result = init(options, partitions, session.progress(), session.interrupt())?;
             session.warn(&result.warnings);

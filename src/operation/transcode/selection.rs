@@ -174,7 +174,8 @@ pub(super) fn change_of(
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
     chosen.unpack &= change::is_packed_array(source);
     chosen.repack = chosen.repack.filter(|form| repack::is_for(source, *form));
-    if options.change.repack.is_some() && chosen.repack.is_none() {
+    let is_other = options.change.repack.is_some() && chosen.repack.is_none();
+    if is_other || (options.change.unpack && !chosen.unpack) {
         // It chooses the type of floats that codes stand for.
         chosen.data_type = None;
     }
