@@ -83,9 +83,9 @@ pub(super) fn check_applied(
         }
     }
     let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
-    let changes: [(IsMade, _, _); 5] = [
-        (|change| change.quantize.is_some(), "float array to quantise", SPARED),
-        (|change| change.keep_bits.is_some(), "float array whose bits can be rounded", SPARED),
+    let changes: [(IsMade, _, _); 4] = [
+        // A rule may quantise what all others are rounded by, and the other way round.
+        (|change| change.quantize.is_some() || change.keep_bits.is_some(), "float array to quantise or round", SPARED),
         (|change| !matches!(change.predict, None | Some(Predict::None)), "array of integers to predict", SPARED),
         (|change| change.repack.is_some(), "packing that `--as` changes", repack::PACKED),
         (|change| change.unpack, "array to unpack", packed),

@@ -66,7 +66,10 @@ impl Source {
         let mut reading = read_array_of(place, node.clone(), documents);
         tell_of_array_members(options, &mut reading);
         let opened = as_source(opened(reading)?);
-        let array = SourceArray::new("/".to_owned(), opened, options.change.clone());
+        let mut change = options.change.clone();
+        // The pattern of each takes the one array.
+        options.rules.iter().for_each(|rule| change.override_by(&rule.change));
+        let array = SourceArray::new("/".to_owned(), opened, change);
         Ok(Source {
             node,
             document_key,

@@ -78,7 +78,7 @@ impl Claim {
                 let done = if output.overwrites { "replaced" } else { "put into its place" };
                 let message = format!("`{}` cannot be {done}", output.shown);
                 let error = OperationError::environment(message).because(error);
-                if keeps { error } else { output.give_up(error, true) }
+                if keeps { with_next_step(error, &left) } else { output.give_up(error, true) }
             })?;
         }
         output.destination.clear().map_err(|error| {
