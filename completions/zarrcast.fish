@@ -28,7 +28,7 @@ complete -c zarrcast -n "__fish_zarrcast_needs_command" -s h -l help -d 'Print h
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
+complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "apply-codec" -d 'Encode or decode raw or .npy data with a codec chain'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
 complete -c zarrcast -n "__fish_zarrcast_needs_command" -f -a "transcode" -d 'Write a copy of an array or group: smaller, in other chunks or another format'
@@ -39,7 +39,7 @@ always\t''
 never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l depth -d 'Show nodes at most N levels below a group' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l histogram -d 'Count the values in bins of equal width' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l suggest -d 'Try ways to store floats smaller, with commands' -r -f -a "int16\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l suggest -d 'Try options that make floats smaller, and print the commands' -r -f -a "int16\t''
 int2\t''
 int32\t''
 int4\t''
@@ -51,41 +51,41 @@ uint32\t''
 uint4\t''
 uint64\t''
 uint8\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l sample -d 'Chunks that --suggest tries, about' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l sample -d 'Approximate number of chunks that --suggest tries' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l chunk -d 'Decode one chunk, codec by codec' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview -d 'Draw a slice of the last two dimensions' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing; `auto`: those that attributes declare' -r -f -a "auto\t''
 none\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-png -d 'Draw the slice into a PNG file, at most 1024 x 1024' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-png -d 'Write the slice as a PNG file of at most 1024 x 1024 pixels' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l report -d 'Write an HTML page with pictures' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l threads -d 'Worker threads [default: all cores]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l max-memory -d 'Maximum memory for chunks, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l requests -d 'Requests in flight at most [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l storage-option -d 'Option of the store, with the cloud\'s own name (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l requests -d 'Maximum number of concurrent requests [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l stats -d 'Minimum, maximum, mean, deviation, NaN count'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l information -d 'Bitwise real information of each bit'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chunk -d 'Let --chunk count inner chunks of shards'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l information -d 'Show which bits of the values carry information'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chunk -d 'Count the inner chunks of shards in --chunk'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l cf -d 'Apply scale_factor, add_offset and _Unsigned first'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Print details and times on stderr'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l anonymous -d 'Sign no requests: for public data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l anonymous -d 'Send no credentials (for public data)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'Path of a node inside each store, OTHER included' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'Depth: metadata, keys, index or data [default: keys]' -r -f -a "metadata\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'What to check: metadata, keys, index or data [default: keys]' -r -f -a "metadata\t''
 keys\t''
 index\t''
 data\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l deny -d 'Take a code, or all warnings, as errors' -r -f -a "warnings\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l deny -d 'Treat findings with this code, or all warnings, as errors' -r -f -a "warnings\t''
 ZC101\t'codecs-empty'
 ZC102\t'codec-order'
 ZC103\t'codec-unknown'
@@ -227,7 +227,7 @@ ZX103\t'chunk-value'
 ZX104\t'not-checked'
 ZX105\t'no-checksum'
 ZX201\t'no-statistics'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l allow -d 'Leave out the findings of a code' -r -f -a "ZC101\t'codecs-empty'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l allow -d 'Hide findings with this code' -r -f -a "ZC101\t'codecs-empty'
 ZC102\t'codec-order'
 ZC103\t'codec-unknown'
 ZC104\t'codec-unregistered'
@@ -369,18 +369,18 @@ ZX104\t'not-checked'
 ZX105\t'no-checksum'
 ZX201\t'no-statistics'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-findings -d 'Show the first N findings; 0 shows all' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l format -d 'Form: text, json, github, junit or sarif' -r -f -a "text\t'For people'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l format -d 'Output format: text, json, github, junit or sarif' -r -f -a "text\t'For people'
 json\t'One document, the same as --json'
 github\t'Workflow commands of GitHub Actions: annotations'
 junit\t'JUnit XML: a test suite for each store, a test case for each node'
 sarif\t'SARIF 2.1.0'"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l partition -d 'Check the I-th of N shares of the chunks; I from 0, or auto/N' -r -f -a "auto\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l first-index -d 'First number of the scheduler [default: 1 for SGE and LSF, else 0]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l partition -d 'Check share I of N of the chunks (I from 0, or auto/N)' -r -f -a "auto\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l first-index -d 'First number of the array job [default: 1 for SGE and LSF, else 0]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l against -d 'Compare the values with those of OTHER' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l rtol -d 'Tolerance relative to OTHER\'s value [default: 0]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l atol -d 'Absolute tolerance [default: 0]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l expect -d 'Require the members of a JSON document' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l write-expect -d 'Write what --expect takes, for STORE as it is' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l expect -d 'Check the metadata against FILE (JSON)' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l write-expect -d 'Write a FILE for --expect from STORE' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l explain -d 'Show what a code means and what to do' -r -f -a "ZC101\t'codecs-empty'
 ZC102\t'codec-order'
 ZC103\t'codec-unknown'
@@ -524,22 +524,22 @@ ZX105\t'no-checksum'
 ZX201\t'no-statistics'"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l report -d 'Write an HTML page with pictures' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l threads -d 'Worker threads [default: all cores]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l max-memory -d 'Maximum memory for chunks, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l requests -d 'Requests in flight at most [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l storage-option -d 'Option of the store, with the cloud\'s own name (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l requests -d 'Maximum number of concurrent requests [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l cf -d 'Compare what CF readers see of both sides'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l cf -d 'Compare both sides as CF readers see them'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l list-rules -d 'List every code with its severity'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s v -l verbose -d 'Print details and times on stderr'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l anonymous -d 'Sign no requests: for public data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l anonymous -d 'Send no credentials (for public data)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s V -l version -d 'Print version'
@@ -593,29 +593,29 @@ uint64\t''
 uint8\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l shape -d 'Shape of the decoded array; `scalar` for 0-D' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s f -l fill-value -d 'Fill value of the decoded array, as JSON' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l like -d 'Take chain, data type and chunk shape of this array' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l node -d 'Path of the node of --like' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l like -d 'Use the codec chain, data type and chunk shape of this array' -r -F
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l node -d 'Path of the node inside the store of --like' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l chunk -d 'Decode this stored chunk instead of INPUT' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l repeat -d 'Run N times, report the median rate of each codec' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l repeat -d 'Run N times and report the median speed of each codec' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l threads -d 'Worker threads [default: all cores]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l max-memory -d 'Maximum memory for chunks, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l requests -d 'Requests in flight at most [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l storage-option -d 'Option of the store, with the cloud\'s own name (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l requests -d 'Maximum number of concurrent requests [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l decode -d 'Run the chain backwards'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l no-fill-check -d 'Accept a fill value that the chain does not bring back'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l no-fill-check -d 'Accept a fill value that the chain changes'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l stages -d 'Print a row for each codec on stderr'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l round-trip -d 'Encode, decode and compare'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s v -l verbose -d 'Print details and times on stderr'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l anonymous -d 'Sign no requests: for public data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l anonymous -d 'Send no credentials (for public data)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s V -l version -d 'Print version'
@@ -637,11 +637,11 @@ uint64\t''
 uint8\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'Store floats as integers, each within E' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l step -d 'Store floats as integer multiples of S' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l keep-bits -d 'Round floats to N significant bits' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'Form of the codes: codecs, cf or plain' -r -f -a "codecs\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l keep-bits -d 'Keep N bits of the significand of floats' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'Form of quantised arrays: codecs, cf or plain' -r -f -a "codecs\t''
 cf\t''
 plain\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l range -d 'Values of the first and the last code [default: minimum and maximum]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l range -d 'Smallest and largest value to store [default: minimum and maximum]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l scale -d 'Scale of the codec, in (x - offset) * scale' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l offset -d 'Offset of the codec' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing -d 'Values that count as NaN; `auto`: _FillValue and missing_value' -r -f -a "auto\t''"
@@ -659,7 +659,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l predict 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'Chunk shape: 64,256 or time=1,lat=0 or auto' -r -f -a "auto\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'Shard shape, auto, or none' -r -f -a "auto\t''
 none\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l select -d 'Take a part: time=0:100,lat=20:' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l select -d 'Copy only a part: time=0:100,lat=20:' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'Convert the values to this data type' -r -f -a "bfloat16\t''
 bool\t''
 complex128\t''
@@ -703,56 +703,56 @@ uint32\t''
 uint4\t''
 uint64\t''
 uint8\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s f -l fill-value -d 'Fill value, as JSON; values are kept' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s f -l fill-value -d 'New fill value, as JSON; the values of the array stay the same' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l zarr-format -d 'Write this version of the Zarr format: 2 or 3' -r -f -a "2\t''
 3\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l separator -d 'Separator of the indices in chunk keys: `.` or `/`' -r -f -a ".\t''
 /\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'All attributes, as JSON or @FILE' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Attributes to add or replace, as JSON or @FILE' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'Names of the dimensions' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l nan-value -d 'Code of NaN (with --quantize), or its value (with --data-type)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'Replace all attributes by JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Add or replace the attributes in JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'New names of the dimensions' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l nan-value -d 'Integer that stands for NaN' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rounding -d 'Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative' -r -f -a "nearest-even\t''
 nearest-away\t''
 towards-zero\t''
 towards-positive\t''
 towards-negative\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d 'Take values out of range: `clamp` to the nearest bound, or `wrap` modulo 2^N [default: an error]' -r -f -a "clamp\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d '`clamp` values out of range, or `wrap` them modulo 2^N [default: fail]' -r -f -a "clamp\t''
 wrap\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l only -d 'Write only the arrays whose path matches, with their coordinates' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l include -d 'Change only the arrays whose path matches' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Copy the arrays whose path matches' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l exclude -d 'Do not change the arrays whose path matches' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 'Options for some arrays: \'GLOB: OPTIONS\'' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l require -d 'Write only if quality measures hold' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l require -d 'Write DEST only if quality measures are met' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'Number of parts of the job' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Do one part: its number from 0, or `auto` in a scheduler\'s array job' -r -f -a "auto\t''"
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Run one part: its number from 0, or `auto` in a scheduler\'s array job' -r -f -a "auto\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'Pass of the part [default: the first that is not complete]' -r -f -a "range\t''
 staging\t''
 write\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l first-index -d 'First number of the scheduler [default: 1 for SGE and LSF, else 0]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l first-index -d 'First number of the array job [default: 1 for SGE and LSF, else 0]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l print-script -d 'Print a script for the whole job: slurm, kubernetes, dask or snakemake' -r -f -a "slurm\t''
 kubernetes\t''
 dask\t''
 snakemake\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l node -d 'Path of the node of SOURCE to read' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l node -d 'Path of the node inside SOURCE' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l threads -d 'Worker threads [default: all cores]' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Memory for chunks, such as 512MiB or 2GB' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-memory -d 'Maximum memory for chunks, such as 512MiB or 2GB' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l color -d 'Colour the output: auto, always or never (`auto` honours NO_COLOR)' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l progress -d 'Show progress on stderr: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l storage-option -d 'Setting of the store, by the cloud\'s own name (repeatable)' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l requests -d 'Requests in flight at most [default: 64]' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l storage-option -d 'Option of the store, with the cloud\'s own name (repeatable)' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l requests -d 'Maximum number of concurrent requests [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l report -d 'Write an HTML page with pictures' -r -F
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-workarounds -d 'Do not add the entry that zarr-python 3.4.1 and 3.4.2 need'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Undo quantising or CF packing: plain floats'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-workarounds -d 'Leave out the scalar_map entry that zarr-python 3.4.1 and 3.4.2 need'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Undo quantising or CF packing: write plain floats'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l write-empty-chunks -d 'Write chunks that hold only the fill value'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lossy-cast -d 'Allow a cast from integers to floats that can lose bits'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codecs do not bring back'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-consolidate -d 'Leave consolidated metadata out'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codecs change'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-consolidate -d 'Write no consolidated metadata'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -d 'Read DEST back and compare'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quality -d 'Measure what quantising did to the values'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dry-run -d 'Print the plan and write nothing'
@@ -761,17 +761,17 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l overwrit
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l resume -d 'Continue an unfinished run of the same command'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l init -d 'Plan the job and write the plan into DEST (with --partitions)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l status -d 'Show which parts are done'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l finish -d 'Check that all parts are there, and publish DEST'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l finish -d 'Check that all parts are done, and publish DEST'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l quiet -d 'Print no warnings and no progress'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Print details and times on stderr'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l anonymous -d 'Sign no requests: for public data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l anonymous -d 'Send no credentials (for public data)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "inspect" -d 'Show what is in a store: metadata, codec pipeline, storage, values'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "validate" -d 'Check stores: metadata, keys, shard indexes, every chunk'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "apply-codec" -d 'Run a codec chain, either way, over raw or .npy data'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "apply-codec" -d 'Encode or decode raw or .npy data with a codec chain'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "completions" -d 'Print the completions for a shell'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "man" -d 'Write the manual pages into a directory'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand help; and not __fish_seen_subcommand_from inspect validate apply-codec completions man transcode help" -f -a "transcode" -d 'Write a copy of an array or group: smaller, in other chunks or another format'

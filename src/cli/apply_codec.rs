@@ -19,21 +19,21 @@ const EXAMPLES: &str = include_str!("examples/apply-codec.short.txt");
 
 const MORE_EXAMPLES: &str = include_str!("examples/apply-codec.txt");
 
-/// Run a codec chain, either way, over raw or .npy data
+/// Encode or decode raw or .npy data with a codec chain
 ///
-/// Raw data are little-endian elements in C order; a .npy file carries its type and shape. The chain may stop at
-/// array->array codecs, or go on to bytes. `-` is stdin or stdout. OUTPUT appears only after success.
+/// Raw data are little-endian elements in C order. A .npy file contains its data type and shape. The chain may end with an
+/// array->array codec or with a codec that gives bytes. `-` is stdin or stdout. OUTPUT is written only after success.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ApplyCodecArguments {
-    /// Data to read: a file or `-` (none with --chunk)
+    /// Data to read: a file or `-` (left out with --chunk)
     #[arg(value_name = "INPUT")]
     first: Option<PathBuf>,
 
     /// Where to write the result: a file or `-`
     ///
-    /// May be left out with --stages, --round-trip and --repeat.
+    /// It may be left out with --stages, --round-trip and --repeat. An existing file is replaced.
     #[arg(value_name = "OUTPUT")]
     second: Option<PathBuf>,
 
@@ -58,15 +58,15 @@ pub(super) struct ApplyCodecArguments {
     #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true, help_heading = "Data", hide_short_help = true)]
     fill_value: Option<Json>,
 
-    /// Accept a fill value that the chain does not bring back
+    /// Accept a fill value that the chain changes
     #[arg(long, help_heading = "Data", hide_short_help = true)]
     no_fill_check: bool,
 
-    /// Take chain, data type and chunk shape of this array
+    /// Use the codec chain, data type and chunk shape of this array
     #[arg(long, value_name = "STORE", help_heading = "Codecs")]
     like: Option<PathBuf>,
 
-    /// Path of the node of --like
+    /// Path of the node inside the store of --like
     #[arg(long, value_name = "PATH", requires = "like", help_heading = "Codecs", hide_short_help = true)]
     node: Option<String>,
 
@@ -82,7 +82,7 @@ pub(super) struct ApplyCodecArguments {
     #[arg(long, conflicts_with = "decode", help_heading = "Measure")]
     round_trip: bool,
 
-    /// Run N times, report the median rate of each codec
+    /// Run N times and report the median speed of each codec
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true, help_heading = "Measure")]
     repeat: Option<u32>,
 
@@ -115,7 +115,7 @@ impl ApplyCodecArguments {
     fn into_options(self) -> Result<ApplyCodecOptions, OperationError> {
         let (input, output) = match (&self.chunk, self.first, self.second) {
             (Some(_), Some(_), Some(_)) => {
-                return Err(OperationError::usage("--chunk takes the place of INPUT: give OUTPUT alone"));
+                return Err(OperationError::usage("--chunk replaces INPUT: give only OUTPUT"));
             }
             (Some(_), output, None) => (None, output),
             (_, input, output) => (input, output),

@@ -23,7 +23,7 @@ pub(super) struct CommonArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
 
-    /// Memory for chunks, such as 512MiB or 2GB
+    /// Maximum memory for chunks, such as 512MiB or 2GB
     ///
     /// Default: a quarter of the memory available to the process.
     #[arg(long, value_name = "SIZE", value_parser = value::size, allow_negative_numbers = true)]
@@ -53,17 +53,17 @@ pub(super) struct CommonArguments {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Remote stores")]
 struct RemoteArguments {
-    /// Setting of the store, by the cloud's own name (repeatable)
+    /// Option of the store, with the cloud's own name (repeatable)
     ///
-    /// Such as `aws_region=eu-central-1`. It overrides AWS_*, GOOGLE_*, AZURE_* and ~/.aws.
+    /// Example: `aws_region=eu-central-1`. It overrides the variables AWS_*, GOOGLE_*, AZURE_* and the files in ~/.aws.
     #[arg(long = "storage-option", value_name = "KEY=VALUE", value_parser = value::setting, hide_short_help = true)]
     storage_options: Vec<(String, String)>,
 
-    /// Sign no requests: for public data
+    /// Send no credentials (for public data)
     #[arg(long)]
     anonymous: bool,
 
-    /// Requests in flight at most [default: 64]
+    /// Maximum number of concurrent requests [default: 64]
     #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     requests: Option<NonZeroUsize>,
 
@@ -96,7 +96,7 @@ impl CommonArguments {
             let shown = if is_name { format!(" {name}") } else { String::new() };
             let message = format!("`--storage-option{shown}`: no store has an option of this name");
             return Err(OperationError::usage(message).with_help(
-                "names are those of the clouds' own variables, such as aws_region, google_service_account or \
+                "use the name of a variable of the cloud, such as aws_region, google_service_account or \
                  azure_storage_account_name",
             ));
         }
@@ -168,7 +168,7 @@ fn secret_setting(name: &str) -> OperationError {
 pub(super) struct ReportArguments {
     /// Write an HTML page with pictures
     ///
-    /// One file that loads nothing. A file of this name is replaced.
+    /// The page is one file. An existing FILE is replaced.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
     pub(super) report: Option<PathBuf>,
 }
@@ -185,16 +185,16 @@ impl ReportArguments {
     ) -> Result<Option<ReportFile>, OperationError> {
         let Some(path) = &self.report else { return Ok(None) };
         if path.as_os_str() == "-" || path.as_os_str().is_empty() {
-            let message = "--report needs the name of a file: stdout has the result already";
+            let message = "--report needs a file name: stdout already has the result";
             return Err(OperationError::usage(message).with_help("give one: `--report report.html`"));
         }
         if let Some(store) = stores.into_iter().find(|store| store.holds_file(path)) {
-            let message = format!("--report `{}` lies in `{}`", path.display(), store.display());
-            return Err(OperationError::environment(message).with_help("name a file outside of the store"));
+            let message = format!("--report `{}` is inside `{}`", path.display(), store.display());
+            return Err(OperationError::environment(message).with_help("choose a file outside of the store"));
         }
         if let Some(node) = file::node_above(path) {
-            let message = format!("--report `{}` lies in the Zarr node `{}`", path.display(), node.display());
-            return Err(OperationError::environment(message).with_help("name a file outside of the store"));
+            let message = format!("--report `{}` is inside the Zarr node `{}`", path.display(), node.display());
+            return Err(OperationError::environment(message).with_help("choose a file outside of the store"));
         }
         file::check_writable(path).map_err(|error| cannot_write(path, error))?;
         Ok(Some(ReportFile(path.clone())))

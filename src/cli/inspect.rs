@@ -39,9 +39,10 @@ const OTHER_LINES: u64 = 5;
 
 /// Show what is in a store: metadata, codec pipeline, storage, values
 ///
-/// The pipeline of an array has a row for each codec, in encode order, with the data type, shape, fill value and size of
-/// a chunk after it, also inside a shard. A group is shown as a tree, with a line for each array; a narrow terminal
-/// leaves out codecs, then chunks, then the ratio, and a pipe has all. What is damaged shows what it can, and exits with 1.
+/// The pipeline of an array has one row per codec, in encode order. A row shows the data type, shape, fill value and size
+/// of a chunk after the codec. A shard also shows its inner pipeline. A group is shown as a tree with one line per array.
+/// A narrow terminal hides some columns; piped output has all. For a damaged store, inspect shows what is readable and
+/// exits with 1.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>...")]
 pub(super) struct InspectArguments {
@@ -80,29 +81,29 @@ pub(super) struct InspectArguments {
 struct ValueArguments {
     /// Minimum, maximum, mean, deviation, NaN count
     ///
-    /// Missing chunks count as the fill value. Of a group: a row for each array.
+    /// Missing chunks count as the fill value. A group has one row per array.
     #[arg(long)]
     stats: bool,
 
     /// Count the values in bins of equal width
     ///
-    /// From the minimum to the maximum unless a range is given. The last bin includes its upper edge.
+    /// The default range is minimum to maximum. The last bin includes its upper edge.
     #[arg(long, value_name = "BINS", value_parser = value::histogram, allow_hyphen_values = true)]
     histogram: Option<HistogramOptions>,
 
-    /// Try ways to store floats smaller, with commands
+    /// Try options that make floats smaller, and print the commands
     ///
-    /// Errors and sizes are from a sample: at least 16 chunks, at most 1 % of a large array. With TYPE: the codecs, the step and the maximum error over all values.
+    /// Errors and sizes are from a sample: at least 16 chunks, at most 1 % of a large array. With an integer TYPE it prints the codecs, the step and the maximum error for all values.
     #[arg(long, value_name = "TYPE", num_args = 0..=1, default_missing_value = "")]
     suggest: Option<String>,
 
-    /// Chunks that --suggest tries, about
+    /// Approximate number of chunks that --suggest tries
     #[arg(long, value_name = "N", requires = "suggest", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     sample: Option<u64>,
 
-    /// Bitwise real information of each bit
+    /// Show which bits of the values carry information
     ///
-    /// Along each dimension, after Klöwer et al. 2021, with the bits that keep 99 and 99.9 % of it. All values are read.
+    /// The bitwise real information (Klöwer et al. 2021) along each dimension, and the number of bits that keep 99 and 99.9 % of it. All values are read.
     #[arg(long)]
     information: bool,
 
@@ -110,13 +111,13 @@ struct ValueArguments {
     #[arg(long, value_name = "I,J", value_parser = value::extents, allow_hyphen_values = true)]
     chunk: Option<value::Extents>,
 
-    /// Let --chunk count inner chunks of shards
+    /// Count the inner chunks of shards in --chunk
     #[arg(long, requires = "chunk", hide_short_help = true)]
     inner_chunk: bool,
 
     /// Draw a slice of the last two dimensions
     ///
-    /// At index 0 of the others, or at AXIS=INDEX,... by number or name.
+    /// AT is AXIS=INDEX,... for other dimensions, by number or name [default: index 0].
     #[arg(long, value_name = "AT", num_args = 0..=1, default_missing_value = "")]
     preview: Option<String>,
 
@@ -129,7 +130,7 @@ struct ValueArguments {
     #[arg(long)]
     cf: bool,
 
-    /// Draw the slice into a PNG file, at most 1024 x 1024
+    /// Write the slice as a PNG file of at most 1024 x 1024 pixels
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     preview_png: Option<PathBuf>,
 }
@@ -204,7 +205,7 @@ impl InspectArguments {
         let (suggest, stores) = suggest_and_stores(values.suggest, values.sample, self.stores)?;
         let (at, stores) = slice_and_stores(values.preview.as_deref(), stores)?;
         if values.preview_png.is_some() && stores.len() > 1 {
-            return Err(OperationError::usage("--preview-png draws of one STORE, several were given")
+            return Err(OperationError::usage("--preview-png takes one STORE, but several were given")
                 .with_help("run it once for each STORE"));
         }
         let picture = values.preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
@@ -289,7 +290,7 @@ fn suggest_and_stores(
             .with_help(format!("a STORE of this name is `./{text}`"))
     })?;
     if sample.is_some() {
-        let message = format!("--sample goes with --suggest alone, which tries ways; --suggest {text} reads all");
+        let message = format!("--sample needs --suggest without a type: --suggest {text} reads all values");
         return Err(OperationError::usage(message).with_help("leave out the type, or --sample"));
     }
     Ok((Some(Suggest::Codecs(target)), stores))

@@ -45,8 +45,8 @@ impl PartNumber {
             }
         };
         given.checked_sub(first).ok_or_else(|| {
-            OperationError::usage(format!("{of} is {given}, and parts are counted from {first}"))
-                .with_help("`--first-index` says what they are counted from")
+            OperationError::usage(format!("{of} is {given}, but parts are counted from {first}"))
+                .with_help("set the first number with `--first-index`")
         })
     }
 }
@@ -68,6 +68,6 @@ fn of_scheduler() -> Result<(&'static str, u64, u64), OperationError> {
         return Ok((variable, number, first));
     }
     let names: Vec<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
-    Err(OperationError::usage("`--partition auto`: no scheduler says which part this is")
+    Err(OperationError::usage("`--partition auto`: no scheduler gives the number of the part")
         .with_help(format!("run it in an array job, which sets one of {}; or give a number", names.join(", "))))
 }

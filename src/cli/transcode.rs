@@ -27,8 +27,8 @@ const MORE_EXAMPLES: &str = include_str!("examples/transcode.txt");
 
 /// Write a copy of an array or group: smaller, in other chunks or another format
 ///
-/// Without options it copies. Each option changes just its part. The whole plan is validated before anything is written.
-/// Metadata is written last: a DEST that opens is complete.
+/// Without options it makes an exact copy. Each option changes only its part. The whole plan is checked before anything is written.
+/// Metadata is written last, so a DEST that opens is complete.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub(super) struct TranscodeArguments {
@@ -40,7 +40,7 @@ pub(super) struct TranscodeArguments {
 
     /// Where to write it
     ///
-    /// A local folder, a .zip file or a URL (s3://, gs://, az://). Nothing may be there, unless --overwrite or --resume is given.
+    /// A local folder, a .zip file or a URL (s3://, gs://, az://). It must not exist, unless --overwrite or --resume is given.
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 
@@ -52,19 +52,19 @@ pub(super) struct TranscodeArguments {
 
     /// Read DEST back and compare
     ///
-    /// A quantised array is compared within its bound.
+    /// Quantised arrays may differ by the bound.
     #[arg(long, help_heading = "Check")]
     verify: bool,
 
     /// Measure what quantising did to the values
     ///
-    /// Bias, PSNR, Pearson's r, share of relative errors above 1e-4, Kolmogorov-Smirnov test, minimum DSSIM, zeros and signs kept (Baker et al.).
+    /// Reports bias, PSNR, Pearson's r, share of relative errors above 1e-4, Kolmogorov-Smirnov test, minimum DSSIM, zeros and signs kept (Baker et al.).
     #[arg(long, help_heading = "Check", hide_short_help = true)]
     quality: bool,
 
-    /// Write only if quality measures hold
+    /// Write DEST only if quality measures are met
     ///
-    /// Such as `pearson>=0.99999,dssim>=0.995`. Measures: bias, psnr, pearson, relative_error_share, ks_p, dssim, zeros_kept, signs_kept, max_abs_error, rms_error. Implies --quality.
+    /// Example: `pearson>=0.99999,dssim>=0.995`. The measures are bias, psnr, pearson, relative_error_share, ks_p, dssim, zeros_kept, signs_kept, max_abs_error, rms_error. Implies --quality.
     #[arg(long, value_name = "EXPR,...", value_delimiter = ',', help_heading = "Check", hide_short_help = true)]
     require: Vec<Requirement>,
 
@@ -78,20 +78,20 @@ pub(super) struct TranscodeArguments {
 
     /// Replace DEST
     ///
-    /// The old one stays readable until the new one is complete. In object stores it is removed first.
+    /// The old DEST stays readable until the new one is complete. In object stores the old one is removed first.
     #[arg(long, help_heading = "Run")]
     overwrite: bool,
 
     /// Continue an unfinished run of the same command
     ///
-    /// Starts where there is no DEST. An unfinished zip file is begun again.
+    /// If DEST does not exist, it starts a new run. An unfinished zip file is started again.
     #[arg(long, help_heading = "Run")]
     resume: bool,
 
     #[command(flatten)]
     parts: parts::PartsArguments,
 
-    /// Path of the node of SOURCE to read
+    /// Path of the node inside SOURCE
     #[arg(long, value_name = "PATH", help_heading = "Remote stores", hide_short_help = true)]
     node: Option<String>,
 
@@ -183,17 +183,14 @@ fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), Opera
         return Ok(());
     }
     if in_parts {
-        let message =
-            "`--quality` and `--require` are not for jobs in parts, each of which sees its share of the values alone";
-        return Err(
-            OperationError::usage(message).with_help("quantise by one run to have them measured, or leave them out")
-        );
+        let message = "`--quality` and `--require` do not work for jobs in parts: each part sees only its own values";
+        return Err(OperationError::usage(message).with_help("use one run without parts, or leave them out"));
     }
     let quantizes = |change: &ChangeOptions| change.quantize.is_some() || change.keep_bits.is_some();
     if quantizes(&options.change) || options.rules.iter().any(|rule| quantizes(&rule.change)) {
         return Ok(());
     }
-    let message = "`--quality` and `--require` are of a quantisation, and none is asked for";
+    let message = "`--quality` and `--require` need an option that quantises";
     Err(OperationError::usage(message)
         .with_help("give `--quantize`, `--max-error`, `--step` or `--keep-bits`, or leave them out"))
 }
@@ -220,7 +217,7 @@ fn write_report(
         if !result.complete {
             return error.into();
         }
-        let help = format!("`{}` is complete all the same: only the report is missing", result.destination);
+        let help = format!("`{}` is complete, only the report is missing", result.destination);
         error.with_help(help).into()
     })
 }
@@ -311,8 +308,8 @@ impl Changes {
             || self.predict.is_some();
         let casts = self.data_type.is_some() && self.form != Some(QuantizeForm::Codecs);
         if self.form.is_some() && !quantizes && (makes_others || casts) {
-            let message = "`--as` alone moves the codes that are there: not with --unpack, --codecs, --keep-bits, \
-                           --fill-value, --predict, and with --data-type only `--as codecs`";
+            let message = "`--as` alone copies existing integers: it does not work with --unpack, --codecs, \
+                --keep-bits, --fill-value or --predict, and --data-type only works with `--as codecs`";
             let help = "add `--quantize`, `--max-error` or `--step`, or do it in a second run";
             return Err(OperationError::usage(message).with_help(help));
         }
@@ -348,7 +345,7 @@ fn rule(text: &str) -> Result<(PathPattern, Changes), OperationError> {
     })?;
     let of_all = [("zarr-format", changes.zarr_format.is_some()), ("select", changes.select.is_some())];
     if let Some((option, _)) = of_all.iter().find(|(_, is_given)| *is_given) {
-        let reason = format!("--{option} is for the whole of DEST, not for some of its arrays");
+        let reason = format!("--{option} applies to the whole DEST: give it outside of --rule");
         return Err(usage(reason));
     }
     changes.check_dependent_options([].into_iter())?;

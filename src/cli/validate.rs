@@ -31,7 +31,7 @@ impl ValidateArguments {
         let contract = self.write_expect.clone();
         let report = self.report.clone();
         if (self.explain.is_some() || self.list_rules) && report.report.is_some() {
-            return Err(OperationError::usage("--report needs a STORE: --explain and --list-rules check none")
+            return Err(OperationError::usage("--report needs a STORE, but --explain and --list-rules check none")
                 .with_help("leave --report out, or name a STORE")
                 .into());
         }
@@ -53,7 +53,10 @@ impl ValidateArguments {
         if let Some(report) = report {
             report.write(&html::page("validate", &[report::validate::report(&outcome.result, false)]))?;
         }
-        session.print(|output| write(&outcome, format, session.style(), output))?;
+        // Where no STORE could be read, stderr says all that there is.
+        if format != Format::Text || !outcome.result.checked.is_empty() {
+            session.print(|output| write(&outcome, format, session.style(), output))?;
+        }
         Ok(report_failures(outcome, session))
     }
 
@@ -61,7 +64,10 @@ impl ValidateArguments {
     pub(super) fn format(&self) -> Result<Format, OperationError> {
         match self.format {
             Some(format) if self.common.json && format != Format::Json => {
-                Err(OperationError::usage("--json and --format ask for two forms").with_help("leave one of them out"))
+                Err(OperationError::usage("--json and --format give two output formats").with_help(
+                    "leave one of \
+                    them out",
+                ))
             }
             Some(format) => Ok(format),
             None if self.common.json => Ok(Format::Json),
@@ -77,11 +83,11 @@ impl ValidateArguments {
             "--against",
         )?;
         if self.against.is_some() && self.stores.len() > 1 {
-            return Err(OperationError::usage("--against compares one STORE with OTHER, several were given")
+            return Err(OperationError::usage("--against takes one STORE, but several were given")
                 .with_help("run it once for each pair"));
         }
         if self.write_expect.is_some() && self.stores.len() > 1 {
-            return Err(OperationError::usage("--write-expect writes of one STORE, several were given")
+            return Err(OperationError::usage("--write-expect takes one STORE, but several were given")
                 .with_help("run it once for each STORE"));
         }
         let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
@@ -163,8 +169,8 @@ const MORE_EXAMPLES: &str = include_str!("examples/validate.txt");
 
 /// Check stores: metadata, keys, shard indexes, every chunk
 ///
-/// Reports all findings, each with a stable code, for arrays and for groups with every node below them. Exits with 1
-/// where one is an error.
+/// Reports all findings, each with a stable code. A group is checked with all arrays and groups below it. The exit status
+/// is 1 if a finding is an error.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub(super) struct ValidateArguments {
@@ -178,17 +184,17 @@ pub(super) struct ValidateArguments {
     #[arg(long, value_name = "PATH", help_heading = "Check", hide_short_help = true)]
     node: Option<String>,
 
-    /// Depth: metadata, keys, index or data [default: keys]
+    /// What to check: metadata, keys, index or data [default: keys]
     ///
-    /// The default is metadata for a store that does not list, such as a web server.
+    /// `keys` also checks names and sizes of files, `index` also the indexes of shards; `data` decodes every chunk. If a store cannot list its files (HTTP), the default is metadata.
     #[arg(long, value_name = "LEVEL", hide_possible_values = true, value_parser = value::one_of(&ValidateLevel::NAMES), help_heading = "Check")]
     level: Option<ValidateLevel>,
 
-    /// Take a code, or all warnings, as errors
+    /// Treat findings with this code, or all warnings, as errors
     #[arg(long, value_name = "CODE", value_parser = denied, help_heading = "Check")]
     deny: Vec<Option<Code>>,
 
-    /// Leave out the findings of a code
+    /// Hide findings with this code
     #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Check")]
     allow: Vec<Code>,
 
@@ -197,26 +203,26 @@ pub(super) struct ValidateArguments {
     #[arg(help_heading = "Output", hide_short_help = true)]
     max_findings: usize,
 
-    /// Form: text, json, github, junit or sarif
+    /// Output format: text, json, github, junit or sarif
     ///
-    /// `github` are annotations of GitHub Actions, `junit` a test suite for each store, `sarif` version 2.1.0.
+    /// `github` writes annotations of GitHub Actions, `junit` a test suite per store, `sarif` SARIF 2.1.0.
     #[arg(long, value_name = "FORMAT", hide_possible_values = true, value_enum, help_heading = "Output")]
     format: Option<Format>,
 
-    /// Check the I-th of N shares of the chunks; I from 0, or auto/N
+    /// Check share I of N of the chunks (I from 0, or auto/N)
     ///
-    /// Needs --level data or index. `auto` reads SLURM_ARRAY_TASK_ID and others as `transcode --partition auto`.
+    /// Needs --level data or index. `auto` reads SLURM_ARRAY_TASK_ID and others, like `transcode --partition auto`.
     #[arg(long, value_name = "I/N|auto/N", conflicts_with = "against", allow_hyphen_values = true)]
     #[arg(help_heading = "Several machines", hide_short_help = true)]
     partition: Option<Share>,
 
-    /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
+    /// First number of the array job [default: 1 for SGE and LSF, else 0]
     #[arg(long, value_name = "N", requires = "partition", help_heading = "Several machines", hide_short_help = true)]
     first_index: Option<u64>,
 
     /// Compare the values with those of OTHER
     ///
-    /// Equal is |a-b| <= atol + rtol*|b|, b from OTHER; a NaN equals a NaN. Groups are paired by path.
+    /// Values are equal if |a-b| <= atol + rtol*|b|, where b is from OTHER. NaN equals NaN. Groups are paired by path.
     #[arg(long, value_name = "OTHER", help_heading = "Compare")]
     against: Option<PathBuf>,
 
@@ -228,17 +234,17 @@ pub(super) struct ValidateArguments {
     #[arg(long, value_name = "Y", value_parser = value::max_error, allow_negative_numbers = true, help_heading = "Compare")]
     atol: Option<f64>,
 
-    /// Compare what CF readers see of both sides
+    /// Compare both sides as CF readers see them
     #[arg(long, help_heading = "Compare")]
     cf: bool,
 
-    /// Require the members of a JSON document
+    /// Check the metadata against FILE (JSON)
     ///
-    /// From --write-expect or `inspect --json`. Each member given must be equal; of `attributes` each attribute given.
+    /// Every member in FILE must be equal. Attributes that are not in FILE are not compared. --write-expect and `inspect --json` write such files.
     #[arg(long, value_name = "FILE", help_heading = "Compare")]
     expect: Option<PathBuf>,
 
-    /// Write what --expect takes, for STORE as it is
+    /// Write a FILE for --expect from STORE
     #[arg(long, value_name = "FILE", help_heading = "Compare", hide_short_help = true)]
     pub(super) write_expect: Option<PathBuf>,
 

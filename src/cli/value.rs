@@ -203,7 +203,7 @@ fn respelt(text: &str) -> String {
         Some(share) if is_number(share) => {
             "; errors and steps are in the units of the array, not in percent: such as 0.05".to_owned()
         }
-        None if is_number(&number) => format!("; decimals have a point: {number}"),
+        None if number != text && is_number(&number) => format!("; decimals have a point: {number}"),
         _ => String::new(),
     }
 }
@@ -292,7 +292,7 @@ pub(super) fn compression(text: &str) -> Result<Compression, String> {
     let is_auto = text.split([',', ':']).map(str::trim).any(|part| part == "auto");
     if is_auto {
         let goals: Vec<&str> = CompressionGoal::ALL.into_iter().map(CompressionGoal::name).collect();
-        return Err(format!("`auto` stands alone, with a goal or without: {}", goals.join(", ")));
+        return Err(format!("`auto` cannot be combined with other codecs; known are {}", goals.join(", ")));
     }
     codec_words::compression(text).map(Compression::Codecs)
 }
@@ -382,7 +382,7 @@ pub(super) fn refuse_secrets(argument: &str, text: &Path) -> Result<(), Operatio
     let message = format!("{argument} `{shown}` has a query or a password, and secrets are not written into scripts");
     Err(OperationError::usage(message).with_help(
         "name a bucket as s3://, gs:// or az://, with credentials in the environment of the jobs; or run the parts by a \
-         script of your own: `--partition I` for each, then `--finish`",
+         script of your own: `--partition I` for each part of each pass, then `--finish`",
     ))
 }
 
@@ -396,7 +396,7 @@ pub(super) fn setting(text: &str) -> Result<(String, String), String> {
 
 /// The status that counts as absent: 403 alone.
 pub(super) fn missing_status(text: &str) -> Result<u16, String> {
-    if text == "403" { Ok(403) } else { Err("only 403 can be taken for absent; 404 always is".to_owned()) }
+    if text == "403" { Ok(403) } else { Err("only 403 can be treated as missing; 404 always is".to_owned()) }
 }
 
 /// A file, or `-` for a standard stream.

@@ -54,10 +54,10 @@ fn with_distance<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Op
 /// The known names that are a few letters away from `text`, or begin or end with it; the nearest first, at most three.
 ///
 /// Upper and lower case count as equal. A letter may be inserted, removed, replaced, or change places with its
-/// neighbour; one such change is allowed, and one more for each three letters of `text`.
+/// neighbour; one such change is allowed, and one more for each three letters of `text` before its last dot.
 pub fn near<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let text = text.chars().take(MAX_CHARACTERS).collect::<String>().to_lowercase();
-    let allowed = 1 + text.chars().count() / 3;
+    let allowed = 1 + text.rsplit_once('.').map_or(&*text, |(stem, _)| stem).chars().count() / 3;
     let mut near: Vec<(usize, &str)> = known
         .into_iter()
         .filter_map(|name| {

@@ -27,18 +27,14 @@ pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
     match existing.kind_behind_links() {
         Err(error) => unreadable(error),
         Ok(None) if node.abilities().is_remote => {
-            OperationError::environment(format!("nothing Zarr at `{name}`: the server has no document of a node there"))
-                .with_help(
-                    "check the address: it is that of the folder which holds `zarr.json`, `.zarray` or `.zgroup`",
-                )
+            OperationError::environment(format!("nothing Zarr at `{name}`: the server has no metadata there"))
+                .with_help("check the address; a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`")
         }
-        Ok(None) => {
-            OperationError::environment(format!("`{name}` does not exist: {found} is a link that leads nowhere"))
-                .with_help("name the folder itself, or make the link anew")
-        }
+        Ok(None) => OperationError::environment(format!("`{name}` does not exist: {found} is a broken link"))
+            .with_help("name the folder itself, or repair the link"),
         Ok(Some(EntryKind::Other(what))) => {
             OperationError::environment(format!("`{name}` is not a Zarr node: {found} is {what}, not a folder"))
-                .with_help("name the folder of an array or group; it holds `zarr.json`, or `.zarray` or `.zgroup`")
+                .with_help("a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`")
         }
         Ok(Some(EntryKind::Folder)) if missing.is_empty() => of_folder(node, name),
         Ok(Some(EntryKind::Folder)) => of_nothing(&missing, &existing, name),
@@ -82,10 +78,7 @@ fn of_file(file: &Node, name: &str) -> OperationError {
     }
     match format {
         Some(format) => refused(format.name, format.help),
-        None => refused(
-            "a file, not a folder",
-            "name the folder of an array or group; it holds `zarr.json`, or `.zarray` or `.zgroup`",
-        ),
+        None => refused("a file, not a folder", "a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`"),
     }
 }
 
@@ -93,23 +86,21 @@ fn of_file(file: &Node, name: &str) -> OperationError {
 fn of_folder(node: &Node, name: &str) -> OperationError {
     if matches!(node.kind_of(".zarrcast/plan.json"), Ok(Some(_))) {
         return OperationError::environment(format!("`{name}` is a job in parts that is not finished"))
-            .with_help("`zarrcast transcode SOURCE DEST --status` tells which parts are missing");
+            .with_help("`zarrcast transcode SOURCE DEST --status` shows which parts are missing");
     }
     if has_run_folder(node) {
-        return OperationError::environment(format!("`{name}` is the unfinished run of a `transcode`"))
-            .with_help("the same command with `--resume` goes on with it");
+        return OperationError::environment(format!("`{name}` is an unfinished run of `transcode`"))
+            .with_help("run the same command with `--resume` to continue it");
     }
-    let nothing = OperationError::environment(format!("nothing Zarr at `{name}`: it holds no `zarr.json`"));
+    let nothing = OperationError::environment(format!("nothing Zarr at `{name}`: it has no `zarr.json`"));
     if let Some(owner) = node_above(node) {
-        return nothing.with_help(format!(
-            "it is a folder inside the node `{}`; `zarrcast inspect` of that shows what is in it",
-            owner.name()
-        ));
+        return nothing
+            .with_help(format!("it is a folder inside `{}`, which `zarrcast inspect` can show", owner.name()));
     }
     let inside = nodes_in(node);
     match inside.as_slice() {
-        [] => nothing.with_help("name the folder of an array; it holds `zarr.json`, or `.zarray` in Zarr v2"),
-        inside => nothing.with_help(format!("there are nodes in it: {}", listed(name, inside))),
+        [] => nothing.with_help("a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`"),
+        inside => nothing.with_help(format!("it contains {}", listed(name, inside))),
     }
 }
 
@@ -130,17 +121,17 @@ fn of_nothing(missing: &[String], existing: &Node, name: &str) -> OperationError
     }
     let is_node = has_documents(existing);
     match nodes_in(existing).as_slice() {
-        [] if is_node => absent.with_help(format!("`{above}` is there, and has no node in it")),
-        inside if is_node => absent.with_help(format!("in `{above}` there are {}", listed("", inside))),
-        _ => absent.with_help("check the path; an array is a folder that holds `zarr.json`"),
+        [] if is_node => absent.with_help(format!("`{above}` exists, but it contains no array or group")),
+        inside if is_node => absent.with_help(format!("`{above}` contains {}", listed("", inside))),
+        _ => absent.with_help("check the path; a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`"),
     }
 }
 
 /// The next step where a group was named in place of an array.
 pub(super) fn arrays_help(node: &Node, name: &str) -> String {
     match nodes_in(node).as_slice() {
-        [] => "name an array: a folder that holds its `zarr.json` or `.zarray`".to_owned(),
-        inside => format!("name an array in it; its members are {}", listed(name, inside)),
+        [] => "name an array: a folder with `zarr.json` or `.zarray`".to_owned(),
+        inside => format!("name an array in it; it contains {}", listed(name, inside)),
     }
 }
 

@@ -83,7 +83,7 @@ fn write(
     match stream {
         Stream::Standard => Ok((Some(written("-".to_owned())), Some(contents))),
         Stream::File(path) => {
-            let unfinished = format!("a temporary file beside `{}` is left; run the command again", path.display());
+            let unfinished = format!("a temporary file next to `{}` is left; run the command again", path.display());
             let _unfinished = interrupt.begin(unfinished, None)?;
             file::write(path, &contents).map_err(|error| {
                 OperationError::environment(format!("OUTPUT `{}` is not written", path.display())).because(error)
@@ -119,9 +119,7 @@ fn describe_fault(input: &str, direction: Direction, chain: &BoundChain, fault: 
         Some((FaultKind::Remainder, _)) => "these values were not made by this scale: check the configuration",
         Some((FaultKind::NotOfType | FaultKind::ReservedCode, _)) => "check --data-type",
         Some((FaultKind::NotBool, _)) => "check --data-type, and that the chunk is not damaged",
-        None if direction == Direction::Decode => {
-            "check that this chain, data type and shape are those with which the data were encoded"
-        }
+        None if direction == Direction::Decode => "use the chain, data type and shape with which the data were encoded",
         None => "check the codec's configuration, --data-type and --shape",
     };
     OperationError::data(message).with_help(fault.filter_help().unwrap_or(help)).because(fault)

@@ -67,7 +67,7 @@ fn bytes_codec(word: &str) -> Result<CodecMetadata, String> {
     let parts: Vec<&str> = word.split(':').collect();
     let (name, parts) = parts.split_first().unwrap_or((&"", &[]));
     if *name == "none" {
-        return Err("`none` stands alone: it takes no other codec beside it".to_owned());
+        return Err("`none` cannot be combined with other codecs".to_owned());
     }
     let (name, shorthand) = registry::shorthands().find(|(own, _)| own == name).ok_or_else(|| unknown(name))?;
     let too_many = || format!("`{name}` has too many parts in `{word}`; known are {}", words());
@@ -77,7 +77,7 @@ fn bytes_codec(word: &str) -> Result<CodecMetadata, String> {
 
 fn unknown(name: &str) -> String {
     if name == "auto" {
-        return "`auto` is a word of --compress alone, which keeps what stands in front of the compressor".to_owned();
+        return "`auto` works only in --compress, which keeps the codecs before the compressor".to_owned();
     }
     let (lower, names) = (name.to_lowercase(), names());
     let exact: Vec<&str> = names.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();

@@ -205,13 +205,13 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
             .into_iter()
             .filter(|other| exists(other))
             .map(|other| {
-                let message = format!("`{other}` stands beside `zarr.json`, which counts");
+                let message = format!("`{other}` is next to `zarr.json`, and only `zarr.json` counts");
                 finding(code::FORMATS_BESIDE, other, message, "readers of v2 see another node: remove one of them")
             })
             .collect(),
         // Behind a network it would be the one request too many of an array of v2.
         ".zarray" if !node.abilities().is_remote && exists(".zgroup") => {
-            let message = "`.zgroup` stands beside `.zarray`: no node is both".to_owned();
+            let message = "`.zgroup` is next to `.zarray`: no node is both".to_owned();
             vec![finding(code::ARRAY_AND_GROUP, ".zgroup", message, "remove the one that is wrong")]
         }
         _ => Vec::new(),

@@ -73,7 +73,7 @@ fn missing_node(place: &Place, path: &str, members: &Object) -> Diagnostic {
     let (message, help) = if is_node {
         (
             format!("the {} `/{path}` is expected, but `{}` has none of that path", kind(members), place.store),
-            "write it to the store, or mend the document of --expect if the change is meant",
+            "write it to the store, or correct the file of --expect if the change is intended",
         )
     } else {
         (
@@ -161,7 +161,7 @@ impl Observed {
         }
         let found = found.map_or_else(|| "nothing".to_owned(), shown);
         let message = format!("{what}`{name}`: expected {}, found {found}", shown(expected));
-        let help = "mend the store, or the document of --expect if the change is meant";
+        let help = "correct the store, or the file of --expect if the change is intended";
         findings.push(self.finding(code::EXPECTATION_NOT_MET, message, pointer).with_help(help));
     }
 

@@ -90,11 +90,11 @@ fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> O
     };
     Some(match kind {
         FaultKind::OutOfRange => format!("{value} is out of the range {bounds}"),
-        FaultKind::NotANumber => format!("the value is NaN, and no code is set aside for it ({bounds})"),
+        FaultKind::NotANumber => format!("the value is NaN, and no code is reserved for NaN ({bounds})"),
         FaultKind::Infinite => format!("{value} cannot be quantised to the range {bounds}"),
-        FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN ({bounds})"),
+        FaultKind::ReservedCode => format!("{value} would get the code that is reserved for NaN ({bounds})"),
         FaultKind::Overflow => {
-            format!("{value} leaves the arithmetic of {} on its way to the range {bounds}", quantization.source)
+            format!("{value} overflows in {} before it reaches the range {bounds}", quantization.source)
         }
         FaultKind::Remainder | FaultKind::NotOfType | FaultKind::NotBool => return None,
     })
@@ -103,9 +103,9 @@ fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> O
 fn quantize_help(kind: FaultKind) -> Option<&'static str> {
     match kind {
         FaultKind::OutOfRange | FaultKind::ReservedCode => {
-            Some("`--out-of-range clamp` maps such values to the nearest bound; or give a wider `--range LO,HI`")
+            Some("store the nearest bound with `--out-of-range clamp`, or give a wider `--range LO,HI`")
         }
-        FaultKind::NotANumber => Some("`--nan-value CODE` sets a code aside for NaN"),
+        FaultKind::NotANumber => Some("reserve a code for NaN with `--nan-value CODE`"),
         FaultKind::Infinite => Some("count infinities as missing: `--missing Infinity,-Infinity`"),
         _ => None,
     }

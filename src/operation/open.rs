@@ -348,10 +348,8 @@ pub fn bind_opaque(pipeline: &Pipeline, store: &str) -> Result<BoundChain, Opera
 
 fn undecoded(error: BindError, store: &str) -> OperationError {
     let help = match &error {
-        BindError::Unsupported { .. } => {
-            "copying keeps such chunks as they are, and `--compress` what the codec has made"
-        }
-        BindError::DataType(_) => "arrays of this type can be copied, and `--compress` compresses them anew",
+        BindError::Unsupported { .. } => "such chunks can be copied, and `--compress` can change their compression",
+        BindError::DataType(_) => "arrays of this type can be copied, and `--compress` can change their compression",
         BindError::TooLarge { .. } => "check `chunk_grid` in its metadata",
     };
     OperationError::data(format!("the chunks of `{store}` cannot be decoded")).because(error).with_help(help)

@@ -153,8 +153,8 @@ pub(super) fn census(
 pub(super) fn not_keys(names: &[String]) -> Option<Diagnostic> {
     let first = names.first()?;
     let message = match names.len() {
-        1 => "the name is not UTF-8 or no path, and so no key: it is left out".to_owned(),
-        count => format!("{count} names are not UTF-8 or no paths, and so no keys, this the first: they are left out"),
+        1 => "the name is not UTF-8 or not a path: it is left out".to_owned(),
+        count => format!("{count} names are not UTF-8 or not paths, this is the first: they are left out"),
     };
     Some(Diagnostic::new(code::KEY_NOT_UTF8, message).with_help("rename or remove them").at_key(first.as_str()))
 }
@@ -163,10 +163,10 @@ pub(super) fn not_keys(names: &[String]) -> Option<Diagnostic> {
 pub(super) fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
     let first = listing.broken_links().next()?;
     let message = match listing.broken_links().count() {
-        1 => "a link that leads nowhere: readers take the object as absent".to_owned(),
+        1 => "a broken link: readers treat the object as missing".to_owned(),
         count => {
             let least = if count == Listing::MOST_STRAYS { "at least " } else { "" };
-            format!("{least}{count} links that lead nowhere, this the first: readers take the objects as absent")
+            format!("{least}{count} broken links, this is the first: readers treat the objects as missing")
         }
     };
     let found = Diagnostic::new(code::LINK_LEADS_AWAY, message).with_help("put what it leads to in its place");

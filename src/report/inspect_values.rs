@@ -62,7 +62,7 @@ pub(super) fn suggestion(suggestion: &SuggestionResult) -> Vec<Block<'_>> {
 pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
     let mut members = vec![("sample", sample(&ways.sample)), ("values", values(&ways.values))];
     if let Some(codecs) = ways.compress {
-        members.push(("compressed", format!("by {codecs} in every option; now it is not")));
+        members.push(("compressed", format!("with {codecs} in every option; the array itself is not compressed")));
     }
     let mut blocks = vec![
         Block::Heading(2, name, "options, tried on a sample".to_owned()),
@@ -70,11 +70,11 @@ pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
         Block::Table("Each option with its error and size", ways_table(ways)),
     ];
     if ways.ways.iter().any(|way| is_best(way, ways)) {
-        blocks.push(Block::Note("* no option is smaller without a larger error".to_owned()));
+        blocks.push(Block::Note("* best for its error: every smaller option has a larger error".to_owned()));
     }
     if ways.sample.chunks < ways.sample.of && !ways.ways.is_empty() {
-        let note = "Errors, ranges and kept bits are those of the sample. The commands look at all values: the \
-                    range of uint8 and uint16 may be wider, and keep-bits may keep a bit more or less.";
+        let note = "Errors, ranges and kept bits are from the sample. The commands use all values: the range of \
+            uint8 and uint16 may be wider, and keep-bits may keep a bit more or less.";
         blocks.push(Block::Note(note.to_owned()));
     }
     let commands: Vec<String> = ways.ways.iter().filter_map(|way| way.command.clone()).collect();

@@ -21,13 +21,15 @@ pub fn init(result: &InitResult) -> Report<'_> {
         ("passes", passes.join("; ")),
         ("memory", format!("{} for each part", bytes(result.memory_bytes))),
         ("bytes", format!("{} decoded in the largest part", bytes(result.bytes))),
-        ("objects", format!("{} at most", count(result.objects))),
+        ("objects", format!("at most {}", count(result.objects))),
     ];
     if !result.compressors.is_empty() {
         members.push(("compressor", compressors(&result.compressors)));
     }
     let last = result.partitions.saturating_sub(1);
-    members.push(("next", format!("`--partition 0` to `--partition {last}`, then `--finish`")));
+    let names: Vec<&str> = result.passes.iter().map(|pass| pass.name).collect();
+    let each = if names.len() > 1 { format!(" once for each pass ({})", names.join(", ")) } else { String::new() };
+    members.push(("next", format!("run `--partition 0` to `{last}`{each}, then `--finish`")));
     report(format!("{} -> {}", result.source, result.destination), (Role::Good, state), members)
 }
 

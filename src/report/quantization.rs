@@ -11,8 +11,8 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
     if result.form == "bitround" {
         let data_type = result.data_type.as_deref().unwrap_or("floats");
         return match result.keep_bits {
-            Some(bits) => format!("{data_type} {to_be}rounded to {}", counted(u64::from(bits), "bit")),
-            None => format!("{data_type} to be rounded to the bits that a first pass finds"),
+            Some(bits) => format!("{data_type}, {} {to_be}kept", counted(u64::from(bits), "significand bit")),
+            None => format!("{data_type}, significand bits to keep: a first pass finds them"),
         };
     }
     if let Some(data_type) = result.data_type.as_deref().filter(|_| result.is_repacked) {
@@ -21,20 +21,18 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
             "cf" => "by CF attributes",
             _ => "as plain integers",
         };
-        return format!("{data_type} {form}: the codes are those of SOURCE");
+        return format!("{data_type} {form}: the same integers as in SOURCE");
     }
     match (&result.data_type, &result.scale) {
         (Some(data_type), Some(_)) => format!("{to_be}quantised to {data_type}"),
         (Some(data_type), None) => {
-            format!("to be quantised to {data_type}, over a range that a first pass finds")
+            format!("to be quantised to {data_type}; a first pass finds the range")
         }
         (None, Some(_)) => {
             let step = result.step.map(figure).unwrap_or_default();
-            format!("to be quantised in steps of {step}, to the first type that has the codes a first pass finds")
+            format!("to be quantised in steps of {step}; a first pass finds the type")
         }
-        (None, None) => {
-            "to be quantised to the narrowest type that keeps --max-error, which a first pass finds".to_owned()
-        }
+        (None, None) => "to be quantised; a first pass finds the narrowest type that keeps --max-error".to_owned(),
     }
 }
 
@@ -48,7 +46,7 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
     let by_up_to = result.max_abs_error_clamped.filter(|_| result.clamped != Some(0));
     let by_up_to = by_up_to.map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
     let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
-    let greatest = if result.is_repacked { "greatest difference" } else { "max error" };
+    let greatest = if result.is_repacked { "max difference" } else { "max error" };
     let members = [
         ("bits kept", result.keep_bits.map(|bits| format!("{bits} of the significand"))),
         (

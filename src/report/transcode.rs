@@ -254,13 +254,17 @@ fn sums(result: &TranscodeResult) -> Members<'static> {
     let nodes = format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group"));
     let others = result.totals.other_keys;
     let spared: Vec<&str> = result.spared.iter().map(|path| path.trim_start_matches('/')).collect();
+    let spared = spared.join(", ");
     let [before, after] = bytes_of_all(result);
     let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|node| node.estimate.as_ref()).collect();
     let members = [
         ("nodes", Some(nodes)),
         ("other keys", (others > 0).then(|| format!("{}, copied", count(others)))),
-        ("spared", (!spared.is_empty()).then(|| format!("{} (`--include NAME` takes one)", spared.join(", ")))),
-        ("dropped", dropped_of_all(&arrays)),
+        (
+            "unchanged",
+            (!spared.is_empty()).then(|| format!("{spared}: coordinates (change one with `--include NAME`)")),
+        ),
+        ("removed codecs", dropped_of_all(&arrays)),
         ("compressor", compressors_of_all(&arrays)),
         ("stored", after.map(|_| stored(before, after))),
         ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated(&estimates))),
@@ -328,7 +332,7 @@ fn change(source: &ArrayDescription, destination: &ArrayDescription) -> Members<
         ("chunk shape", both(chunk_shape)),
         ("shard shape", both(shards).filter(|_| has_shards)),
         ("codecs", both(|array| chain(&array.codecs))),
-        ("dropped", (!dropped.is_empty()).then(|| dropped.join(", "))),
+        ("removed codecs", (!dropped.is_empty()).then(|| dropped.join(", "))),
     ];
     known(members).collect()
 }
@@ -426,7 +430,7 @@ fn counts(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("chunks", chunks.map(|chunks| chunk_counts(chunks, &node.counts, dry_run))),
         ("stored", bytes_read.map(|_| stored(node.counts.bytes_source, node.counts.bytes_written))),
         ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
-        ("logical", bytes_logical.map(bytes)),
+        ("decoded", bytes_logical.map(bytes)),
         ("read", reads(node, dry_run)),
         ("compressor", compression.map(inspect_values::chosen)),
         ("tried", tried.map(inspect_values::tried)),
@@ -459,7 +463,7 @@ fn reads(node: &NodeResult, dry_run: bool) -> Option<String> {
     let amplification = node.read_amplification?;
     if is_read_again(node) {
         let often = figure((amplification * 100.0).round() / 100.0);
-        let whose = if node.passes == Some(2) { "in one of the passes" } else { "in the mean" };
+        let whose = if node.passes == Some(2) { "in one of the passes" } else { "on average" };
         let read = node.counts.bytes_read.map_or_else(String::new, |read| format!("{}, ", bytes(read)));
         return Some(format!("{read}each chunk {often} times, {whose}"));
     }

@@ -93,7 +93,7 @@ fn try_job(test: &CliTest, number: usize, options: &[&str]) -> Vec<String> {
     for (place, (name, partitions)) in passes.iter().enumerate() {
         if place + 1 < passes.len() {
             let early = test.run(["transcode", "a", &destination, "--partition", "0", "--pass", "write"]);
-            early.fails(4, &["`write` cannot begin", name, "`--status` says which"]);
+            early.fails(4, &["`write` cannot begin", name, "`--status` shows which"]);
         }
         for index in (0..*partitions).rev() {
             let status = command(test, &destination, "--status");

@@ -157,7 +157,7 @@ fn contract_that_is_not_kept_leaves_no_destination() {
         test.run(broken.iter().chain(&[destination])).fails(
             1,
             &[
-                "`--require` is not kept, and nothing was: dssim>=0.99: dssim is 0.97365330287262",
+                "`--require` failed, nothing was written: dssim>=0.99: dssim is 0.97365330287262",
                 "; rms_error<0.01: rms_error is 0.0",
                 "`--max-error`",
             ],
@@ -183,7 +183,7 @@ fn contract_holds_for_each_array_and_names_it() {
     write(&test, "a/even", &[vec![2.5; ROWS * COLUMNS]]);
     let coarse = ["transcode", "--step", "0.125", "a", "b"];
     test.run(coarse.iter().chain(&["--require", "dssim>=0.99,signs_kept==1"]))
-        .fails(1, &["nothing was: `/rough`: dssim>=0.99: dssim is 0.97", "--exclude"]);
+        .fails(1, &["nothing was written: `/rough`: dssim>=0.99: dssim is 0.97", "--exclude"]);
     test.run(coarse.iter().chain(&["--require", "pearson>=0.5"])).fails(
         1,
         &["`/even`: pearson>=0.5: pearson is not defined, the values of the source, or what becomes of them, are constant"],

@@ -115,8 +115,10 @@ fn max_error_that_no_type_keeps_is_an_error_with_the_way_out_and_leaves_no_desti
     let test = CliTest::new();
     write_temperatures(&test, "a", "float32");
     let run = |arguments: &[&str]| test.run(["transcode"].iter().chain(arguments).copied());
-    run(&["--max-error", "0.05", "--quantize", "uint8", "a", "b"])
-        .fails(1, &["--max-error 0.05", "uint8", "580 codes", "it has 255", "wider --quantize TYPE"]);
+    run(&["--max-error", "0.05", "--quantize", "uint8", "a", "b"]).fails(
+        1,
+        &["--max-error 0.05", "uint8", "about 580 codes", "float32 can use only 255 of uint8", "wider --quantize TYPE"],
+    );
     run(&["--max-error", "1e-7", "a", "b"]).fails(1, &["uint32", "allow a larger error"]);
     run(&["--max-error", "0", "a", "b"]).fails(1, &["--max-error 0"]);
     assert!(!test.exists("b"));

@@ -247,7 +247,7 @@ fn part_is_written_in_parts_and_resumed_like_any_array() {
     assert_eq!(test.all_files("parts"), test.all_files("once"));
     assert_eq!(elements(&test, "parts"), sliced(&values, whole));
     let other = ["transcode", "--select", select, "packed", "parts", "--partition", "0"];
-    test.run(other).fails(2, &["the options of the job were given to --init"]);
+    test.run(other).fails(2, &["the plan from --init already has the options of the job"]);
     let plan = test.run(["transcode", "--json", "--dry-run", "--select", select, "packed", "planned"]);
     assert_eq!(plan.json()["nodes"][0]["bytes_logical"], 7 * 9 * 4 * 2);
 }

@@ -33,32 +33,32 @@ pub(super) struct Changes {
 
     /// Store floats as integers, each within E
     ///
-    /// In the widest step that keeps E, in uint8, uint16, uint32 or the type of --quantize.
+    /// Uses the widest step that keeps E, and the first of uint8, uint16, uint32 that can hold all codes, or the type of --quantize.
     #[arg(long, value_name = "E", value_parser = value::max_error, allow_hyphen_values = true,
           conflicts_with = "data_type")]
     pub(super) max_error: Option<f64>,
 
     /// Store floats as integer multiples of S
     ///
-    /// Decimals come back as they were. In the first of uint8, int8, uint16, int16, uint32, int32 that has the codes, or the type of --quantize.
+    /// Decimals come back as they were. Uses the first of uint8, int8, uint16, int16, uint32, int32 that can hold all codes, or the type of --quantize.
     #[arg(long, value_name = "S", value_parser = value::step, allow_hyphen_values = true,
           conflicts_with_all = ["data_type", "max_error", "range", "scale", "offset"])]
     pub(super) step: Option<f64>,
 
-    /// Round floats to N significant bits
+    /// Keep N bits of the significand of floats
     ///
-    /// `auto:P` keeps the share P (0.99) of the bitwise real information (Klöwer et al. 2021). They stay floats (codec bitround).
+    /// The values stay floats (codec bitround). `auto:P` keeps the share P (default: 0.99) of the bitwise real information (Klöwer et al. 2021).
     #[arg(long, value_name = "N|auto", value_parser = value::keep_bits,
           conflicts_with_all = ["data_type", "quantize", "max_error", "step"])]
     pub(super) keep_bits: Option<KeepBits>,
 
-    /// Form of the codes: codecs, cf or plain
+    /// Form of quantised arrays: codecs, cf or plain
     ///
-    /// A float array with two codecs, integers with CF attributes, or plain integers. Alone: of a packing that is there, with its chunks copied.
+    /// A float array with two codecs, integers with CF attributes, or plain integers. Without a quantising option it changes the form of existing integers.
     #[arg(long = "as", value_parser = value::one_of(&QuantizeForm::NAMES), value_name = "FORM", hide_possible_values = true)]
     pub(super) form: Option<QuantizeForm>,
 
-    /// Values of the first and the last code [default: minimum and maximum]
+    /// Smallest and largest value to store [default: minimum and maximum]
     #[arg(long, value_name = "LO,HI", value_parser = value::range, allow_hyphen_values = true,
           conflicts_with_all = ["scale", "offset"], hide_short_help = true)]
     pub(super) range: Option<(Json, Json)>,
@@ -75,44 +75,44 @@ pub(super) struct Changes {
     #[arg(long, value_name = "VALUE,...|auto", value_parser = value::missing, allow_hyphen_values = true, hide_short_help = true)]
     pub(super) missing: Option<Missing>,
 
-    /// Do not add the entry that zarr-python 3.4.1 and 3.4.2 need
+    /// Leave out the scalar_map entry that zarr-python 3.4.1 and 3.4.2 need
     #[arg(long, hide_short_help = true)]
     pub(super) no_workarounds: bool,
 
     /// Replace the whole codec chain
     ///
-    /// JSON as in a zarr.json, @FILE, or words as for --compress.
+    /// CODECS is JSON as in zarr.json, @FILE, or words as for --compress.
     #[arg(long, value_name = "CODECS", value_parser = value::codecs, help_heading = "Compress")]
     pub(super) codecs: Option<Document>,
 
     /// Replace the compressor: zstd:5, none or auto
     ///
-    /// `zstd:3:checksum`, `gzip:6`, `blosc:lz4:5:shuffle`, `crc32c`; several with commas. `auto`, `auto:fast`, `auto:small` take the best on a sample; `auto:any` also tries pcodec.
+    /// Other examples: `zstd:3:checksum`, `gzip:6`, `blosc:lz4:5:shuffle`, `zstd:5,crc32c`. `auto`, `auto:fast`, `auto:small` choose on a sample; `auto:any` also tries pcodec.
     #[arg(long, value_name = "SPEC", value_parser = value::compression, conflicts_with = "codecs", help_heading = "Compress")]
     pub(super) compress: Option<Compression>,
 
     /// Store differences along dimensions: auto, none or time,lat
     ///
-    /// Lossless, of codes and integers. `auto` tries, as do `--compress auto:small` and `auto:any`.
+    /// Lossless, for integers and quantised floats. `auto` tries it, as do `--compress auto:small` and `auto:any`.
     #[arg(long, value_name = "DIM,...|auto", conflicts_with = "codecs")]
     #[arg(help_heading = "Compress", hide_short_help = true)]
     pub(super) predict: Option<Predict>,
 
     /// Chunk shape: 64,256 or time=1,lat=0 or auto
     ///
-    /// 0 is the whole axis. `auto:SIZE`: about so many bytes (default: 1MiB). In shards: the inner chunks.
+    /// 0 means the whole axis. `auto:SIZE` means about SIZE (default: 1MiB). In shards: inner chunks.
     #[arg(short, long, value_name = "SHAPE", value_parser = shape::chunks, allow_hyphen_values = true, help_heading = "Chunks")]
     pub(super) chunk_shape: Option<ShapeRequest>,
 
     /// Shard shape, auto, or none
     ///
-    /// As for chunks (default of `auto`: 256MiB). Whole chunks must fill a shard.
+    /// It must be a multiple of the chunk shape. Default of `auto`: 256MiB. `none` removes shards.
     #[arg(short, long, value_name = "SHAPE", value_parser = shape::shards, allow_hyphen_values = true, help_heading = "Chunks")]
     pub(super) shard_shape: Option<ShardRequest>,
 
-    /// Take a part: time=0:100,lat=20:
+    /// Copy only a part: time=0:100,lat=20:
     ///
-    /// START:STOP as in Python, for dimensions by name or number. Applies to every array of a group.
+    /// Slices are START:STOP as in Python, by name or number of a dimension. In a group they apply to every array that has it.
     #[arg(long, value_name = "SLICES", value_parser = shape::slices, help_heading = "Chunks")]
     pub(super) select: Option<shape::Slices>,
 
@@ -120,13 +120,13 @@ pub(super) struct Changes {
     #[arg(short, long, value_name = "TYPE", value_parser = value::data_type, help_heading = "Data type, format, metadata")]
     pub(super) data_type: Option<DataType>,
 
-    /// Fill value, as JSON; values are kept
+    /// New fill value, as JSON; the values of the array stay the same
     #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) fill_value: Option<Json>,
 
     /// Write this version of the Zarr format: 2 or 3
     ///
-    /// Chunks are copied where they can stay. What v2 cannot express is refused.
+    /// Chunks are copied where possible. An array that v2 cannot express is refused.
     #[arg(long, value_parser = value::one_of(&FORMATS), value_name = "2|3", hide_possible_values = true, help_heading = "Data type, format, metadata")]
     pub(super) zarr_format: Option<u64>,
 
@@ -134,22 +134,22 @@ pub(super) struct Changes {
     #[arg(long, value_parser = value::one_of(&SEPARATORS), value_name = "CHAR", hide_possible_values = true, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) separator: Option<Separator>,
 
-    /// All attributes, as JSON or @FILE
+    /// Replace all attributes by JSON or @FILE
     #[arg(long, value_name = "JSON", value_parser = value::document, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) attributes: Option<Document>,
 
-    /// Attributes to add or replace, as JSON or @FILE
+    /// Add or replace the attributes in JSON or @FILE
     #[arg(long, value_name = "JSON", value_parser = value::document, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) attributes_append: Option<Document>,
 
-    /// Names of the dimensions
+    /// New names of the dimensions
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     #[arg(help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) dimension_names: Option<Vec<String>>,
 
-    /// Undo quantising or CF packing: plain floats
+    /// Undo quantising or CF packing: write plain floats
     ///
-    /// With --quantize, --max-error, --step or --keep-bits: unpack first, in the same pass.
+    /// With --quantize, --max-error, --step or --keep-bits it unpacks first, in the same pass.
     #[arg(long)]
     pub(super) unpack: bool,
 
@@ -157,7 +157,7 @@ pub(super) struct Changes {
     #[arg(long, help_heading = "Chunks", hide_short_help = true)]
     pub(super) write_empty_chunks: bool,
 
-    /// Code of NaN (with --quantize), or its value (with --data-type)
+    /// Integer that stands for NaN
     #[arg(long, value_name = "VALUE", value_parser = value::number, allow_hyphen_values = true, hide_short_help = true)]
     pub(super) nan_value: Option<Json>,
 
@@ -165,7 +165,7 @@ pub(super) struct Changes {
     #[arg(long, value_parser = value::one_of(&ROUNDINGS), value_name = "MODE", hide_possible_values = true, hide_short_help = true)]
     pub(super) rounding: Option<Rounding>,
 
-    /// Take values out of range: `clamp` to the nearest bound, or `wrap` modulo 2^N [default: an error]
+    /// `clamp` values out of range, or `wrap` them modulo 2^N [default: fail]
     #[arg(long, value_parser = value::one_of(&OUT_OF_RANGE), value_name = "HOW", hide_possible_values = true, hide_short_help = true)]
     pub(super) out_of_range: Option<OutOfRange>,
 
@@ -173,7 +173,7 @@ pub(super) struct Changes {
     #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) allow_lossy_cast: bool,
 
-    /// Accept a fill value that the codecs do not bring back
+    /// Accept a fill value that the codecs change
     #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) no_fill_check: bool,
 }
@@ -188,11 +188,11 @@ pub(super) struct HierarchyArguments {
 
     /// Change only the arrays whose path matches
     ///
-    /// Paths have no leading slash. `*` stays within a name, `**/` is any number of groups, `{a,b}` is either.
+    /// Paths have no leading slash. `*` matches within one name, `**/` matches any number of groups, `{a,b}` matches a or b.
     #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
     pub(super) include: Vec<PathPattern>,
 
-    /// Copy the arrays whose path matches
+    /// Do not change the arrays whose path matches
     #[arg(long, value_name = "GLOB", value_parser = value::pattern)]
     pub(super) exclude: Vec<PathPattern>,
 
@@ -202,7 +202,7 @@ pub(super) struct HierarchyArguments {
     #[arg(long, value_name = "RULE")]
     pub(super) rule: Vec<String>,
 
-    /// Leave consolidated metadata out
+    /// Write no consolidated metadata
     #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) no_consolidate: bool,
 }

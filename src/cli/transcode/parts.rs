@@ -36,7 +36,7 @@ pub(super) struct PartsArguments {
         conflicts_with_all = ["partition", "status", "finish", "print_script"], hide_short_help = true)]
     partitions: Option<u64>,
 
-    /// Do one part: its number from 0, or `auto` in a scheduler's array job
+    /// Run one part: its number from 0, or `auto` in a scheduler's array job
     ///
     /// `auto` reads SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX, BATCH_TASK_INDEX, SGE_TASK_ID, PBS_ARRAY_INDEX or LSB_JOBINDEX.
     #[arg(long, value_name = "I|auto", conflicts_with_all = ["status", "finish"], hide_short_help = true)]
@@ -46,7 +46,7 @@ pub(super) struct PartsArguments {
     #[arg(long, value_name = "NAME", requires = "partition", value_parser = value::one_of(&PASSES), hide_possible_values = true, hide_short_help = true)]
     pass: Option<PassName>,
 
-    /// First number of the scheduler [default: 1 for SGE and LSF, else 0]
+    /// First number of the array job [default: 1 for SGE and LSF, else 0]
     #[arg(long, value_name = "N", hide_short_help = true)]
     first_index: Option<u64>,
 
@@ -54,13 +54,13 @@ pub(super) struct PartsArguments {
     #[arg(long, conflicts_with = "finish", hide_short_help = true)]
     status: bool,
 
-    /// Check that all parts are there, and publish DEST
+    /// Check that all parts are done, and publish DEST
     #[arg(long, hide_short_help = true)]
     finish: bool,
 
     /// Print a script for the whole job: slurm, kubernetes, dask or snakemake
     ///
-    /// Options of stores, --threads and --max-memory are passed on. Secrets are refused: set them in the environment.
+    /// Store options, --threads and --max-memory are copied into the script. Secrets are refused: set them in the environment.
     #[arg(long, value_parser = value::one_of(&ENGINES), value_name = "ENGINE", hide_possible_values = true, conflicts_with_all = ["init", "partition", "status", "finish"], hide_short_help = true)]
     print_script: Option<Engine>,
 }
@@ -87,7 +87,7 @@ impl PartsArguments {
             return Ok(());
         }
         Err(OperationError::usage("--report of a job in parts belongs to --finish")
-            .with_help("leave it out here, and give it to --finish: the page is of the whole job"))
+            .with_help("leave it out here, and give it to --finish: the page shows the whole job"))
     }
 
     /// Runs what is asked for, and reports; `access` are options of the commands of a script.
@@ -157,6 +157,6 @@ fn check_alone(options: &TranscodeOptions) -> Result<(), OperationError> {
     if *options == plain {
         return Ok(());
     }
-    Err(OperationError::usage("the options of the job were given to --init, and are in its plan")
+    Err(OperationError::usage("the plan from --init already has the options of the job")
         .with_help("leave them out here"))
 }

@@ -79,7 +79,7 @@ impl Values {
     fn of(array: &OpenedArray, (cf, floats): (bool, Option<NumberType>)) -> Result<Self, OperationError> {
         let decoding = if cf { CfDecoding::of(array, floats)? } else { None };
         let has = |name| array.metadata.attributes.contains(name);
-        let is_packed = !cf && (has("scale_factor") || has("add_offset"));
+        let is_packed = !cf && ["scale_factor", "add_offset", "_FillValue", "missing_value"].into_iter().any(has);
         let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
         Ok(Values { decoding, data_type: data_type.unwrap_or_else(|| array.data_type.clone()), is_packed })
     }

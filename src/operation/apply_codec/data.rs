@@ -90,7 +90,8 @@ fn decoded_array(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<(
     }
     match &options.data_type {
         Some(given) if !holds(data_type, given) => {
-            let message = format!("--data-type {given} disagrees with `{}`, which holds {data_type}", early.name);
+            let message =
+                format!("--data-type {given} disagrees with `{}`, whose data type is {data_type}", early.name);
             Err(OperationError::usage(message).with_help("leave --data-type out"))
         }
         Some(given) => Ok((given.clone(), shape.clone())),
@@ -125,7 +126,7 @@ impl Early {
             }
         };
         if !fits {
-            let found = format!("INPUT `{}` holds {data_type} of shape {shape:?}", self.name);
+            let found = format!("INPUT `{}` has {data_type} of shape {shape:?}", self.name);
             return Err(OperationError::data(format!("{found}, and {} is expected", describe(&taken))));
         }
         Ok(Input { name: self.name, file_bytes: self.file_bytes, bytes: self.array.elements })
@@ -155,13 +156,13 @@ fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result
     };
     let limit = expected.unwrap_or_else(|| chain.max_encoded_bytes());
     let mut bytes = read(stream, limit, |name, limit| {
-        let message = format!("INPUT `{name}` holds more than {limit} bytes, and {} is expected", describe(&taken));
+        let message = format!("INPUT `{name}` has more than {limit} bytes, but {} is expected", describe(&taken));
         OperationError::data(message).with_help("check --data-type and --shape")
     })?;
     let found = bytes.len() as u64;
     if expected.is_some_and(|expected| expected != found) {
         let message =
-            format!("INPUT `{name}` holds {}, and {} is expected", quantity::counted(found, "byte"), describe(&taken));
+            format!("INPUT `{name}` has {}, but {} is expected", quantity::counted(found, "byte"), describe(&taken));
         return Err(OperationError::data(message).with_help("check --data-type and --shape"));
     }
     if let Representation::Array(array) = &taken {
@@ -310,7 +311,7 @@ impl Subject {
         })?;
         if !found {
             let message = format!("chunk {chunk:?} is not stored: `{name}` does not exist");
-            return Err(OperationError::data(message).with_help("a missing chunk holds the fill value everywhere"));
+            return Err(OperationError::data(message).with_help("a missing chunk has the fill value everywhere"));
         }
         Ok(Input { name, file_bytes: bytes.len() as u64, bytes })
     }
@@ -325,7 +326,7 @@ fn shape_of(array: &OpenedArray, chunk: Option<&[u64]>) -> Result<Vec<u64>, Oper
         (None, Some(chunk)) if chunk.len() == array.metadata.shape.len() => Ok(grid.shape_of(chunk).into_owned()),
         (None, Some(_)) => Ok(grid.largest().to_vec()),
         (None, None) => {
-            let message = format!("the chunks of `{}` are of several shapes", array.store);
+            let message = format!("the chunks of `{}` have different shapes", array.store);
             Err(OperationError::data(message).with_help("name one of them with --chunk"))
         }
     }

@@ -144,7 +144,7 @@ fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>
     let mut strays: Vec<(Place, FolderListing)> = Vec::new();
     for (folder, listing) in bare {
         if above.contains(&folder.place.path) {
-            let message = "a folder with nodes in it, but without a group's document: readers do not find them";
+            let message = "a folder with arrays or groups in it, but without group metadata: readers do not find them";
             let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
                 .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
             let diagnostics = vec![folder.place.holds(found)];

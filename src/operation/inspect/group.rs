@@ -76,8 +76,8 @@ pub(super) fn inspect_group(
     result.warnings.retain(|found| found.severity > Severity::Info);
     let is_tried = |(_, array): &(usize, Box<ArrayReading>)| has_ways(array, &coordinates);
     if options.suggest.is_some() && !arrays.iter().any(is_tried) {
-        return Err(OperationError::data(format!("`{}` has no array of floats to store in other ways", root.name()))
-            .with_help("coordinates and what is quantised already are left out; name an array to ask of it"));
+        return Err(OperationError::data(format!("`{}` has no float array for --suggest", root.name()))
+            .with_help("coordinates and quantised arrays are left out; name one array to try it"));
     }
     if !arrays.is_empty() {
         figures(arrays, &coordinates, options, (progress, interrupt), &mut result)?;

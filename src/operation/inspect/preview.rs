@@ -93,7 +93,7 @@ impl Contents<'_> {
     ) -> Result<ArrayDrawing, OperationError> {
         let Some(numbers) = numbers else {
             let data_type = &self.source.data_type;
-            let note = format!("values of type {data_type} are not real numbers: they are not drawn");
+            let note = format!("values of type {data_type} are not real numbers and are not drawn");
             return Ok(ArrayDrawing::noted(note));
         };
         let metadata = &self.source.metadata;

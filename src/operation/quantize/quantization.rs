@@ -141,7 +141,7 @@ impl Quantization {
                 code::QUANTIZE_FEW_CODES,
                 format!("a step of {} leaves {} in use", self.step(), counted(codes, "code")),
             )
-            .with_help("give the array a smaller error by `--rule`, or copy it as it is by `--exclude`")
+            .with_help("give the array a smaller error with `--rule`, or leave it unchanged with `--exclude`")
         })
     }
 

@@ -192,16 +192,16 @@ pub(crate) enum RangeFault {
     #[error("the range is too wide for the arithmetic of the array's data type")]
     TooWide,
     /// No scale brings both ends inside.
-    #[error("no scale of the array's data type brings both ends of the range inside the codes")]
+    #[error("no scale in the array's data type maps both ends of the range to valid codes")]
     NotFound,
     /// The steps from the least to the greatest value are more than the codes.
-    #[error("the range takes more steps than the type has codes")]
+    #[error("the range needs more steps than the type has codes")]
     TooFewCodes,
     /// Arithmetic rounds by so much that the error is kept by no step for which there are codes.
-    #[error("narrowed by what the arithmetic of the array's data type rounds, the steps are more than the codes")]
+    #[error("the array's data type rounds, so the steps must be smaller, which needs too many codes")]
     TooCoarse,
     /// One over the step is 0 or infinite in the array's type.
-    #[error("the array's data type does not hold one over the step")]
+    #[error("1 / step does not fit into the array's data type")]
     NoScale,
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is
     }
     let Some(entry) = quantization.entry_for_zero() else {
         let message = "0 overflows where it is encoded: zarr-python 3.4.1 and 3.4.2 do not open the array";
-        let help = "leave the shards out, use `--as cf`, or quantise a range that lies nearer to 0";
+        let help = "leave the shards out, use `--as cf`, or quantise a range that is nearer to 0";
         return Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help));
     };
     quantization.reader_workaround = Some(entry);
@@ -106,7 +106,7 @@ pub(crate) fn changed_masks(source: &Object, destination: &Object) -> Option<Dia
     let mut said = Vec::new();
     for name in MASKS {
         match (source.get(name), destination.get(name)) {
-            (Some(_), None) => said.push(format!("`{name}` goes")),
+            (Some(_), None) => said.push(format!("`{name}` is removed")),
             (Some(before), Some(after)) if !before.same_value(after) => {
                 let shown = if *after == nan_like(after) { "NaN" } else { &after.to_string_compact() };
                 said.push(format!("`{name}` becomes {shown}"));
@@ -114,6 +114,6 @@ pub(crate) fn changed_masks(source: &Object, destination: &Object) -> Option<Dia
             _ => {}
         }
     }
-    let message = format!("attributes follow the codes: {}", said.join(", "));
+    let message = format!("attributes change with the codes: {}", said.join(", "));
     (!said.is_empty()).then(|| Diagnostic::new(code::QUANTIZE_ATTRIBUTES, message))
 }

@@ -44,10 +44,10 @@ impl<'a> Request<'a> {
             }
             _ => {
                 return Err(OperationError::data(format!(
-                    "quantising applies to float arrays; `{}` holds {}",
+                    "only float arrays can be quantised; the data type of `{}` is {}",
                     source.store, source.data_type
                 ))
-                .with_help("change the type of other arrays with --data-type"));
+                .with_help("use --data-type to change the type of other arrays"));
             }
         };
         if !options.unpack {
@@ -124,14 +124,15 @@ impl<'a> Request<'a> {
     }
 }
 
+const UNPACK: &str = "unpack it first: `transcode --unpack SOURCE DEST` can quantise again in the same run";
+
 /// Refuses to quantise what is quantised already: the chain of `whose`.
 pub(crate) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<(), OperationError> {
     if !is_packed(codecs) {
         return Ok(());
     }
     let message = format!("`{whose}` has `scale_offset` or `cast_value` in its chain already");
-    let help = "add --unpack, which goes first";
-    Err(OperationError::data(message).with_help(help))
+    Err(OperationError::data(message).with_help(UNPACK))
 }
 
 /// The codecs that quantise.
@@ -146,8 +147,8 @@ pub(crate) fn is_packed(codecs: &[CodecMetadata]) -> bool {
 fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> Result<(), OperationError> {
     let packed = ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
     if let Some(name) = packed.filter(|_| !unpacks) {
-        return Err(OperationError::data(format!("`{}` has the attribute `{name}` already", source.store))
-            .with_help("add --unpack, which goes first"));
+        let message = format!("`{}` has the attribute `{name}` already", source.store);
+        return Err(OperationError::data(message).with_help(UNPACK));
     }
     let fits = |t: NumberType| t.is_whole() && (t.bits() < 64);
     if target.is_some_and(|target| !fits(target)) {

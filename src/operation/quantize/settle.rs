@@ -4,7 +4,7 @@
 use super::quantization::surviving_fill;
 use super::range::{Fit, Fitted, Grid, RangeFault};
 use super::{Codes, Quantization, RangeFinder, Request, Scaling, Survey};
-use crate::diagnostic::quantity::counted;
+use crate::diagnostic::quantity::{self, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::operation::cf::declared_by;
@@ -41,7 +41,7 @@ impl Request<'_> {
         let fill = self.float.value(self.fill_bits);
         let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
         if fill.is_infinite() && fill_is_data {
-            return Err(infinite(&self.source.store, "absent chunks hold the fill value, an infinity"));
+            return Err(infinite(&self.source.store, "missing chunks have an infinite fill value"));
         }
         self.check_survey(survey)?;
         let saw_nan = survey.extent.is_some_and(|extent| extent.nan > 0);
@@ -57,7 +57,7 @@ impl Request<'_> {
             if moved != fill {
                 quantization.warnings.push(Diagnostic::new(
                     code::QUANTIZE_FILL_VALUE_MOVED,
-                    format!("the fill value {fill} becomes {moved}, which the codes bring back bit for bit"),
+                    format!("the fill value {fill} becomes {moved}, which the integers can store exactly"),
                 ));
             }
             return Ok(quantization);
@@ -68,8 +68,8 @@ impl Request<'_> {
         quantization.warnings.push(Diagnostic::new(
             code::QUANTIZE_FILL_VALUE_MOVED,
             format!(
-                "no value near the fill value {fill} survives the codes: absent chunks are written out, and the fill \
-                 value becomes NaN"
+                "the integers can store no value near the fill value {fill}: missing chunks are written, and the \
+                    fill value becomes NaN"
             ),
         ));
         Ok(quantization)
@@ -86,7 +86,7 @@ impl Request<'_> {
         }
         if survey.declared_missing > 0 {
             return Err(OperationError::data(format!(
-                "`{}` holds {} equal to {}, which would ruin the range",
+                "`{}` has {} equal to {}, which would ruin the range",
                 self.source.store,
                 counted(survey.declared_missing, "element"),
                 declared_by(self.source)
@@ -129,9 +129,9 @@ impl Request<'_> {
             && finder.encode(scaling, fill).is_none()
         {
             return Err(OperationError::data(format!(
-                "absent chunks hold the fill value {fill}, which the given range leaves out"
+                "missing chunks have the fill value {fill}, which is outside the given range"
             ))
-            .with_help("widen the range to take it in, or leave the range out"));
+            .with_help("give a range that includes it, or leave the range out"));
         }
         Ok(Quantization {
             form: self.quantize.form,
@@ -164,7 +164,7 @@ impl Request<'_> {
             if lo <= hi {
                 return Ok(Some((lo, hi)));
             }
-            return Err(OperationError::data(format!("--range {lo},{hi} is empty: the least value comes first")));
+            return Err(OperationError::data(format!("--range {lo},{hi} is empty: give the smaller value first")));
         }
         if !self.needs_first_pass() {
             return Ok(None);
@@ -186,8 +186,8 @@ fn least(one: f64, other: f64) -> f64 {
 
 fn infinite(store: &str, what: &str) -> OperationError {
     OperationError::data(format!("`{store}` cannot be quantised: {what}")).with_help(
-        "no code stands for an infinity; count them as missing with `--missing Infinity,-Infinity`, or map them with \
-         `--codecs` and a `scalar_map`",
+        "integers cannot store infinity; count it as missing with `--missing Infinity,-Infinity`, or map it with \
+            `--codecs` and a `scalar_map`",
     )
 }
 
@@ -277,16 +277,18 @@ impl Request<'_> {
         let count = i128::from(codes.last) - i128::from(codes.first) + 1;
         let mut message = format!("{asked} cannot be kept with {target} codes for values from {lo} to {hi}");
         if fault == RangeFault::TooFewCodes {
-            message = format!(
-                "{message}: they take about {:.0} codes, and of those that {} holds exactly it has {count}",
-                steps.ceil() + 1.0,
-                float.0
-            );
+            let needed = format!("{:.0}", steps.ceil() + 1.0).parse();
+            let needed = needed.map_or("many more".to_owned(), |count| format!("about {}", quantity::count(count)));
+            let usable = quantity::count(u64::try_from(count).unwrap_or_default());
+            message = format!("{message}: they need {needed} codes, and {} can use only {usable} of {target}", float.0);
         }
         let help = match (self.quantize.step, self.quantize.data_type) {
             (Some(_), Some(_)) => "give a wider --quantize TYPE, leave it out, or allow a wider --step",
             (Some(_), None) => "allow a wider --step, or leave the values as they are and only --compress them",
             (None, Some(_)) => "allow a larger error, give a wider --quantize TYPE, or leave it out",
+            _ if self.quantize.max_error == Some(0.0) => {
+                "give an error above 0, or leave the values as they are and only --compress them"
+            }
             (None, None) => "allow a larger error, or leave the values as they are and only --compress them",
         };
         let error = OperationError::data(message).with_help(help);

@@ -81,13 +81,12 @@ impl Output {
             }
             resumes |= existing == Existing::EmptyFolder;
             refuse_existing(existing, resumes, &shown)
-                .map_err(|error| error.with_help("name a place where nothing is, or remove first what is there"))?;
+                .map_err(|error| error.with_help("choose a new path, or remove it first"))?;
         } else {
             if existing == Existing::Unfinished && is_in_parts(destination.place()) {
-                return Err(OperationError::environment(format!("`{shown}` is a job in parts, and not finished"))
-                    .with_help(
-                        "`--status` says what is missing of it, `--finish` publishes it; `--overwrite` replaces it",
-                    ));
+                return Err(OperationError::environment(format!("`{shown}` is an unfinished job in parts")).with_help(
+                    "`--status` shows what is missing, `--finish` publishes it, `--overwrite` replaces it",
+                ));
             }
             refuse_existing(existing, run.resume, &shown)?;
         }
@@ -130,7 +129,7 @@ impl Output {
 
     fn next_to_resume(&self) -> String {
         let overwrite = if self.overwrites { "--overwrite " } else { "" };
-        format!("`{}` is unfinished: the same command with `{overwrite}--resume` goes on with it", self.shown)
+        format!("`{}` is unfinished: run the same command with `{overwrite}--resume` to continue", self.shown)
     }
 
     /// Where the process ends before the run does: notes what is done, and lets go of what nobody goes on with; where nothing
@@ -171,7 +170,7 @@ impl Output {
                 "`{}` was being replaced by a run that ended before it had removed the old one",
                 self.shown
             ))
-            .with_help("the command of that run with `--overwrite --resume` goes on; `--overwrite` begins anew"));
+            .with_help("continue that command with `--overwrite --resume`, or start again with `--overwrite`"));
         }
         let clears = self.overwrites && !is_begun && self.existing != Existing::Nothing;
         journal.begin(!clears).map_err(failed)?;
@@ -250,7 +249,8 @@ impl Output {
         let shown = &self.shown;
         let unfinished = |error: OperationError| {
             let next = format!(
-                "of `{shown}` a part may be removed: `--overwrite --resume` goes on with it, `--overwrite` begins anew"
+                "part of `{shown}` may be removed: continue with `--overwrite --resume`, or start again with \
+                    `--overwrite`"
             );
             with_next_step(error, &next)
         };
@@ -262,18 +262,18 @@ impl Output {
         let shown = &self.shown;
         match error {
             JournalError::Store(error) => cannot_write(error),
-            error @ JournalError::Lost => OperationError::environment(format!("`{shown}` is not this run's any more"))
+            error @ JournalError::Lost => OperationError::environment(format!("another run took over `{shown}`"))
                 .because(error)
-                .with_help("see which runs write there, and run one of them again"),
+                .with_help("find out which runs write there, and run one of them again"),
             error @ (JournalError::Locked | JournalError::Held(_)) => {
                 OperationError::environment(format!("`{shown}` is locked"))
                     .because(error)
-                    .with_help("wait until the other run has ended, or name another place")
+                    .with_help("wait until the other run has ended, or choose another DEST")
             }
             error @ JournalError::OtherPlan { .. } => {
-                OperationError::environment(format!("`{shown}` is the unfinished run of another plan"))
+                OperationError::environment(format!("`{shown}` is an unfinished run with another plan"))
                     .because(error)
-                    .with_help("give the options of that run; or replace it with `--overwrite` alone")
+                    .with_help("give the options of that run, or replace it with `--overwrite` alone")
             }
         }
     }

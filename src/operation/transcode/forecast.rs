@@ -229,20 +229,20 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
             bytes(free)
         );
         return Err(OperationError::environment(message)
-            .with_help("give more `--max-memory`, so that one pass will do, or name a larger file system"));
+            .with_help("give more `--max-memory`, so that one pass is enough, or use a larger file system"));
     }
     if filled <= room.blocks.min(room.files) {
         return Ok(());
     }
     let message = format!(
-        "{} would be written, and there is no space for them at `{}`: {} and {} are free",
+        "{} would be written, but there is no space at `{}`: {} and {} are free",
         counted(filled, "absent chunk"),
         plan.target.name(),
         bytes(free),
         counted(room.files, "file")
     );
     Err(OperationError::environment(message)
-        .with_help("keep the fill value, so that absent chunks stay absent; or name a larger file system"))
+        .with_help("keep the fill value, so that missing chunks stay missing, or use a larger file system"))
 }
 
 /// The intermediate data fit into a folder of their own.
@@ -259,7 +259,7 @@ fn check_scratch(folder: &Node, temporary: u64) -> Result<(), OperationError> {
         bytes(free)
     );
     Err(OperationError::environment(message).with_help(
-        "name a folder on a larger file system by TMPDIR, or give more `--max-memory`, so that one pass will do",
+        "set TMPDIR to a folder on a larger file system, or give more `--max-memory`, so that one pass is enough",
     ))
 }
 

@@ -17,12 +17,12 @@ pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(
         let paths: Vec<&str> = levels.iter().map(|level| level.path.trim_start_matches('/')).collect();
         let names = paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
         if is_any(&is_cut) {
-            let message = format!("--select: {names} are levels of one image, which have no index in common");
+            let message = format!("--select: {names} are levels of one image, so their indices differ");
             let help = format!("take one level alone: --only '{}'", paths[0]);
             return Err(OperationError::data(message).with_help(help));
         }
         if is_any(&has_own_range) {
-            let message = format!("--as plain: {names} are levels of one image, and each would get a range of its own");
+            let message = format!("--as plain: {names} are levels of one image, and each would get its own range");
             return Err(OperationError::data(message)
                 .with_help("give --quantize TYPE with --range LO,HI or --scale, the same for all levels"));
         }
@@ -42,7 +42,7 @@ pub(super) fn left_out(paths: &[String], groups: &[GroupReading]) -> Vec<Diagnos
         };
         let names = levels(&group.attributes).into_iter().flatten();
         let (kept, lost): (Vec<&str>, Vec<&str>) = names.partition(is_kept);
-        let message = format!("`multiscales` names `{}`, which --only leaves out", lost.join("`, `"));
+        let message = format!("`multiscales` names `{}`, but --only leaves it out", lost.join("`, `"));
         let found = Diagnostic::new(code::MULTISCALES_LEVELS_LEFT_OUT, message)
             .with_help("give the levels that are left with --attributes-append")
             .at_node(&group.place.path);

@@ -247,8 +247,8 @@ fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diag
         OutOfRange::Clamp | OutOfRange::Error => "clamped",
     };
     let message = format!(
-        "{clamped} of {count} stored elements had no code of their own and were {became}, changed by up to \
-         {max_abs_error_clamped}"
+        "{clamped} of {count} stored elements were out of range and were {became}, changed by up to \
+            {max_abs_error_clamped}"
     );
     let help = "if they matter, widen or leave out `--range`, or give a `--quantize` type with more codes";
     Some(Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help).at_node(path))
@@ -260,7 +260,7 @@ fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diag
     let (values, name) = (count.saturating_sub(nan), plan.destination.pipeline.input.data_type.to_string());
     (rounded > values / 2).then(|| {
         let message = format!("{rounded} of {values} stored values were rounded to integers of {name}");
-        let help = format!("`--quantize {name}` keeps what lies between integers");
+        let help = format!("`--quantize {name}` keeps the fractions");
         Diagnostic::new(code::DATA_TYPE_ROUNDED, message).with_help(help).at_node(path)
     })
 }

@@ -149,10 +149,9 @@ fn refuse_eaten(arrays: &[PlannedArray]) -> Result<(), OperationError> {
         let names: Vec<String> = eaten.iter().map(|array| format!("`{}`", path(array))).collect();
         let one = path(first);
         let rule = format!("--rule '{one}: --max-error NUMBER'");
-        (names.join(", "), format!("give a smaller error by `{rule}`, or copy it as it is by `--exclude '{one}'`"))
+        (names.join(", "), format!("give a smaller error with `{rule}`, or leave it out with `--exclude '{one}'`"))
     };
-    let message =
-        format!("--max-error would leave nothing of {names}: the range of the values is no wider than twice the error");
+    let message = format!("--max-error is at least half the range of {names}: all values would become one value");
     Err(OperationError::data(message).with_help(help))
 }
 

@@ -164,7 +164,7 @@ fn held(difference: f64, limit: f64, store: &str) -> Result<f64, OperationError>
         "no `scale` and `offset` give the values of `{store}` in this form: they would differ by up to {difference}, and \
          {limit} is allowed"
     );
-    Err(OperationError::data(message).with_help("`--unpack` with `--step S` packs the values anew, in multiples of S"))
+    Err(OperationError::data(message).with_help("use `--unpack --step S` to quantise again, in multiples of S"))
 }
 
 /// All codes of up to 16 bits; of wider ones some, from the least to the greatest.

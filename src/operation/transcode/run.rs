@@ -125,9 +125,9 @@ impl<'a> JobPlan<'a> {
             return Ok(());
         }
         if !self.arrays.iter().any(|array| is_lossy(&array.plan)) {
-            let message = "`--quality` and `--require` are of a quantisation, and no array is quantised";
+            let message = "`--quality` and `--require` need a quantised array, and no array is quantised";
             return Err(OperationError::data(message).with_help(
-                "give `--max-error`, `--step`, `--quantize` or `--keep-bits`, with patterns that take an array; or leave them out",
+                "give `--max-error`, `--step`, `--quantize` or `--keep-bits`, with patterns that match an array, or leave them out",
             ));
         }
         self.arrays.iter().try_for_each(|array| check_room_for_quality(&array.plan, self.budget))
@@ -210,9 +210,9 @@ impl<'a> JobPlan<'a> {
         if faults.is_empty() {
             return Ok(found);
         }
-        let message = format!("`--require` is not kept, and nothing was: {}", faults.join("; "));
+        let message = format!("`--require` failed, nothing was written: {}", faults.join("; "));
         Err(OperationError::data(message).with_help(
-            "quantise in finer steps (a smaller `--max-error` or `--step`, a wider `--quantize` type, more `--keep-bits`), or require less; of a hierarchy, `--exclude` copies an array as it is",
+            "use finer steps (a smaller `--max-error` or `--step`, a wider `--quantize` type, more `--keep-bits`), or require less; in a group, `--exclude` leaves an array unchanged",
         ))
     }
 

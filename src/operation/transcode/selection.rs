@@ -15,7 +15,7 @@ use crate::operation::{
     TranscodeOptions,
 };
 
-const SPARED: &str = "coordinates and what CF attributes of others name are changed where `--include` or `--rule` \
+const SPARED: &str = "coordinates, and arrays that CF attributes of others name, change only if `--include` or `--rule` \
                       names them without `*`";
 
 /// Every pattern takes an array, and an array is left; else what was meant is not there.
@@ -37,9 +37,9 @@ pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), Op
 /// The error of a pattern that takes no array.
 fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
     let help = if pattern.to_string().contains(',') {
-        "a comma is part of the pattern: give the option once for each, or `{a,b}` for either"
+        "a comma is part of the pattern: repeat the option for each pattern, or write `{a,b}`"
     } else {
-        "patterns are of paths without the leading slash; `*` stays within a name, `**/` does not"
+        "patterns match paths without the leading slash; `*` matches within one name, `**/` any number of groups"
     };
     OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(help)
 }
@@ -82,12 +82,16 @@ pub(super) fn check_applied(
             .with_help("`zarrcast inspect` shows the names of an array's dimensions"));
         }
     }
-    let packed = "packed arrays have the attribute `scale_factor` or `add_offset`";
+    let packed = "`--unpack` needs `scale_offset` or `cast_value` in the chain, or the attribute `scale_factor` or \
+        `add_offset`";
+    let is_float = |array: &SourceArray| array.opened.data_type.number().is_some_and(NumberType::is_float);
+    let excludes = arrays.iter().any(|array| !is_left(options, &array.path) && is_float(array));
+    let left = if excludes && options.include.is_empty() { "`--exclude` leaves no such array" } else { SPARED };
     let changes: [(IsMade, _, _); 4] = [
         // A rule may quantise what all others are rounded by, and the other way round.
-        (|change| change.quantize.is_some() || change.keep_bits.is_some(), "float array to quantise or round", SPARED),
+        (|change| change.quantize.is_some() || change.keep_bits.is_some(), "float array to quantise or round", left),
         (|change| !matches!(change.predict, None | Some(Predict::None)), "array of integers to predict", SPARED),
-        (|change| change.repack.is_some(), "packing that `--as` changes", repack::PACKED),
+        (|change| change.repack.is_some(), "array that `--as` can change", repack::PACKED),
         (|change| change.unpack, "array to unpack", packed),
     ];
     for (is_made, what, help) in changes {
@@ -133,8 +137,7 @@ fn ends_of(slice: &Slice, length: u64, store: &str) -> Result<(u64, u64), Operat
     let refusal = |what: String| {
         let text = |index: &Option<i64>| index.map_or_else(String::new, |index| index.to_string());
         let message = format!("--select {dimension}={}:{} of `{store}` {what}", text(start), text(stop));
-        OperationError::data(message)
-            .with_help(format!("STOP is the index after the last that is taken, {length} at most"))
+        OperationError::data(message).with_help(format!("STOP is the index after the last element, at most {length}"))
     };
     let index = |index: Option<i64>, default: u64| match index {
         None => Some(default),
@@ -145,7 +148,7 @@ fn ends_of(slice: &Slice, length: u64, store: &str) -> Result<(u64, u64), Operat
     let (start, stop) =
         ends.ok_or_else(|| refusal(format!("leaves the array, which has {} there", counted(length, "element"))))?;
     if start >= stop && length > 0 {
-        return Err(refusal("takes no element".to_owned()));
+        return Err(refusal("selects no element".to_owned()));
     }
     Ok((start, stop.max(start)))
 }

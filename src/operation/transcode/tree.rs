@@ -272,6 +272,6 @@ fn uncopied_links(store: &str, links: &[String]) -> Option<Diagnostic> {
         Diagnostic::new(code::KEY_UNKNOWN, message)
             .in_store(store)
             .at_key(first.as_str())
-            .with_help("what a link leads to is copied by naming it as SOURCE"),
+            .with_help("to copy the target of a link, give it as SOURCE"),
     )
 }

@@ -126,7 +126,7 @@ impl<'a> Writing<'a> {
         }
         let shown = self.claim.output.shown();
         let message = format!("`{shown}` does not hold what was written, however often it is written");
-        let help = "see what else writes or removes there, and end it";
+        let help = "find out what else writes or removes there, and end it";
         Err(OperationError::environment(message).with_help(help).into())
     }
 

@@ -177,8 +177,9 @@ fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic 
 
 /// Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
 fn without_checksum(reading: &ArrayReading) -> Diagnostic {
-    let message = "no codec of the array has a checksum: damage may go unseen";
-    let help = "where the storage is not trusted: `zarrcast transcode --compress zstd:5:checksum`, or `crc32c`";
+    let message = "no codec of the array has a checksum: damage may go unnoticed";
+    let help = "if you do not trust the storage, add a checksum: `zarrcast transcode --compress zstd:5:checksum`, or \
+        `crc32c`";
     reading.place.holds(Diagnostic::new(code::NO_CHECKSUM, message).with_help(help))
 }
 

@@ -101,7 +101,7 @@ pub(super) fn array(
         };
         let message = format!("{none} stored: every element reads as the fill value");
         Diagnostic::new(code::CHUNKS_NONE, message)
-            .with_help("if the array should hold values, its chunks were lost, or lie under other keys")
+            .with_help("if the array should have values, its chunks were lost or have other names")
     } else {
         let (absent, total) = (count(absent), count(total));
         let message = format!("{absent} of {total} chunks are absent and read as the fill value");
@@ -149,34 +149,34 @@ fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: Option<&dyn Sizes
     Some(match &stray.kind {
         StrayKind::Unknown if is_temporary(key) => Diagnostic::new(
             code::KEY_TEMPORARY,
-            "a temporary file, as a writer leaves when it is interrupted",
+            "a temporary file of a writer that was interrupted",
         )
-        .with_help("remove it when nobody writes the store any more"),
+        .with_help("remove it when no program writes to the store"),
         StrayKind::Unknown => {
             Diagnostic::new(code::KEY_UNKNOWN, "the key belongs to no chunk and to no document").with_help(
-                "no reader looks at it: remove it, or give the array the separator or shape that it is of",
+                "readers ignore it: remove it, or correct the separator or shape of the array",
             )
         }
         StrayKind::Folder if is_temporary(key) => {
-            Diagnostic::new(code::KEY_TEMPORARY, "a folder that a run of zarrcast left: no reader looks at it")
+            Diagnostic::new(code::KEY_TEMPORARY, "a folder that a run of zarrcast left: readers ignore it")
                 .with_help(
                     "its command with `--resume`, or `--finish` of a job in parts, removes it; or remove it by hand when nobody writes there",
                 )
         }
         StrayKind::Folder => {
-            Diagnostic::new(code::FOLDER_UNKNOWN, "a folder in which neither nodes nor chunks lie")
-                .with_help("no reader looks at it: remove it, or give what is in it its documents")
+            Diagnostic::new(code::FOLDER_UNKNOWN, "a folder without arrays, groups or chunks")
+                .with_help("readers ignore it: remove it, or add the missing metadata")
         }
         StrayKind::OutsideGrid(chunk) => Diagnostic::new(
             code::KEY_OUTSIDE_GRID,
-            "the chunk lies outside of the grid: no reader looks at it",
+            "the chunk is outside of the grid: readers ignore it",
         )
         .with_help("remove it, or correct the shape: it comes back as soon as the array grows")
         .at_chunk(chunk.clone()),
         StrayKind::NotAFile(chunk, found) => {
             let message = format!("expected a regular file, found {found}");
             let found = Diagnostic::new(code::OBJECT_NOT_A_FILE, message)
-                .with_help("put the object back, or remove what stands there");
+                .with_help("restore the object, or remove what is in its place");
             match chunk {
                 Some(chunk) => found.at_chunk(chunk.clone()),
                 None => found,
@@ -184,7 +184,7 @@ fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: Option<&dyn Sizes
         }
         StrayKind::Size(chunk, size) => size_finding(*size, sizes?.of(chunk)).at_chunk(chunk.clone()),
         StrayKind::NotUtf8 => {
-            Diagnostic::new(code::KEY_NOT_UTF8, "the name is not UTF-8 or no path, and so no key of a store")
+            Diagnostic::new(code::KEY_NOT_UTF8, "the name is not UTF-8 or not a path, so it is no key of a store")
                 .with_help("rename or remove it")
         }
         StrayKind::Link => return link_finding(key, root),
@@ -215,9 +215,9 @@ fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
 fn link_finding(key: &str, root: &Node) -> Option<Diagnostic> {
     let target = root.link_target(key).ok().flatten();
     let (code, message) = match target {
-        None => (code::LINK_LEADS_AWAY, "a link that leads nowhere: readers take the object as absent"),
+        None => (code::LINK_LEADS_AWAY, "a broken link: readers treat the object as missing"),
         Some(target) if target.is_folder => {
-            (code::LINK_TO_FOLDER, "a link to a folder, which is not followed: what is behind it was not looked at")
+            (code::LINK_TO_FOLDER, "a link to a folder is not followed: its content was not checked")
         }
         Some(target) if !target.is_inside => {
             (code::LINK_LEADS_AWAY, "a link that leads out of the store: a copy of the store lacks the object")

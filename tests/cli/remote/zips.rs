@@ -45,6 +45,6 @@ fn zip_is_written_to_local_disks_alone() {
     let written = run(&test, &server, &["transcode", "s3://bucket/x.zip/a", "s3://bucket/new.zip"]);
     assert!(written.status == 2 && written.error.contains("a local .zip file"), "{}", written.error);
     let written = run(&test, &server, &["transcode", "s3://bucket/x.zip/a", "s3://bucket/x.zip|zip:b"]);
-    assert!(written.status == 2 && written.error.contains("lies in a zip file"), "{}", written.error);
+    assert!(written.status == 2 && written.error.contains("is inside a zip file"), "{}", written.error);
     assert!(server.requests().iter().all(|request| request.method != "PUT"));
 }

@@ -55,12 +55,12 @@ impl Claim {
         }
         let shown = &self.output.shown;
         let before = match self.journal.holder_before() {
-            Some(holder) => format!("; {holder} has written there before, and is taken for ended"),
+            Some(holder) => format!("; {holder} has written there before, and has probably ended"),
             None => String::new(),
         };
         let message =
-            format!("what `{shown}` lies in has no locks: nothing keeps a run on another machine out{before}");
-        let help = "see to it that no two machines write there at once";
+            format!("the storage of `{shown}` has no locks: a run on another machine could write there, too{before}");
+        let help = "make sure that no two machines write there at once";
         Some(Diagnostic::new(code::NOT_LOCKED, message).with_help(help))
     }
 
@@ -82,9 +82,9 @@ impl Claim {
             })?;
         }
         output.destination.clear().map_err(|error| {
-            let message = format!("`{}` is complete, but what the run needed cannot be removed", output.shown);
+            let message = format!("`{}` is complete, but temporary files cannot be removed", output.shown);
             let help = if keeps {
-                "the same command with `--resume` tries again".to_owned()
+                "run the same command with `--resume` to try again".to_owned()
             } else {
                 format!("remove `{}` by hand", output.destination.run().name())
             };
@@ -179,7 +179,7 @@ pub(super) enum Existing {
 }
 
 pub(super) fn unreadable(error: StoreError) -> OperationError {
-    OperationError::environment("the destination cannot be looked at").because(error)
+    OperationError::environment("DEST cannot be read").because(error)
 }
 
 /// SOURCE and DEST are two places, neither inside the other, whatever names lead to them.
@@ -187,13 +187,13 @@ pub(super) fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<(),
     match place.relation(other).map_err(unreadable)? {
         Relation::Apart => Ok(()),
         Relation::Same => Err(OperationError::environment(format!("`{shown}` is SOURCE itself"))
-            .with_help("name another place for the result")),
+            .with_help("choose another path for DEST")),
         Relation::Nested => Err(OperationError::environment(format!(
-            "SOURCE and DEST lie one inside the other: `{}` and `{}`",
+            "one of SOURCE and DEST is inside the other: `{}` and `{}`",
             other.name(),
             place.name()
         ))
-        .with_help("name a place for the result beside the source")),
+        .with_help("choose a DEST outside SOURCE that does not contain it")),
     }
 }
 
@@ -205,15 +205,15 @@ pub(super) fn refuse_existing(existing: Existing, resumes: bool, shown: &str) ->
             return Ok(());
         }
         (Existing::Node { is_left: false }, true) => {
-            ("is complete: there is nothing to resume", "`--overwrite` replaces it")
+            ("is complete: there is nothing to resume", "replace it with `--overwrite`")
         }
         (Existing::Unfinished, false) => {
-            ("is an unfinished run", "`--resume` goes on with it, `--overwrite` replaces it")
+            ("is an unfinished run", "continue it with `--resume`, or replace it with `--overwrite`")
         }
         (Existing::EmptyFolder | Existing::Node { .. }, false) => {
-            ("exists already", "name a place where nothing is; or `--overwrite` replaces it")
+            ("exists already", "choose a new path, or replace it with `--overwrite`")
         }
-        (Existing::Other, _) => ("exists already", "name a place where nothing is"),
+        (Existing::Other, _) => ("exists already", "choose a new path"),
     };
     Err(OperationError::environment(format!("`{shown}` {message}")).with_help(help))
 }
@@ -230,12 +230,12 @@ pub(super) fn refuse_unreplaceable(
     }
     if existing == Existing::Other {
         return refused(
-            format!("`{shown}` is not a Zarr node, and is not replaced"),
-            "`--overwrite` replaces arrays, groups, unfinished runs and empty folders; name another place",
+            format!("`{shown}` is not a Zarr store and is not replaced"),
+            "`--overwrite` replaces only arrays, groups, unfinished runs and empty folders; choose another path",
         );
     }
     if place.is_mount_point() {
-        let message = format!("`{shown}` is a mount point, and cannot be replaced");
+        let message = format!("`{shown}` is a mount point and cannot be replaced");
         return refused(message, "name a folder inside it");
     }
     if let Some(link) = place.link_from(source).map_err(unreadable)? {
@@ -258,19 +258,16 @@ pub(super) fn refuse_others(run: &Node, shown: &str) -> Result<(), OperationErro
     if is_run {
         return Ok(());
     }
-    Err(OperationError::environment(format!(
-        "`{}` stands where `{shown}` would be written before it has its place",
-        run.name()
-    ))
-    .with_help("it is not an unfinished run: move it away"))
+    Err(OperationError::environment(format!("`{}` is in the way: `{shown}` is written there first", run.name()))
+        .with_help("it is not an unfinished run: move it elsewhere"))
 }
 
 /// The error of a store in which no hierarchy can be written.
 pub(super) fn no_destination(error: StoreError, shown: &str) -> OperationError {
     match error {
         StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::Unsupported => {
-            OperationError::usage(format!("DEST `{shown}` lies where this build writes nothing of its kind"))
-                .with_help("name a local folder or a local .zip file, and copy that there")
+            OperationError::usage(format!("this build cannot write to DEST `{shown}`"))
+                .with_help("write a local folder or a local .zip file, and copy that there")
         }
         error => unreadable(error),
     }
@@ -293,8 +290,9 @@ pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &s
     if missing.is_empty() && !is_missing {
         return Ok(());
     }
-    Err(OperationError::environment(format!("`{shown}` cannot be made: {} is {what}, not a folder", existing.name()))
-        .with_help("name a place in a folder"))
+    let name = existing.name();
+    Err(OperationError::environment(format!("`{shown}` cannot be created: {name} is {what}, not a folder"))
+        .with_help("choose a path inside a folder"))
 }
 
 /// What a run leaves to be done in a hierarchy that DEST lies in; an error in an array, below which no reader looks.
@@ -311,12 +309,11 @@ pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diag
             continue;
         }
         if found.kind == NodeKind::Array {
-            return Err(OperationError::environment(format!("`{shown}` would lie in the array `{name}`"))
-                .with_help("name a place in a group, or one by itself"));
+            return Err(OperationError::environment(format!("`{shown}` would be inside the array `{name}`"))
+                .with_help("choose a path inside a group, or outside of any store"));
         }
         for missing in between.drain(..) {
-            let message =
-                format!("`{missing}` has no group's document: readers of `{name}` do not find what lies in it");
+            let message = format!("`{missing}` is not a Zarr group: readers of `{name}` do not find what is in it");
             let help = "make a group of it (zarr-python: `zarr.open_group`)";
             warnings.push(Diagnostic::new(code::GROUP_IMPLICIT, message).with_help(help));
         }
@@ -337,8 +334,8 @@ pub(super) fn refuse_inside_zip(destination: &Location) -> Result<(), OperationE
     if !destination.is_inside_zip() {
         return Ok(());
     }
-    Err(OperationError::usage(format!("DEST `{destination}` lies in a zip file, which is written as a whole"))
-        .with_help("name a zip file of its own, or a folder"))
+    Err(OperationError::usage(format!("DEST `{destination}` is inside a zip file, which is written as a whole"))
+        .with_help("choose a new zip file or a folder"))
 }
 
 /// Looks at the place of DEST.

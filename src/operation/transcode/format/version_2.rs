@@ -71,7 +71,7 @@ pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Re
         return Ok(());
     }
     Err(OperationError::data("Zarr v2 has no `scale_offset` and `cast_value`")
-        .with_help("`--zarr-format 3` writes an array that has them, `--as cf` integers with CF attributes"))
+        .with_help("add `--zarr-format 3`, or write integers with CF attributes with `--as cf`"))
 }
 
 /// Sets the format and the chunk keys that DEST will have.

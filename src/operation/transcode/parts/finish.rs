@@ -84,7 +84,7 @@ pub fn finish(
         }
     }
     let folder = format!("{}/finish", plan.folder());
-    let left = "DEST is not published: `--finish` again does it".to_owned();
+    let left = "DEST is not published: run `--finish` again".to_owned();
     let claim = job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new(), left)?;
     let copied = job.copy_other_keys(&claim).and_then(|()| claim.checkpoint());
     if let Err(error) = copied.and_then(|()| job.remove_staging()) {
@@ -103,7 +103,7 @@ pub fn finish(
 }
 
 fn cannot_begin(part: u64, error: JournalError) -> OperationError {
-    OperationError::environment(format!("part {part} cannot be begun anew")).because(error)
+    OperationError::environment(format!("part {part} cannot be started again")).because(error)
 }
 
 /// Sums over all parts, for each array.
@@ -134,8 +134,8 @@ fn lost(
             let parts = parts_without(pass, (array, number), &present, counted, driver)?;
             if parts.is_empty() {
                 let place = array.plan.target.name();
-                return Err(OperationError::environment(format!("`{place}` holds chunks that no part wrote"))
-                    .with_help("something else writes there: remove what it wrote, and finish again"));
+                return Err(OperationError::environment(format!("`{place}` has chunks that no part wrote"))
+                    .with_help("something else writes there: remove what it wrote, and run `--finish` again"));
             }
             lost.extend(parts);
         }

@@ -77,8 +77,8 @@ pub fn init(
     };
     if before.as_ref().is_some_and(|before| !before.is_same(&plan)) {
         let shown = options.destination.display();
-        return Err(OperationError::environment(format!("in `{shown}` another plan is under way"))
-            .with_help("give the options of that plan; or name another DEST"));
+        return Err(OperationError::environment(format!("`{shown}` has an unfinished job with another plan"))
+            .with_help("give the options of that plan, or choose another DEST"));
     }
     let was_there = before.is_some();
     let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);

@@ -46,8 +46,8 @@ fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)
         None if is_published => {}
         None => {
             let shown = options.destination.display();
-            return Err(OperationError::environment(format!("no job in parts was begun in `{shown}`"))
-                .with_help("`--init --partitions N` with the options of the job begins one"));
+            return Err(OperationError::environment(format!("there is no job in parts in `{shown}`"))
+                .with_help("start one with `--init --partitions N` and the options of the job"));
         }
     }
     Ok((place, plan.filter(|_| !is_published)))
@@ -123,9 +123,8 @@ fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnost
     };
     place.below(&RUN_FOLDER).each_entry("", each).map_err(cannot_write)?;
     let warning = |job: String| {
-        let message =
-            format!("`.zarrcast/{job}` is of another job than the one that is planned here, and counts for nothing");
-        let help = "see to it that nothing of the other job still runs; `--finish` removes the folder";
+        let message = format!("`.zarrcast/{job}` is of another job than the one that is planned here, and is ignored");
+        let help = "make sure that nothing of the other job still runs; `--finish` removes the folder";
         Diagnostic::new(code::KEY_TEMPORARY, message).with_help(help)
     };
     Ok(left.into_iter().map(warning).collect())

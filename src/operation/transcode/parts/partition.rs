@@ -135,7 +135,7 @@ fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: Wanted) ->
                     pass.partitions(),
                     pass.name
                 ))
-                .with_help("`--status` says which; run them first"));
+                .with_help("`--status` shows which; run them first"));
             }
         }
     }
@@ -171,7 +171,7 @@ impl Part<'_> {
         let job = JobPlan::new(&options, given, is_own, progress, interrupt)?;
         job.check_same(&self.plan.sealed, is_own)?;
         let numbers: Vec<usize> = (0..self.plan.sealed.arrays.len()).filter(|n| is_own(*n)).collect();
-        let left = format!("part {} is unfinished: `--partition {}` again goes on with it", self.index, self.index);
+        let left = format!("part {} is unfinished: run `--partition {}` again to continue", self.index, self.index);
         let unfinished = interrupt.begin(left.clone(), Some(job.output.clearing(Weak::new())))?;
         let assigned = job.arrays.iter().zip(&numbers).map(|(array, number)| {
             let name = match self.pass {
@@ -189,8 +189,9 @@ impl Part<'_> {
         if PartsPlan::find(claim.data())?.is_none_or(|now| now.id != self.plan.id) {
             self.clear(claim.data())?;
             let message = format!("the job of part {} is not planned in DEST any more", self.index);
-            return Err(OperationError::environment(message)
-                .with_help("run the part again where it is of the job that is planned there now"));
+            return Err(
+                OperationError::environment(message).with_help("if the part belongs to the new job, run it again")
+            );
         }
         // Another run of the same part may have ended just before.
         if done::is_done(claim.data(), &self.plan.done_of(self.pass), self.index)? {

@@ -52,7 +52,7 @@ pub(crate) fn convert(
     }
     let (Some(from), Some(to)) = (source.data_type.real_number(), data_type.real_number()) else {
         return Err(OperationError::data(format!(
-            "`{}` holds {}, which cannot be converted to {data_type}",
+            "`{}` is {}, which cannot be converted to {data_type}",
             source.store, source.data_type
         ))
         .with_help("integers and real floats convert into each other"));
@@ -92,7 +92,7 @@ pub(crate) fn convert(
         Err(kind) => {
             let fill = value_to_json(from, bits).to_string_compact();
             Err(OperationError::data(format!("the fill value {fill} cannot be converted to {to}"))
-                .with_help(crate::codec::fault::element_help(kind).unwrap_or("choose a type that holds it")))
+                .with_help(crate::codec::fault::element_help(kind).unwrap_or("choose a type that can store it")))
         }
     }
 }
@@ -122,7 +122,7 @@ fn convert_masks(draft: &mut Draft, cast: &Cast) -> Result<(), OperationError> {
                         value_to_json(from, old).excerpt()
                     );
                     Err(OperationError::data(message)
-                        .with_help("choose a type that holds it, or give all attributes by --attributes"))
+                        .with_help("choose a type that can store it, or replace all attributes with --attributes"))
                 }
             }
         };
@@ -154,8 +154,8 @@ pub(crate) fn refuse_bound_codecs(
     let Some(name) = bound.filter(|_| options.codecs.is_none()) else { return Ok(()) };
     let error = OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"));
     Err(error.with_help(match name.as_str() {
-        "scale_offset" | "cast_value" => "give the chain anew with --codecs, or take the codec off with --unpack",
-        _ => "give the chain anew with --codecs",
+        "scale_offset" | "cast_value" => "give a new chain with --codecs, or remove the codec with --unpack",
+        _ => "give a new chain with --codecs",
     }))
 }
 
@@ -212,8 +212,8 @@ pub(crate) fn unpack(
     if of_attributes.is_none() && !is_packed(codecs) {
         let message = format!("`{}` is not packed", source.store);
         return Err(OperationError::data(message).with_help(
-            "--unpack takes an array with `scale_offset` or `cast_value` in its chain, or an integer array with \
-             the attribute `scale_factor` or `add_offset`",
+            "--unpack needs an array with `scale_offset` or `cast_value` in its chain, or an integer array with the \
+                attribute `scale_factor` or `add_offset`",
         ));
     }
     // Differences go, and what turned the array for them.
@@ -246,9 +246,10 @@ pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
     let fall_together = values.windows(2).any(|pair| pair[0].0 != pair[1].0 && pair[0].1 == pair[1].1);
     (fall_together || values.iter().any(|(_, narrow)| narrow.is_infinite())).then(|| {
         let message = format!(
-            "{floats} does not hold the values of all codes: `scale_factor` is too small beside `add_offset`, or too large"
+            "{floats} cannot store the values of all codes: `scale_factor` is too large, or too small relative to \
+                `add_offset`"
         );
-        Diagnostic::new(code::CAST_VALUE_LOSSY, message).with_help("`--data-type float64` holds each")
+        Diagnostic::new(code::CAST_VALUE_LOSSY, message).with_help("`--data-type float64` can store them")
     })
 }
 

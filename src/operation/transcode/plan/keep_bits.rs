@@ -188,6 +188,6 @@ fn all_bits(number_type: NumberType) -> u32 {
 fn float_type(data_type: &DataType, store: &str) -> Result<NumberType, OperationError> {
     match data_type.number() {
         Some(number_type) if number_type.is_float() => Ok(number_type),
-        _ => Err(OperationError::data(format!("--keep-bits applies to float arrays; `{store}` holds {data_type}"))),
+        _ => Err(OperationError::data(format!("--keep-bits applies to float arrays; `{store}` is {data_type}"))),
     }
 }

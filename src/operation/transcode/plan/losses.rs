@@ -50,8 +50,8 @@ pub(crate) fn loses_fill_value(job: &ObjectJob) -> bool {
 /// The warning for what is lost by encoding anew.
 pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
     if loses_fill_value(job) {
-        let message = "absent chunks are stored beside others, and the fill value does not survive the filters of the chain: \
-                       absent elements come back as another value";
+        let message = "missing chunks are written together with others, and the filters of the chain change the fill \
+            value: missing elements get another value";
         let help = "`--codecs` with a chain without these filters keeps every value; so does a change that leaves the chunks as they are";
         return Some(Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message).with_help(help));
     }
@@ -59,8 +59,8 @@ pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
     if let Some(loss) = codec.codec.max_loss() {
         let most = if loss.is_finite() { format!(" by up to {loss}") } else { String::new() };
         let message = format!(
-            "chunks are encoded anew by `{}`, which rounds: values can change{most}, and what stands near a NaN or an \
-             infinite element can be lost",
+            "chunks are encoded again by `{}`, which rounds: values can change{most}, and values near a NaN or an \
+                infinite element can be lost",
             codec.name
         );
         let help =
@@ -68,8 +68,8 @@ pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
         return Some(Diagnostic::new(code::ZFP_LOSSY, message).with_help(help));
     }
     let message = format!(
-        "chunks are encoded anew by `{}` of floats: what it adds up again can differ from SOURCE's values in the \
-         last digits, and what follows a NaN or an infinite element in its chunk is lost",
+        "chunks are encoded again by `{}` of floats: its sums can differ from SOURCE's values in the last digits, \
+            and values after a NaN or an infinite element in the chunk are lost",
         codec.name
     );
     let help =
@@ -84,7 +84,7 @@ pub(crate) fn rare_type_warning(source: &Pipeline, destination: &Pipeline) -> Op
     collect(destination, &mut written);
     let new = written.into_iter().find(|data_type| is_rare(data_type) && !known.contains(data_type))?;
     let message =
-        format!("{new} is written: zarr-python cannot open the array, nor a consolidated group that holds it");
+        format!("{new} is written: zarr-python cannot open the array, nor a consolidated group that contains it");
     Some(
         Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message)
             .with_help("zarrs reads it, and tensorstore reads some of these types as an array's own; float16 and uint8 are read everywhere"),

@@ -38,7 +38,7 @@ impl Planner<'_> {
         version_2::refuse_codecs(&self.array.opened, &self.array.change)?;
         let listing = self.list()?;
         if let Some(folder) = listing.misplaced_folder() {
-            return Err(OperationError::data(format!("a folder stands where the chunk `{folder}` should be")));
+            return Err(OperationError::data(format!("there is a folder where the chunk `{folder}` should be")));
         }
         let quantization = self.quantization(&listing, progress)?;
         // Parts of a job have no pass for it: the bits are found when it is begun.

@@ -21,7 +21,7 @@ pub(super) fn apply(
     let store = &source.store;
     let refusal = |why: &str| OperationError::data(format!("--predict does not fit `{store}`: {why}"));
     if has_differences(&draft.codecs) {
-        return Err(refusal("its chain takes differences already")
+        return Err(refusal("its codec chain already stores differences")
             .with_help("leave --predict out: the differences stay as they are"));
     }
     let names = Names { source: &source.metadata, asked };

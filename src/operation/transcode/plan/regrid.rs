@@ -99,7 +99,7 @@ fn fitted_shard(chunk: &[u64], shape: &[u64], limit: u64) -> Vec<u64> {
 
 /// The refusal of a grid that is to change, and keep a shape that it does not have.
 fn of_several_shapes(store: &str, what: &str, option: &str) -> OperationError {
-    OperationError::data(format!("the {what} of `{store}` are of several shapes: its grid is `rectilinear`"))
+    OperationError::data(format!("the {what} of `{store}` have different shapes: its grid is `rectilinear`"))
         .with_help(format!("give {option}, too, for a regular grid"))
 }
 
@@ -118,7 +118,7 @@ fn check_divides(inner: &[u64], shard: &[u64], options: &ChangeOptions, shape: &
             None => ("of shape", "give --chunk-shape, too"),
             Some(_) => ("of --chunk-shape", "give another --chunk-shape"),
         };
-        let message = format!("--shard-shape {shard:?} does not hold whole chunks {of} {inner:?}");
+        let message = format!("--shard-shape {shard:?} does not contain whole chunks {of} {inner:?}");
         let nearest = pairs.map(|(inner, shard)| nearest_multiple(*inner, *shard));
         (message, nearest.collect(), "--shard-shape", other)
     } else {
@@ -245,7 +245,7 @@ impl Names<'_> {
             ShapeRequest::Lengths(lengths) => {
                 let example: Vec<String> = present.iter().map(u64::to_string).collect();
                 let help = if shape.is_empty() {
-                    format!("a scalar is one chunk as it is: leave {option} out, or give lengths by name")
+                    format!("a scalar is always one chunk: leave {option} out, or give lengths by name")
                 } else {
                     format!(
                         "give a length for each dimension, such as {option} {}, or some by name, such as time=1",

@@ -56,8 +56,10 @@ impl<'a> Choice<'a> {
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
         if changed.repacking.as_ref().is_some_and(|repacking| repacking.absent.is_none()) && !self.is_whole() {
             let message =
-                format!("chunks of `{}` are absent, and no code stands for its fill value", self.source().store);
-            return Err(OperationError::data(message).with_help("`--unpack` with `--quantize` packs the values anew"));
+                format!("chunks of `{}` are missing, and no integer stands for its fill value", self.source().store);
+            return Err(
+                OperationError::data(message).with_help("`--unpack --quantize TYPE` quantises the values again")
+            );
         }
         if self.is_copy(keeps_fill) {
             return Ok(Job::Copy(Box::new(self.copy())));
@@ -231,7 +233,7 @@ impl<'a> Choice<'a> {
             return Err(OperationError::data(format!(
                 "shards of `{store}` that are compressed, inside others or behind other codecs cannot be quantised"
             ))
-            .with_help("give the array a simpler chain with --codecs first"));
+            .with_help("first give the array a simpler chain with --codecs"));
         }
         if !from.skips_whole_subchunks() {
             return self.blocks(from, to);

@@ -22,9 +22,8 @@ pub(crate) enum Begun {
 
 /// The beginning of the destination's run, for an array that is read by `from`.
 pub(crate) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
-    let unreadable = |error: StoreError| {
-        OperationError::environment("the unfinished destination cannot be looked at").because(error)
-    };
+    let unreadable =
+        |error: StoreError| OperationError::environment("the unfinished DEST cannot be read").because(error);
     let (place, is_outside) = folder(destination);
     if !is_outside && !destination.is_local() {
         // A zip file is begun anew.

@@ -15,8 +15,8 @@ const FILTER: &str = "numcodecs.fixedscaleoffset";
 const PACKING: [&str; 3] = ["scale_offset", "cast_value", FILTER];
 
 /// The packings that another form is written of.
-pub(crate) const PACKED: &str = "`codecs` are written of integers with `scale_factor` or `add_offset`, and of `fixedscaleoffset`; `cf` of that and of \
-     `cast_value`; `plain` of `cast_value`; `--quantize TYPE` packs plain floats, and `--attributes JSON` takes attributes away";
+pub(crate) const PACKED: &str = "to quantise floats, add `--max-error E` or `--quantize TYPE`; alone, `--as` changes integers with `scale_factor` or `add_offset` to \
+    `codecs`, `fixedscaleoffset` to `codecs` or `cf`, and `cast_value` to `cf` or `plain`; `--attributes JSON` removes CF attributes";
 
 /// The codecs of the codes, behind those that pack floats.
 pub(crate) fn codecs_of_codes(codecs: &[CodecMetadata], is_float: bool) -> Vec<CodecMetadata> {
@@ -61,7 +61,8 @@ impl Packing {
         floats: Option<&DataType>,
     ) -> Result<Self, OperationError> {
         let refused = || {
-            let message = format!("`{}` has no packing that `--as {}` changes", source.store, form.name());
+            let message =
+                format!("`{}` is not quantised in a form that `--as {}` can change", source.store, form.name());
             OperationError::data(message).with_help(PACKED)
         };
         let number = source.data_type.number().filter(|_| is_for(source, form)).ok_or_else(refused)?;
@@ -74,10 +75,10 @@ impl Packing {
         let is_held = form != QuantizeForm::Codecs || codes.bits() <= float.0.significand_bits().unwrap_or(0);
         if codes.is_float() || ![8, 16, 32].contains(&codes.bits()) || !is_held {
             let message = format!(
-                "`{}` is packed in {codes}: `--as` takes integers of 8, 16 or 32 bits that {} holds",
+                "`{}` is quantised to {codes}: `--as` takes integers of 8, 16 or 32 bits that {} can store",
                 source.store, float.0
             );
-            let help = "try `--data-type float64`, or pack the values anew by `--unpack` with `--quantize`";
+            let help = "try `--data-type float64`, or quantise again with `--unpack --quantize TYPE`";
             return Err(OperationError::data(message).with_help(help));
         }
         packing.missing.sort_by_key(|code| Some(*code) != absent);
