@@ -71,7 +71,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l requests -
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l stats -d 'Minimum, maximum, mean, deviation, NaN count'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l information -d 'Show which bits of the values carry information'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chunk -d 'Count the inner chunks of shards in --chunk'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chunk -d 'Let --chunk name an inner chunk, not a shard'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l cf -d 'Apply scale_factor, add_offset and _Unsigned first'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet -d 'Print no warnings and no progress'
@@ -80,7 +80,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l anonymous 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'Path of a node inside each store, OTHER included' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l node -d 'Path of a node inside each STORE and inside OTHER' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l level -d 'What to check: metadata, keys, index or data [default: keys]' -r -f -a "metadata\t''
 keys\t''
 index\t''
@@ -608,8 +608,8 @@ never\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l storage-option -d 'Option of the store, with the cloud\'s own name (repeatable)' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l requests -d 'Maximum number of concurrent requests [default: 64]' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l decode -d 'Run the chain backwards'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l no-fill-check -d 'Accept a fill value that the chain changes'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l decode -d 'Decode INPUT: run the chain backwards'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l no-fill-check -d 'Do not stop if the chain changes the fill value'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l stages -d 'Print a row for each codec on stderr'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l round-trip -d 'Encode, decode and compare'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l json -d 'Print the result as JSON'
@@ -726,7 +726,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rule -d 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l require -d 'Write DEST only if quality measures are met' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partitions -d 'Number of parts of the job' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l partition -d 'Run one part: its number from 0, or `auto` in a scheduler\'s array job' -r -f -a "auto\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'Pass of the part [default: the first that is not complete]' -r -f -a "range\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l pass -d 'Pass of the part: range, staging or write [default: the first that is not complete]' -r -f -a "range\t''
 staging\t''
 write\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l first-index -d 'First number of the array job [default: 1 for SGE and LSF, else 0]' -r
@@ -751,7 +751,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-worka
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Undo quantising or CF packing: write plain floats'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l write-empty-chunks -d 'Write chunks that hold only the fill value'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lossy-cast -d 'Allow a cast from integers to floats that can lose bits'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Accept a fill value that the codecs change'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Do not stop if the codecs change the fill value'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-consolidate -d 'Write no consolidated metadata'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l verify -d 'Read DEST back and compare'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quality -d 'Measure what quantising did to the values'

@@ -42,7 +42,7 @@ pub(super) struct ApplyCodecArguments {
           conflicts_with = "like", help_heading = "Codecs")]
     codecs: Option<Document>,
 
-    /// Run the chain backwards
+    /// Decode INPUT: run the chain backwards
     #[arg(long, help_heading = "Codecs")]
     decode: bool,
 
@@ -58,7 +58,7 @@ pub(super) struct ApplyCodecArguments {
     #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true, help_heading = "Data", hide_short_help = true)]
     fill_value: Option<Json>,
 
-    /// Accept a fill value that the chain changes
+    /// Do not stop if the chain changes the fill value
     #[arg(long, help_heading = "Data", hide_short_help = true)]
     no_fill_check: bool,
 

@@ -111,7 +111,7 @@ struct ValueArguments {
     #[arg(long, value_name = "I,J", value_parser = value::extents, allow_hyphen_values = true)]
     chunk: Option<value::Extents>,
 
-    /// Count the inner chunks of shards in --chunk
+    /// Let --chunk name an inner chunk, not a shard
     #[arg(long, requires = "chunk", hide_short_help = true)]
     inner_chunk: bool,
 

@@ -76,7 +76,7 @@ pub(super) type Slices = Vec<Slice>;
 /// `time=0:100,lat=-90:`: parts of dimensions; an index that is left out is the dimension's own end.
 pub(super) fn slices(text: &str) -> Result<Slices, String> {
     let refusal =
-        |part: &str| format!("expected parts of dimensions, such as time=0:100 or time=0:100,lat=20:; found {part:?}");
+        |part: &str| format!("expected DIM=START:STOP, such as time=0:100 or time=5:6,lat=20:; found {part:?}");
     let slice = |part: &str, slice: &str| {
         let (start, stop) = slice.split_once(':').ok_or_else(|| refusal(part))?;
         if stop.contains(':') {

@@ -180,7 +180,7 @@ pub(super) struct ValidateArguments {
     #[arg(value_name = "STORE", required_unless_present_any = ["explain", "list_rules"])]
     stores: Vec<PathBuf>,
 
-    /// Path of a node inside each store, OTHER included
+    /// Path of a node inside each STORE and inside OTHER
     #[arg(long, value_name = "PATH", help_heading = "Check", hide_short_help = true)]
     node: Option<String>,
 

@@ -125,7 +125,7 @@ const NO_GDEFLATE: &str = "the library gdeflate is not built in: it reads beyond
 
 const V2_QUANTIZES: &str = "`--unpack` gives plain floats, `--quantize TYPE --as cf` integers with CF attributes";
 const V2_TRANSPOSES: &str = "give a chain without it with --codecs: v2 transposes before its filters";
-const V2_SHARDS: &str = "`--zarr-format 3` writes shards; of those in SOURCE `--shard-shape none` takes the chunks out";
+const V2_SHARDS: &str = "use `--zarr-format 3`, or store the inner chunks without shards with `--shard-shape none`";
 
 /// Name, v2, registered, the codec.
 static ARRAY_TO_ARRAY: &[Entry] = &[

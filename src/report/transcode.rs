@@ -40,7 +40,7 @@ pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is
             blocks.push(Block::Page(vec![heading(2, done)]));
             blocks.push(Block::Members(node_members(node, result.dry_run)));
             blocks.extend(quantization(node, (3, None), compared));
-            blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify)));
+            blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, is_copy(node))));
         }
         _ => tree(result, compared, is_verbose, &mut blocks),
     }
@@ -173,12 +173,18 @@ fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> 
     }
     let is_summed = right > 1 && !is_verbose;
     let alone = of_arrays().filter(|(_, verify)| !(verify.equal && is_summed));
-    let alone = alone.map(|(node, verify)| verified(name(node), verify));
-    alone.chain(is_summed.then(|| verified(counted(right, "array"), &sum))).collect()
+    let alone = alone.map(|(node, verify)| verified(name(node), verify, is_copy(node)));
+    let are_copies = arrays.iter().all(|node| is_copy(node));
+    alone.chain(is_summed.then(|| verified(counted(right, "array"), &sum, are_copies))).collect()
 }
 
-/// The outcome of `--verify`, and the number of elements compared.
-fn verified<'a>(name: String, verify: &VerifyResult) -> Block<'a> {
+/// True if no chunk was decoded.
+fn is_copy(node: &NodeResult) -> bool {
+    node.route == RouteName::Copy
+}
+
+/// The outcome of `--verify`, and the number of elements compared; of copies no element was looked at.
+fn verified<'a>(name: String, verify: &VerifyResult, is_copy: bool) -> Block<'a> {
     let error = verify.max_abs_error.filter(|error| *error > 0.0);
     let outcome = match (verify.equal, verify.bound) {
         (true, Some(_)) => (Role::Good, "within the bound".to_owned()),
@@ -190,7 +196,10 @@ fn verified<'a>(name: String, verify: &VerifyResult) -> Block<'a> {
             (Role::Error, format!("{} {differs}", counted(verify.differing, "element")))
         }
     };
-    let compared = format!(", {} compared", counted(verify.elements, "element"));
+    let compared = match is_copy && verify.bound.is_none() {
+        true => ", chunks compared byte for byte".to_owned(),
+        false => format!(", {} compared", counted(verify.elements, "element")),
+    };
     let error = error.map_or_else(String::new, |error| format!(", max difference {}", figure(error)));
     Block::Verified(name, outcome, compared + &error)
 }

@@ -47,7 +47,7 @@ pub(super) struct Changes {
 
     /// Keep N bits of the significand of floats
     ///
-    /// The values stay floats (codec bitround). `auto:P` keeps the share P (default: 0.99) of the bitwise real information (Klöwer et al. 2021).
+    /// The values stay floats (codec bitround). `auto` keeps the bits with 99 % of the information, `auto:P` the share P (bitwise real information, Klöwer et al. 2021).
     #[arg(long, value_name = "N|auto", value_parser = value::keep_bits,
           conflicts_with_all = ["data_type", "quantize", "max_error", "step"])]
     pub(super) keep_bits: Option<KeepBits>,
@@ -173,7 +173,7 @@ pub(super) struct Changes {
     #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) allow_lossy_cast: bool,
 
-    /// Accept a fill value that the codecs change
+    /// Do not stop if the codecs change the fill value
     #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
     pub(super) no_fill_check: bool,
 }

@@ -42,7 +42,7 @@ pub(super) struct PartsArguments {
     #[arg(long, value_name = "I|auto", conflicts_with_all = ["status", "finish"], hide_short_help = true)]
     partition: Option<PartNumber>,
 
-    /// Pass of the part [default: the first that is not complete]
+    /// Pass of the part: range, staging or write [default: the first that is not complete]
     #[arg(long, value_name = "NAME", requires = "partition", value_parser = value::one_of(&PASSES), hide_possible_values = true, hide_short_help = true)]
     pass: Option<PassName>,
 

@@ -118,7 +118,7 @@ fn is_reversal(codec: &CodecMetadata, rank: usize) -> Result<bool, NotInV2> {
         return Ok(true);
     }
     let order = order.map_or_else(String::new, Json::to_string_compact);
-    Err(NotInV2::new(format!("`transpose` of the order {order}: it has C and F alone"))
+    Err(NotInV2::new(format!("`transpose` of the order {order}: Zarr v2 has only the orders C and F"))
         .with_help("give a chain without it with --codecs"))
 }
 

@@ -114,6 +114,6 @@ pub(crate) fn changed_masks(source: &Object, destination: &Object) -> Option<Dia
             _ => {}
         }
     }
-    let message = format!("attributes change with the codes: {}", said.join(", "));
+    let message = format!("attributes changed with the codes: {}", said.join(", "));
     (!said.is_empty()).then(|| Diagnostic::new(code::QUANTIZE_ATTRIBUTES, message))
 }

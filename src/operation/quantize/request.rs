@@ -47,7 +47,10 @@ impl<'a> Request<'a> {
                     "only float arrays can be quantised; the data type of `{}` is {}",
                     source.store, source.data_type
                 ))
-                .with_help("use --data-type to change the type of other arrays"));
+                .with_help(match cf::has_packing(source) {
+                    true => "the integers are CF-packed: add `--unpack`",
+                    false => "`--compress auto:small` makes other arrays smaller",
+                }));
             }
         };
         if !options.unpack {

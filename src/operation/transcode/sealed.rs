@@ -156,7 +156,7 @@ impl SealedPlan {
         for (number, (array, sealed)) in arrays.iter_mut().zip(&self.arrays).enumerate() {
             array.change = sealed.change.clone();
             array.settled = (!sealed.is_open()).then(|| sealed.settled.clone());
-            array.compression = sealed.compression.clone();
+            array.compression.clone_from(&sealed.compression);
             array.surveyed = surveys.remove(&number);
         }
         Ok(())

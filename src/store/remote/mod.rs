@@ -113,7 +113,7 @@ impl RemoteStore {
             return Ok(());
         }
         let help = "name a local folder, or a bucket: s3://, gs:// or az://";
-        Err(errors::error(action, object_name(&self.name, key), "nothing is written to web servers", help))
+        Err(errors::error(action, object_name(&self.name, key), "HTTP is only for reading", help))
     }
 
     /// The client and the whole key of an object that is to be written or removed.

@@ -2,6 +2,8 @@
 //!
 //! Encoding rounds to nearest, ties to even; decoding changes nothing. NaN stays as it is: its significand is no number.
 
+use crate::element::{Element, with_bits};
+
 /// The kind of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
@@ -28,31 +30,10 @@ pub struct BitRound {
 impl BitRound {
     /// Rounds native-endian components in place; what is left of a component at the end stays.
     pub fn encode(self, bytes: &mut [u8]) {
-        match self.size {
-            1 => self.encode_components(bytes, |[byte]| u64::from(byte), |bits| [low_byte(bits)]),
-            2 => self.encode_components(
-                bytes,
-                |bytes| u64::from(u16::from_ne_bytes(bytes)),
-                |bits| u16::try_from(bits).unwrap_or(u16::MAX).to_ne_bytes(),
-            ),
-            4 => self.encode_components(
-                bytes,
-                |bytes| u64::from(u32::from_ne_bytes(bytes)),
-                |bits| u32::try_from(bits).unwrap_or(u32::MAX).to_ne_bytes(),
-            ),
-            _ => self.encode_components(bytes, u64::from_ne_bytes, u64::to_ne_bytes),
-        }
-    }
-
-    fn encode_components<const N: usize>(
-        self,
-        bytes: &mut [u8],
-        read: impl Fn([u8; N]) -> u64,
-        write: impl Fn(u64) -> [u8; N],
-    ) {
-        for component in bytes.as_chunks_mut::<N>().0 {
-            *component = write(self.encode_bits(read(*component)));
-        }
+        with_bits!(self.size, T => for component in bytes.chunks_exact_mut(size_of::<T>()) {
+            let bits = bytemuck::pod_read_unaligned::<T>(component).to_bits64();
+            component.copy_from_slice(bytemuck::bytes_of(&T::from_bits64(self.encode_bits(bits))));
+        });
     }
 
     /// Rounds the bits of one component.
@@ -78,8 +59,4 @@ impl BitRound {
         let rounded = bits.saturating_add(((bits >> dropped) & 1) + half).min(all);
         rounded & !((1 << dropped) - 1)
     }
-}
-
-fn low_byte(bits: u64) -> u8 {
-    u8::try_from(bits).unwrap_or(u8::MAX)
 }

@@ -50,7 +50,7 @@ pub(crate) fn tell_of_ome(attributes: &Object) -> Option<Diagnostic> {
     let is_other = ["plate", "well", "bioformats2raw.layout"].iter().any(|name| attributes.contains(name));
     let names = OME.iter().filter(|name| attributes.contains(name)).map(|name| format!("`{name}`"));
     let message = format!(
-        "{} stay as in OME-Zarr 0.4; readers of 0.5, the version for Zarr v3, look in `ome` and do not find them",
+        "{} stay as in OME-Zarr 0.4: readers of 0.5, the version for Zarr v3, do not find them",
         names.collect::<Vec<_>>().join(", ")
     );
     (is_image || is_other).then(|| {
