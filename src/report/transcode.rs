@@ -196,9 +196,10 @@ fn verified<'a>(name: String, verify: &VerifyResult, is_copy: bool) -> Block<'a>
             (Role::Error, format!("{} {differs}", counted(verify.differing, "element")))
         }
     };
-    let compared = match is_copy && verify.bound.is_none() {
-        true => ", chunks compared byte for byte".to_owned(),
-        false => format!(", {} compared", counted(verify.elements, "element")),
+    let compared = if is_copy && verify.bound.is_none() {
+        ", chunks compared byte for byte".to_owned()
+    } else {
+        format!(", {} compared", counted(verify.elements, "element"))
     };
     let error = error.map_or_else(String::new, |error| format!(", max difference {}", figure(error)));
     Block::Verified(name, outcome, compared + &error)

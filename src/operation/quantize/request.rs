@@ -47,9 +47,10 @@ impl<'a> Request<'a> {
                     "only float arrays can be quantised; the data type of `{}` is {}",
                     source.store, source.data_type
                 ))
-                .with_help(match cf::has_packing(source) {
-                    true => "the integers are CF-packed: add `--unpack`",
-                    false => "`--compress auto:small` makes other arrays smaller",
+                .with_help(if cf::has_packing(source) {
+                    "the integers are CF-packed: add `--unpack`"
+                } else {
+                    "`--compress auto:small` makes other arrays smaller"
                 }));
             }
         };
