@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import xarray
+import zarr
 from arrays import pieces, read, write
 from datasets import real_fields
 from ldcpy.calcs import Diffcalcs
@@ -53,7 +54,12 @@ def read_back(zarrcast, path, folder, result, values):
         return read(plain)
     codes = read(path)
     kind = values.dtype.type
-    decoded = (codes.astype(values.dtype) / kind(result["scale"]) + kind(result["offset"])).astype(values.dtype)
+    if result["as"] == "cf":
+        # As readers of the attributes decode them: in float64.
+        kind, attributes = np.float64, zarr.open_array(path, mode="r").attrs
+        decoded = codes.astype("float64") * attributes["scale_factor"] + attributes["add_offset"]
+    else:
+        decoded = (codes.astype(values.dtype) / kind(result["scale"]) + kind(result["offset"])).astype(values.dtype)
     return np.where(codes == result["nan_code"], kind("nan"), decoded) if result["nan_code"] is not None else decoded
 
 
