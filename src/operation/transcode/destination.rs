@@ -39,7 +39,7 @@ pub(super) struct Output {
     resumes: bool,
     /// Whether what an earlier run has written beside the place has taken it: it has but to be cleared up.
     has_taken_place: bool,
-    /// What a run leaves to be done in the hierarchy above.
+    /// Warnings about the hierarchy above.
     pub warnings: Vec<Diagnostic>,
 }
 

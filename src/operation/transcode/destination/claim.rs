@@ -295,7 +295,7 @@ pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &s
         .with_help("choose a path inside a folder"))
 }
 
-/// What a run leaves to be done in a hierarchy that DEST lies in; an error in an array, below which no reader looks.
+/// Warnings about the hierarchy that DEST is in; an error in an array, below which no reader looks.
 pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>, OperationError> {
     let (mut warnings, mut between) = (Vec::new(), Vec::new());
     for folder in std::iter::successors(node.parent(), Node::parent) {
