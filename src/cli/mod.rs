@@ -35,7 +35,7 @@ const LEAST_COLUMNS: u16 = 60;
 /// Inspect, validate and transcode Zarr arrays
 ///
 /// zarrcast quantises float arrays to integers with the codecs scale_offset and cast_value, and reports the error. Readers
-/// still see floats. It says what is wrong with a store, shows what each codec does, and runs any codec chain on files.
+/// that know these codecs still see floats. It says what is wrong with a store, shows what each codec does, and runs any codec chain on files.
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, propagate_version = true, max_term_width = 100)]
 struct Arguments {

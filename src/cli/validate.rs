@@ -64,10 +64,8 @@ impl ValidateArguments {
     pub(super) fn format(&self) -> Result<Format, OperationError> {
         match self.format {
             Some(format) if self.common.json && format != Format::Json => {
-                Err(OperationError::usage("--json and --format give two output formats").with_help(
-                    "leave one of \
-                    them out",
-                ))
+                Err(OperationError::usage("--json and --format give two output formats")
+                    .with_help("leave one of them out"))
             }
             Some(format) => Ok(format),
             None if self.common.json => Ok(Format::Json),

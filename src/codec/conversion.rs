@@ -398,7 +398,12 @@ fn same_filter(name: &str, a: &Object, b: &Object) -> bool {
 /// The number of codecs that lead both chains and round values to as many bits. Rounded values pass them unchanged, but those
 /// that count as missing may have been spared.
 pub fn num_rounded(source: &BoundChain, destination: &BoundChain) -> usize {
-    let is_same = |(one, other): &(&BoundCodec, &BoundCodec)| matches!((one.codec.role(), other.codec.role()), (Role::BitRound(one), Role::BitRound(other)) if one == other);
+    let rounding = |codec: &BoundCodec| match codec.codec.role() {
+        Role::BitRound(rounding) => Some(rounding),
+        _ => None,
+    };
+    let is_same =
+        |(one, other): &(&BoundCodec, &BoundCodec)| rounding(one).is_some() && rounding(one) == rounding(other);
     source.codecs().iter().zip(destination.codecs()).take_while(is_same).count()
 }
 

@@ -290,8 +290,8 @@ impl Quantization {
         steps * self.step() + 2_f64.powi(-significand_bits) * 4.0 * (span + magnitude)
     }
 
-    /// By how much a reader of CF attributes, who computes in float64, may be further from a value than the codecs are
-    /// by what the array's type rounds: a few units in the last place of the greatest value.
+    /// By how much a reader of CF attributes that rounds to the array's type may be further from a value than in float64: at
+    /// most a few units in the last place of the greatest value.
     pub(crate) fn cf_rounding(&self) -> f64 {
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);
         let magnitude = self.range.map_or(0.0, |(lo, hi)| lo.abs().max(hi.abs()));

@@ -114,18 +114,17 @@ impl Planning<'_> {
         let own_cache = cache.part(opened.node.prefetch_limit().is_some());
         let (least_parts, is_in_tree) = (self.least_parts(opened), self.is_tree);
         let search = Search::of(&mut array.change);
-        let chosen = array.compression.take();
         let mut planner = Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
         let mut plan = planner.plan(progress)?;
         // Of a job in parts it is chosen when it is begun.
         if run.dry_run && run.partitions.is_none() && !run.estimate {
-            plan.compression = search.goal.map(|goal| CompressionResult::open(goal.name())).or(chosen);
+            plan.compression = search.goal.map(|goal| CompressionResult::open(goal.name()));
         } else if search.goal.is_some() || search.predicts {
             let result = Sampler { budget, driver }.choose(search, &plan, &mut planner.array.change)?;
             plan = planner.assemble(plan.listing, plan.quantization)?;
             plan.compression = result;
         } else {
-            plan.compression = chosen;
+            plan.compression = planner.array.compression.take();
         }
         let memory = plan.allot(budget, self.run.verify)?;
         if path != "/" {
@@ -149,7 +148,7 @@ fn refuse_eaten(arrays: &[PlannedArray]) -> Result<(), OperationError> {
         let names: Vec<String> = eaten.iter().map(|array| format!("`{}`", path(array))).collect();
         let one = path(first);
         let rule = format!("--rule '{one}: --max-error NUMBER'");
-        (names.join(", "), format!("give a smaller error with `{rule}`, or leave it out with `--exclude '{one}'`"))
+        (names.join(", "), format!("give a smaller error with `{rule}`, or copy it with `--exclude '{one}'`"))
     };
     let message = format!("--max-error is at least half the range of {names}: all values would become one value");
     Err(OperationError::data(message).with_help(help))

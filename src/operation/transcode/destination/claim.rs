@@ -9,7 +9,6 @@ use crate::array::fault::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Driver, Journal};
 use crate::metadata::NodeKind;
-use crate::metadata::json::Json;
 use crate::operation::absent::nearest_existing;
 use crate::operation::document::{CONSOLIDATED_KEY, NODE_KEYS, parse_document, read_documents};
 use crate::operation::hierarchy::RENEW_COPIES;
@@ -319,7 +318,7 @@ pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diag
         }
         let has_copies = match found.zarr_format {
             2 => matches!(folder.kind_of(CONSOLIDATED_KEY), Ok(Some(_))),
-            _ => found.document.get("consolidated_metadata").is_some_and(|copies| !matches!(copies, Json::Null)),
+            _ => found.document.get("consolidated_metadata").is_some_and(|copies| !copies.is_null()),
         };
         if has_copies {
             let message = format!("the consolidated metadata of `{name}` were made before this `{shown}`");
