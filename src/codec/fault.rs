@@ -125,8 +125,8 @@ impl ChainFault {
     pub fn filter_help(&self) -> Option<&'static str> {
         let is_filter = self.codec.starts_with("numcodecs.");
         (is_filter && self.element().is_some()).then_some(
-            "numcodecs loses such a value, or leaves it to the machine: give the codec another configuration, such as a \
-             wider `astype`",
+            "numcodecs loses such a value, or its result depends on the machine: give the codec another \
+                configuration, such as a wider `astype`",
         )
     }
 

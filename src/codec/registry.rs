@@ -121,7 +121,7 @@ const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static
     Entry { bytes: Some(kind), ..Entry::new(name, v2, CodecKind::BytesToBytes, is_registered) }
 }
 
-const NO_GDEFLATE: &str = "the library gdeflate is not built in: it reads beyond the end of a damaged chunk";
+const NO_GDEFLATE: &str = "gdeflate is not supported: its library reads beyond the end of damaged chunks";
 
 const V2_QUANTIZES: &str = "`--unpack` gives plain floats, `--quantize TYPE --as cf` integers with CF attributes";
 const V2_TRANSPOSES: &str = "give a chain without it with --codecs: v2 transposes before its filters";

@@ -216,7 +216,7 @@ impl StructType {
 fn read_structure(members: &Members<'_>, notes: &mut Vec<Diagnostic>) -> Result<Option<DataType>, DataTypeError> {
     let is_legacy = members.name == "structured";
     if is_legacy {
-        let message = "`structured` is the old name of `struct`, by which nothing new should be written";
+        let message = "`structured` is the old name of `struct`: new arrays should use `struct`";
         notes.push(Diagnostic::new(code::DATA_TYPE_LEGACY, message));
     }
     let json = members.require("fields")?;

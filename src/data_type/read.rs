@@ -81,7 +81,7 @@ fn unregistered(data_type: &DataType) -> Diagnostic {
     let name = data_type.name();
     let shown = Json::from(name.as_str()).excerpt();
     let meant = if matches!(data_type, DataType::Other(_)) { registry::meant(&name) } else { None };
-    let offer = meant.map_or_else(String::new, |meant| format!("; {meant:?} is nearly the same"));
+    let offer = meant.map_or_else(String::new, |meant| format!("; {meant:?} is similar"));
     let (code, message) = if !spelling::is_extension_name(&name) {
         let message =
             format!("{shown} cannot be the name of a data type: expected `^[a-z][a-z0-9-_.]+$` or a URI{offer}");

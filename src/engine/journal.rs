@@ -48,7 +48,7 @@ pub enum JournalError {
     #[error("another run is writing there: {0}")]
     Held(String),
     /// It is not there any more, or another's.
-    #[error("the notes of this run were removed meanwhile, or another run has taken their place")]
+    #[error("the journal of this run was removed, or another run replaced it")]
     Lost,
     /// It is another plan's.
     #[error("what differs: {}", .differences.join(", "))]

@@ -151,9 +151,9 @@ impl ChunkKeyEncoding {
             "default" => Self::v3_default(Separator::Slash),
             "v2" => Self::v2(Separator::Dot),
             _ => {
-                let message = format!("the chunk key encoding {name:?} is not one that this program follows");
+                let message = format!("the chunk key encoding {name:?} is not supported");
                 let found = Diagnostic::new(code::KEY_ENCODING_UNKNOWN, message);
-                let found = found.with_help("it follows \"default\" and \"v2\"");
+                let found = found.with_help("supported are \"default\" and \"v2\"");
                 diagnostics.push(found.at_pointer(format!("{pointer}/name")));
                 return None;
             }

@@ -37,8 +37,8 @@ impl Consolidated {
             diagnostics.add(code::CONSOLIDATED_FORM, pointer, message);
         }
         if object.get("must_understand") != Some(&Json::Bool(false)) {
-            let message = "consolidated metadata without \"must_understand\": false, which makes the group unreadable \
-                           to who does not know them";
+            let message = "consolidated metadata without \"must_understand\": false: readers that do not know them \
+                cannot read the group";
             diagnostics.add(code::CONSOLIDATED_FORM, pointer, message);
         }
         copies(object, "/consolidated_metadata/metadata", diagnostics)
@@ -66,7 +66,7 @@ impl Consolidated {
 fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnostic>) -> Option<Consolidated> {
     let Some(Json::Object(metadata)) = object.get("metadata") else {
         let found = object.excerpt("metadata");
-        let message = format!("`metadata`: expected an object of the copies, found {found}");
+        let message = format!("`metadata`: expected an object of metadata documents, found {found}");
         return diagnostics.refuse(code::CONSOLIDATED_FORM, pointer, message);
     };
     let mut consolidated = Consolidated { pointer, copies: Vec::with_capacity(metadata.len()) };

@@ -117,7 +117,7 @@ pub fn read_codecs(codecs: &Json, pointer: &str, diagnostics: &mut Vec<Diagnosti
 /// Reads a name with a configuration, or a name alone; `None` where there is no name, or the configuration is no object.
 pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<CodecMetadata> {
     if let Some(name) = json.as_str() {
-        let message = format!("{name:?} is written as its name alone, which most readers reject");
+        let message = format!("{name:?} is written as only its name, which most readers reject");
         let found = Diagnostic::new(code::EXTENSION_STRING, message).at_pointer(pointer);
         diagnostics.push(found.with_help(format!("write {{\"name\": {}}}", Json::from(name))));
         return Some(CodecMetadata::new(name, None).at(pointer));

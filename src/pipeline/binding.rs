@@ -143,7 +143,7 @@ fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
         diagnostics.push(found.at_pointer(codec.pointer.clone()));
     }
     if !codec.must_understand {
-        let message = format!("codec {name} says \"must_understand\": false: readers that do not know it pass it over");
+        let message = format!("codec {name} says \"must_understand\": false: readers that do not know it ignore it");
         diagnostics.push(
             Diagnostic::new(code::CODEC_PASSED_OVER, message)
                 .with_help("where decoding needs the codec, remove \"must_understand\"")
@@ -159,7 +159,7 @@ fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
     let message = if !spelling::is_extension_name(name) {
         format!("{shown} cannot be the name of a codec: expected `^[a-z][a-z0-9-_.]+$` or a URI")
     } else if let Some(meant) = meant {
-        format!("no registry has the codec name {shown}, which is nearly {meant:?}")
+        format!("no registry has the codec name {shown}, which is similar to {meant:?}")
     } else {
         let message = format!("the codec {shown} is not known, nor in any registry");
         return Diagnostic::new(code::CODEC_UNKNOWN, message).with_help("not every reader can decode the array");
@@ -174,7 +174,7 @@ fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
 /// Says that a codec is not looked at, since it need not be.
 pub(super) fn report_passed_over(codec: &CodecMetadata, diagnostics: &mut Vec<Diagnostic>) {
     let name = Json::from(codec.name.as_str()).excerpt();
-    let message = format!("the codec {name} is not known, and passed over, since it says \"must_understand\": false");
+    let message = format!("the codec {name} is unknown and ignored, because it says \"must_understand\": false");
     let named = report_unknown_name(&codec.name, &name);
     let found = [Diagnostic::new(code::CODEC_PASSED_OVER, message)].into_iter();
     let found = found.chain(Some(named).filter(|named| named.is(code::CODEC_MISNAMED)));

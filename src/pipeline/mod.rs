@@ -198,7 +198,7 @@ fn check_order(codecs: &[Known<'_>], completeness: Completeness, pointer: &str, 
             diagnostics.push(
                 Diagnostic::new(
                     code::CODEC_ORDER,
-                    format!("codec `{}` takes {wanted}, but {found} reaches it", codec.name),
+                    format!("codec `{}` takes {wanted}, but its input is {found}", codec.name),
                 )
                 .with_help("order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes")
                 .at_pointer(codec.pointer.clone()),

@@ -35,7 +35,7 @@ pub enum StoreError {
         bound: u64,
     },
     /// An object was there, and was not when it was read.
-    #[error("{object} went away while it was read")]
+    #[error("{object} was removed while it was read")]
     Vanished {
         /// The object, as messages name it.
         object: String,

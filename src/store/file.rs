@@ -160,7 +160,7 @@ const NETCDF_CLASSIC: FileFormat = format("a NetCDF classic file", NETCDF);
 const TIFF: FileFormat =
     format("a TIFF file", "convert it first, such as by `gdal_translate -of Zarr` or bioformats2raw");
 const PAGE: FileFormat =
-    stand_in("an HTML page, as servers answer for what is not there", "download the file again from the right address");
+    stand_in("an HTML page, as servers send for a missing file", "download the file again from the right address");
 const ZIP: FileFormat =
     format("a zip file of another name", "give it a name that ends in `.zip`, or name it as `FILE|zip:`");
 
@@ -168,12 +168,12 @@ const GRIB: FileFormat =
     format("a GRIB file", "convert it first, such as by xarray with cfgrib: xarray.open_dataset(FILE).to_zarr(STORE)");
 const NUMPY: FileFormat = format(
     "a .npy file",
-    "`zarrcast apply-codec` takes .npy files; a store is made of one by zarr.save_array(STORE, numpy.load(FILE))",
+    "`zarrcast apply-codec` takes .npy files; make a store of one with zarr.save_array(STORE, numpy.load(FILE))",
 );
 const LFS: FileFormat = stand_in("a Git LFS pointer, not the file itself", "get the files: `git lfs pull`");
 const ANNEX: FileFormat = stand_in("a git-annex pointer, not the file itself", "get the files: `git annex get`");
 const XML: FileFormat =
-    stand_in("an XML document, as object stores answer errors", "look into it, and download the file again");
+    stand_in("an XML document, as object stores send for an error", "read it, then download the file again");
 const OTHER: &str = "name the folder of a Zarr array or group";
 
 /// The signatures; the longest of those that begin alike comes first.

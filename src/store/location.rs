@@ -74,7 +74,7 @@ pub enum LocationError {
         scheme: String,
     },
     /// A store inside another one, of a kind that is not built.
-    #[error("this build does not open stores inside other ones by `|{adapter}`")]
+    #[error("this build does not open stores by `|{adapter}`")]
     Adapter {
         /// The text behind the `|`.
         adapter: String,

@@ -132,7 +132,7 @@ fn damaged_zip_is_an_error_of_every_command() {
     test.write("up.zip", with(Member::stored("../evil", "x")));
     test.write("abs.zip", with(Member::stored("/evil", "x")));
     let cases = [
-        ("cut.zip", "cut.zip is damaged: it has no end"),
+        ("cut.zip", "cut.zip is damaged: its end is missing"),
         ("up.zip", "the name of its member \"../evil\" leads out of it"),
         ("abs.zip", "the name of its member \"/evil\" is an absolute path"),
     ];
@@ -155,7 +155,7 @@ fn damaged_member_is_a_finding_that_names_it() {
     let cases = [
         (Member { crc32: 1, ..chunk.clone() }, "c/0 is damaged: its checksum is"),
         (Member { flags: 1, ..chunk.clone() }, "c/0 is damaged: it is encrypted"),
-        (Member { method: 14, ..chunk.clone() }, "c/0 is damaged: its compression method 14 is not read"),
+        (Member { method: 14, ..chunk.clone() }, "c/0 is damaged: its compression method 14 is not supported"),
     ];
     for (member, reason) in cases {
         test.write("a.zip", zip(&[Member::stored("zarr.json", &document), member]));

@@ -122,7 +122,7 @@ pub(super) fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> 
 
 pub(super) fn bind_codec(stage: &Stage, before: &Representation, elements: ElementSize) -> Result<Codec, BindError> {
     let unsupported = |because: String| BindError::unsupported(&stage.name, because);
-    let array = || before.array().ok_or_else(|| unsupported(": it stands after the array->bytes codec".to_owned()));
+    let array = || before.array().ok_or_else(|| unsupported(": it comes after the array->bytes codec".to_owned()));
     Ok(match &stage.configuration {
         BoundConfiguration::Array(codec) => {
             array()?;

@@ -116,7 +116,7 @@ impl<'a> Binding<'a> {
 
     /// Adds the fault of elements that the codec does not take, and gives nothing; `takes` begins the message.
     pub(crate) fn refuse<T>(&mut self, code: Code, takes: impl Display) -> Option<T> {
-        self.report(code, format!("{takes}, but `{}` reaches it", self.array?.data_type));
+        self.report(code, format!("{takes}, but its input is `{}`", self.array?.data_type));
         None
     }
 

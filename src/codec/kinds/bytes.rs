@@ -27,7 +27,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         return Some(BoundArray::to_bytes(Bytes { elements, written: None }, size));
     }
     if data_type.is_variable_length() {
-        let message = format!("`bytes` encodes elements of a fixed size, but `{data_type}` reaches it");
+        let message = format!("`bytes` encodes elements of a fixed size, but its input is `{data_type}`");
         let found = Diagnostic::new(code::CODEC_DATA_TYPE, message);
         to.push(found.with_help("use `vlen-utf8` for strings, `vlen-bytes` for bytes"));
         return None;

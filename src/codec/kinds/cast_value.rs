@@ -73,7 +73,10 @@ fn lossy_diagnostic(decoded: NumberType, encoded: NumberType) -> Option<Diagnost
     } else {
         return None;
     };
-    let message = format!("`cast_value` {direction} `{integer}` as `{float}`, which does not hold all of its values");
+    let message = format!(
+        "`cast_value` {direction} `{integer}` as `{float}`, which cannot represent all of its \
+        values"
+    );
     Some(Diagnostic::new(code::CAST_VALUE_LOSSY, message))
 }
 

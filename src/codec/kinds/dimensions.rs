@@ -84,10 +84,7 @@ fn bind_transpose(to: &mut Binding<'_>) -> Option<BoundArray> {
     let of_letter = || if reversed { (0..rank).rev().collect() } else { (0..rank).collect() };
     let order: Vec<usize> = permutation.unwrap_or_else(of_letter);
     if order.len() != rank {
-        let message = format!(
-            "`order` of `transpose` permutes {} dimensions, but the array that reaches it has {rank}",
-            order.len()
-        );
+        let message = format!("`order` of `transpose` permutes {} dimensions, but its input has {rank}", order.len());
         return to.members.refuse(code::TRANSPOSE_ORDER, "order", message);
     }
     let shape = order.iter().map(|dimension| array.shape[*dimension]).collect();

@@ -198,7 +198,7 @@ fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, N
             format!("{value} cannot be divided by the scale without a remainder in {target}")
         }
         FaultKind::NotOfType => format!("{value} is not a value of {source}, {}", bounds_text(source)),
-        FaultKind::ReservedCode => format!("{value} gets the code that is set aside for NaN in {target}"),
+        FaultKind::ReservedCode => format!("{value} would get the code that is reserved for NaN in {target}"),
         FaultKind::NotBool => format!("{value} is not a bool"),
     }
 }
@@ -209,9 +209,9 @@ pub fn element_help(kind: FaultKind) -> Option<&'static str> {
         FaultKind::OutOfRange | FaultKind::ReservedCode => Some(
             "`--out-of-range clamp` maps such values to the nearest bound (\"out_of_range\": \"clamp\" in cast_value)",
         ),
-        FaultKind::NotANumber => Some(
-            "`--nan-value CODE` sets a code aside for NaN (an entry [\"NaN\", CODE] in cast_value's \"scalar_map\")",
-        ),
+        FaultKind::NotANumber => {
+            Some("`--nan-value CODE` reserves a code for NaN (an entry [\"NaN\", CODE] in cast_value's \"scalar_map\")")
+        }
         FaultKind::Infinite => {
             Some("an entry [\"Infinity\", CODE] in cast_value's \"scalar_map\" maps infinities; no range holds them")
         }

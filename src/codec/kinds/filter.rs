@@ -66,7 +66,7 @@ fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {
     }
     let (Some(from), Some(into)) = (numpy_type(&decoded), numpy_type(&encoded)) else {
         if !matches!(decoded, DataType::Complex(_)) || decoded.is_small_float() {
-            to.push(fault(format!("takes numbers, but `{decoded}` reaches it")));
+            to.push(fault(format!("takes numbers, but its input is `{decoded}`")));
             return None;
         }
         to.push(unsupported(name, &decoded));

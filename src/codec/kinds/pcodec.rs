@@ -71,7 +71,7 @@ fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
         (DeltaSpec::Auto | DeltaSpec::TryConsecutive(_), Some(order)) => {
             return order.map(DeltaSpec::TryConsecutive);
         }
-        (DeltaSpec::TryConsecutive(_), None) => "is wanted for `delta_spec` \"try_consecutive\"",
+        (DeltaSpec::TryConsecutive(_), None) => "is required for `delta_spec` \"try_consecutive\"",
         (_, Some(_)) => "is for `delta_spec` \"auto\" and \"try_consecutive\" alone",
         (delta, None) => return Some(delta),
     };

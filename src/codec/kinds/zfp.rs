@@ -143,8 +143,8 @@ pub(super) fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> O
 }
 
 /// Why unsigned integers of 32 and 64 bits are not decoded: zarrs, for one, clamps them to the greatest signed integer.
-const UNSIGNED: &str = "the library has signed integers alone, and the codec's page does not say how unsigned ones of \
-                        32 and 64 bits become such: nobody knows what the chunks hold";
+const UNSIGNED: &str = "the zfp library has only signed integers, and the codec's page does not say how unsigned \
+    ones of 32 and 64 bits map to them: the content of the chunks is unknown";
 
 /// The lengths of a chunk as the library has them, the fastest dimension first: a chunk of no dimension has one of a
 /// single element. `None` for an empty chunk, and one that no memory holds.
@@ -183,13 +183,13 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let reported = to.members.diagnostics.len();
     let (data_type, rank) = (&array.data_type, array.shape.len());
     if !matches!(data_type, DataType::Number(_) | DataType::Time(_)) {
-        let message = format!("`zfp` takes integers and real floats, but `{data_type}` reaches it");
+        let message = format!("`zfp` takes integers and real floats, but its input is `{data_type}`");
         to.report(code::CODEC_DATA_TYPE, message);
     }
     if rank > MAX_DIMENSIONS {
-        let message = format!("`zfp` takes at most {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
+        let message = format!("`zfp` takes at most {MAX_DIMENSIONS} dimensions, but its input has {rank}");
         let found = Diagnostic::new(code::CODEC_DIMENSIONS, message);
-        to.push(found.with_help("put `reshape` in front of it, or take another codec"));
+        to.push(found.with_help("put `reshape` before it, or use another codec"));
     }
     if to.members.diagnostics.len() > reported {
         return None;

@@ -45,7 +45,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let element = element(&array.data_type).or_else(|| to.refuse(code::CODEC_DATA_TYPE, takes));
     let takes = (1..=MAX_DIMENSIONS).contains(&rank);
     if !takes {
-        let message = format!("`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but a chunk of {rank} reaches it");
+        let message = format!("`{NAME}` takes 1 to {MAX_DIMENSIONS} dimensions, but its input has {rank}");
         to.report(code::CODEC_DIMENSIONS, message);
     }
     bound(if is_given { mode } else { "reversible" }, element.filter(|_| takes)?, to)

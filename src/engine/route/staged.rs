@@ -125,7 +125,8 @@ impl Staged {
         let found = Intermediate { objects: listing.present.len(), bytes: listing.present_bytes };
         if let Some(Intermediate { objects, bytes }) = between.filter(|between| *between != found) {
             return Err(Fault::Other(format!(
-                "{bytes} bytes of intermediate data were written to `{}` in {objects} objects, and {} in {} are there: something else removes what lies there",
+                "{bytes} bytes of intermediate data were written to `{}` in {objects} objects, but {} in {} are \
+                    there: another program deletes them",
                 source.node.name(),
                 found.bytes,
                 found.objects
@@ -236,5 +237,5 @@ impl Staged {
 }
 
 fn other_job(node: &Node) -> Fault {
-    Fault::Other(format!("the intermediate data at `{}` are another job's: remove them", node.name()))
+    Fault::Other(format!("the intermediate data at `{}` belong to another job: remove them", node.name()))
 }

@@ -256,10 +256,10 @@ fn read_codec(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<
 
 /// An id that numcodecs does not have: an error where another must have been meant.
 fn unknown_id(id: &str) -> Diagnostic {
-    let message = format!("numcodecs has no codec of the id {}", Json::from(id).excerpt());
+    let message = format!("numcodecs has no codec with the id {}", Json::from(id).excerpt());
     let known = registry::all().filter_map(|entry| entry.v2.id()).chain(OF_V2_ALONE.map(|row| row.0));
     match spelling::meant(id, known) {
-        Some(meant) => Diagnostic::new(code::CODEC_MISNAMED, format!("{message}, which is nearly {meant:?}"))
+        Some(meant) => Diagnostic::new(code::CODEC_MISNAMED, format!("{message}, which is similar to {meant:?}"))
             .with_help(format!("write {meant:?}, if that is what is meant")),
         None => Diagnostic::new(code::CODEC_UNREGISTERED, message).with_help("not every reader can decode the array"),
     }

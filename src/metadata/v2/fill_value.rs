@@ -64,7 +64,7 @@ fn in_quotes(fill_value: &Json) -> Json {
 }
 
 fn older_form(found: &str, written: &str) -> Diagnostic {
-    let message = format!("`fill_value` is {found}, which only some readers take");
+    let message = format!("`fill_value` is {found}, which only some readers accept");
     let found = Diagnostic::new(code::V2_FILL_VALUE_FORM, message).at_pointer(POINTER);
     found.with_help(format!("write {written}"))
 }

@@ -152,7 +152,7 @@ impl Confinement {
 }
 
 /// Why nothing is written through a link.
-const LINK: &str = "a link stands there or on the way, and what is written follows none: remove it";
+const LINK: &str = "a symbolic link is in the path, and writes follow none: remove it";
 
 #[cfg(target_os = "linux")]
 fn resolve(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
@@ -278,7 +278,7 @@ mod tests {
         assert!(root.join("d/e/f/0").is_file());
         for path in ["folder/x", "folder/mine", "file", "new", "c/deep/x"] {
             let error = confined.create_file(&root.join(path), 0o666).unwrap_err();
-            assert!(error.to_string().contains("a link stands there"), "{path}: {error}");
+            assert!(error.to_string().contains("a symbolic link is in the path"), "{path}: {error}");
         }
         assert!(confined.create_folders(&root.join("folder/x/y"), 0o777).is_err());
         assert!(confined.create_folder(&root.join("c/deep/x"), 0o777).is_err());

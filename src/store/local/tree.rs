@@ -53,7 +53,7 @@ pub(super) fn refuse_planted(folder: &Path) -> Result<()> {
     let look = |path: &Path| std::fs::symlink_metadata(path).map_err(io_error("look at", path));
     let is_shared = folder.parent().map(look).transpose()?.is_some_and(|parent| parent.mode() & STICKY != 0);
     if is_shared && !is_own(&look(folder)?) {
-        let other = io::Error::other("it belongs to another user: move it away, or name another place for DEST");
+        let other = io::Error::other("it belongs to another user: move it, or choose another DEST");
         return Err(io_error("use", folder)(other));
     }
     Ok(())
@@ -95,9 +95,7 @@ pub(crate) fn make_scratch(folder: &Path) -> Result<()> {
     if found.is_dir() && is_own(&found) && found.mode() & 0o022 == 0 {
         return Ok(());
     }
-    let other = io::Error::other(
-        "something stands there that is not this user's own folder: remove it, or name another folder by TMPDIR",
-    );
+    let other = io::Error::other("it is not a folder of this user: remove it, or set TMPDIR to another folder");
     Err(io_error("use", folder)(other))
 }
 

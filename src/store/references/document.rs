@@ -17,7 +17,8 @@ use crate::store::Key;
 const BASE64: &str = "base64:";
 /// Keys that are no keys which are kept to be shown.
 const MOST_UNNAMED: usize = 100;
-const GENERATED: &str = "it makes references by \"gen\", which is not read: write each of them, as `kerchunk` does";
+const GENERATED: &str = "it generates references by \"gen\", which is not supported: write out each reference, as \
+    `kerchunk` does";
 
 /// Where the bytes of an object are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl Document {
                 "version" => match json(value)? {
                     0_u64 | 1 => {}
                     version => {
-                        return Err(format!("version {version} of reference files is not known: 0 and 1 are"));
+                        return Err(format!("version {version} of reference files is not supported, only 0 and 1"));
                     }
                 },
                 "templates" => templates = json(value)?,
@@ -83,7 +84,7 @@ impl Document {
             let reference = match value(raw) {
                 Value::Inline(bytes) => Reference::Inline(bytes),
                 Value::NotBase64 => {
-                    return Err(format!("{key:?} begins with \"base64:\", and goes on with what is none"));
+                    return Err(format!("{key:?} begins with \"base64:\", but the rest is not base64"));
                 }
                 // Of a file that says nothing of references.
                 Value::Other(_) if may_be_other => return Ok(None),
@@ -119,7 +120,7 @@ fn json<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Result<T, String> {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn no_json(error: serde_json::Error) -> String {
-    format!("it is no JSON ({error})")
+    format!("it is not JSON ({error})")
 }
 
 /// A URL whose templates `{{name}}` are replaced by what they stand for.
@@ -131,7 +132,7 @@ fn filled_in(url: &str, templates: &BTreeMap<String, String>) -> Result<String, 
         let name = name.trim();
         // One that has templates itself takes arguments.
         let value = templates.get(name).filter(|value| !value.contains("{{"));
-        let unknown = || format!("the template {name:?} of {url:?} is not known, or no simple one");
+        let unknown = || format!("the template {name:?} of {url:?} is unknown, or not simple");
         filled.push_str(before);
         filled.push_str(value.ok_or_else(unknown)?);
         rest = after;

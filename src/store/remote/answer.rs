@@ -177,7 +177,7 @@ impl Body {
 
     fn of_part(&mut self, range: Option<GetRange>) -> Result<(), Failure> {
         let Some((first, last, total)) = self.answer.header("content-range").and_then(content_range) else {
-            return Err(Failure::passing("a part came without saying of what"));
+            return Err(Failure::passing("the server sent a part without saying which bytes it has"));
         };
         let length = (last - first).saturating_add(1);
         let is_end = total.is_none_or(|total| total == last + 1);
@@ -190,7 +190,7 @@ impl Body {
             Some(GetRange::Offset(_)) | None => first == 0 && is_end,
         };
         if !is_asked_for || self.announced.is_some_and(|announced| announced != length) {
-            return Err(Failure::passing(format!("bytes {first} to {last} came, which were not asked for")));
+            return Err(Failure::passing(format!("the server sent bytes {first} to {last}, which were not requested")));
         }
         (self.most, self.announced, self.answer.offset) = (length, Some(length), first);
         self.answer.object_bytes = Some(total.unwrap_or(last + 1));
@@ -238,7 +238,7 @@ impl Body {
     /// Returns the answer with the wanted bytes, and the size of the object.
     pub(super) fn finish(mut self) -> Result<Answer, Failure> {
         if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done()) {
-            return Err(Failure::passing(format!("{} of {announced} bytes came", self.come)));
+            return Err(Failure::passing(format!("only {} of {announced} bytes arrived", self.come)));
         }
         self.answer.object_bytes.get_or_insert(self.come);
         Ok(self.answer)

@@ -79,14 +79,14 @@ impl AwsFiles {
         if let Some(command) = self.value("credential_process") {
             let words = shlex::split(&command).filter(|words| !words.is_empty());
             let words = words
-                .ok_or_else(|| format!("the credential_process of the profile `{}` is no command", self.profile))?;
+                .ok_or_else(|| format!("the credential_process of the profile `{}` is not a command", self.profile))?;
             return Ok(Some(Arc::new(CredentialProcess { words, kept: Mutex::default() })));
         }
         let elsewhere = ["role_arn", "sso_session", "sso_start_url", "login_session"];
         match elsewhere.into_iter().find(|name| self.value(name).is_some()) {
             Some(name) => Err(format!(
-                "the profile `{}` has its credentials by `{name}`, which is not followed here: \
-                 `aws configure export-credentials --format env` gives them",
+                "the profile `{}` gets its credentials by `{name}`, which is not supported: get them with `aws \
+                    configure export-credentials --format env`",
                 self.profile
             )),
             None => Ok(None),

@@ -205,8 +205,8 @@ impl Client {
         }
         let encoding = answer.header("content-encoding").unwrap_or_default();
         if encoding.split(',').any(|name| ENCODINGS.contains(&name.trim().to_ascii_lowercase().as_str())) {
-            let why = format!("it comes with `Content-Encoding: {encoding}`, which was not asked for");
-            let help = "have the server send it as it is stored, without that header";
+            let why = format!("it is sent with `Content-Encoding: {encoding}`, which was not requested");
+            let help = "configure the server to send it as it is stored, without that header";
             return Err(self.error("read", wanted.key, why, help));
         }
         if matches!(wanted.part, Part::Range { length, .. } if answer.body.len() as u64 != length) {
@@ -313,8 +313,8 @@ impl Client {
     pub(super) async fn list(&self, prefix: &str, options: PaginatedListOptions) -> Result<Page> {
         let below = prefix.trim_end_matches('/');
         let Ok(bucket) = self.bucket() else {
-            let help = "name a node; of a hierarchy, consolidated metadata tell what is in it";
-            return Err(self.error("list", below, "a web server does not tell what it holds", help));
+            let help = "name a node; a hierarchy needs consolidated metadata, which list its nodes";
+            return Err(self.error("list", below, "a web server cannot list its files", help));
         };
         let work = bucket.list_paginated(Some(prefix).filter(|prefix| !prefix.is_empty()), options);
         let asked = self.service.read(Call::of(None, MOST_PAGE_BYTES), work);
@@ -330,7 +330,7 @@ impl Client {
         })?;
         let Some(mut page) = Page::parse(&answer.body) else {
             let help = "check that the address is that of a store, and its endpoint";
-            return Err(self.error("list", below, "the answer is no listing", help));
+            return Err(self.error("list", below, "the answer is not a listing", help));
         };
         page.objects.retain(|(key, _)| key.starts_with(prefix));
         page.folders.retain(|key| key.starts_with(prefix));
@@ -352,7 +352,7 @@ impl Client {
                 return Ok(());
             }
             if next == options.page_token {
-                let why = "the listing begins anew without end";
+                let why = "the listing repeats without end";
                 let below = prefix.trim_end_matches('/');
                 return Err(self.error("list", below, why, "report it to whoever runs the store"));
             }
@@ -365,7 +365,7 @@ impl Client {
             (Part::Range { offset, length }, Some(found)) => {
                 StoreError::too_short(self.shown(key), found, (offset, length))
             }
-            _ => self.error("read", key, "it holds fewer bytes than were expected", "write the object again"),
+            _ => self.error("read", key, "it has fewer bytes than expected", "write the object again"),
         }
     }
 }

@@ -159,7 +159,7 @@ fn endpoint(text: &str) -> Result<String, String> {
     }
     let has_user = !url.username().is_empty() || url.password().is_some();
     if has_user || url.query().is_some() || url.fragment().is_some() {
-        return Err("the endpoint is more than a URL with a host and a path".to_owned());
+        return Err("the endpoint may have only a host and a path".to_owned());
     }
     Ok(text.trim_end_matches('/').to_owned())
 }

@@ -155,7 +155,7 @@ impl Copy {
             }
         }
         if self.bytes > MOST_RELAYED {
-            return Err(self.error("the server did not copy it as it did others", "run the command again"));
+            return Err(self.error("the server copied others, but not this object", "run the command again"));
         }
         let wanted = GetRequest { key: &self.from, part: Part::Whole, most: MOST_RELAYED, version: None };
         match self.client.fetch(wanted).await? {
@@ -171,7 +171,7 @@ impl Copy {
         };
         // It may go on behind this, and would come over what is written instead.
         if answer.headers.contains_key("x-ms-copy-id") {
-            return Err(self.error("the store copies it later", "copy by way of a local folder"));
+            return Err(self.error("the store postpones the copy", "copy it through a local folder"));
         }
         // What was removed meanwhile is found out where it is read.
         let is_passing = match answer.status.as_u16() {

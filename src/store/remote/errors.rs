@@ -73,16 +73,16 @@ fn untrusted(error: &(dyn Error + 'static)) -> Option<Failure> {
     };
     let why = match tls {
         rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-            "nobody whom this machine trusts has signed the server's certificate".to_owned()
+            "the server's certificate is not signed by an authority that this machine trusts".to_owned()
         }
         rustls::Error::InvalidCertificate(error) => {
-            format!("the server's certificate does not hold: {error}")
+            format!("the server's certificate is not valid: {error}")
         }
-        rustls::Error::InvalidMessage(_) => "the server does not speak TLS there".to_owned(),
+        rustls::Error::InvalidMessage(_) => "the server does not use TLS there".to_owned(),
         _ => return None,
     };
-    let help = "check the address (name, port, whether it begins with http://) and the clock of this machine; certificates of \
-                further authorities are read from the PEM file that SSL_CERT_FILE names, which is to hold all of them";
+    let help = "check the address (name, port, http:// or https://) and the clock of this machine; to trust another \
+        authority, set SSL_CERT_FILE to a PEM file of all certificates";
     Some(Failure::Final(why, help))
 }
 
@@ -136,16 +136,19 @@ fn answered(answer: &Answer, who: Who) -> (String, String) {
     let status = answer.status;
     let region = answer.header("x-amz-bucket-region");
     if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
-        let why = format!("the bucket lies in the region {region} ({status})");
+        let why = format!("the bucket is in the region {region} ({status})");
         return (why, format!("set AWS_REGION={region}"));
     }
     if let Some(location) = answer.header("location").filter(|_| status.is_redirection()) {
         let Ok(url) = reqwest::Url::parse(location) else {
-            return (format!("its redirects lead to no answer ({status})"), "check the endpoint".to_owned());
+            return (format!("it redirects to an address that is no URL ({status})"), "check the endpoint".to_owned());
         };
         let led_to = url.origin().ascii_serialization();
-        let why = format!("the store leads to {led_to}, which gets no credentials that were for the store ({status})");
-        return (why, format!("name {led_to} as the endpoint, where you trust it"));
+        let why = format!(
+            "the store redirects to {led_to}, which must not get the credentials of the store \
+            ({status})"
+        );
+        return (why, format!("if you trust {led_to}, set it as the endpoint"));
     }
     let code = answer.code().map(line);
     // In the store's own words, without the number and the time of the request, which Azure puts behind them.
@@ -184,7 +187,7 @@ fn known(code: &str) -> Option<&'static str> {
     Some(match code {
         "NoSuchBucket" | "ContainerNotFound" | "ContainerBeingDeleted" | "InvalidBucketName" => NO_BUCKET,
         "InvalidAccessKeyId" | "NotSignedUp" => {
-            "the access key is not known there: check AWS_ACCESS_KEY_ID, AWS_PROFILE and the endpoint"
+            "the store does not know the access key: check AWS_ACCESS_KEY_ID, AWS_PROFILE and the endpoint"
         }
         "SignatureDoesNotMatch" => "the secret key does not belong to the access key: check AWS_SECRET_ACCESS_KEY",
         "ExpiredToken" | "InvalidToken" | "ExpiredTokenException" => {
@@ -192,7 +195,7 @@ fn known(code: &str) -> Option<&'static str> {
         }
         "RequestTimeTooSkewed" => "the clock of this machine is wrong: set it",
         "AuthorizationHeaderMalformed" => "the region or the access key is wrong: check AWS_REGION",
-        "InvalidResourceName" => "that is no name of a container: 3 to 63 small letters, digits and single `-`",
+        "InvalidResourceName" => "a container name has 3 to 63 lowercase letters, digits and single `-`",
         "AuthenticationFailed" | "AuthenticationRequired" | "AuthorizationFailure" | "InvalidAuthenticationInfo" => {
             CREDENTIALS
         }
@@ -210,13 +213,11 @@ fn help(code: &str, status: StatusCode, who: Who) -> String {
             } else {
                 "the credentials do not allow it; public data may need `--anonymous`"
             };
-            return format!(
-                "{who}; where the store answers 403 for what is absent, `--missing-status 403` takes it so"
-            );
+            return format!("{who}; if the store answers 403 for missing objects, add `--missing-status 403`");
         }
         (None, 301 | 307 | 308) => "check the endpoint and the region",
         (None, 404) => "check the address",
-        (None, 405 | 501) => "the server does not do this: check that the address is that of a store",
+        (None, 405 | 501) => "the server does not support this: check that the address is that of a store",
         (None, _) => "check the address and the options of the store",
     };
     help.to_owned()
@@ -257,7 +258,7 @@ mod tests {
         let error = io::Error::other(io::Error::other(error));
         assert!(told(&error).contains("xpired"));
         let error = io::Error::other(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
-        assert!(told(&error).contains("nobody") && told(&error).contains("SSL_CERT_FILE"));
+        assert!(told(&error).contains("not signed by an authority") && told(&error).contains("SSL_CERT_FILE"));
         assert!(untrusted(&io::Error::other("connection reset")).is_none());
     }
 }

@@ -148,9 +148,9 @@ const MOST_BYTES: u64 = 64 << 10;
 const ATTEMPTS: usize = 3;
 
 pub(super) const LOST: &str =
-    "another run has taken this lock over, since this one gave no sign for too long, or it was removed";
+    "another run took this lock, because this run did not renew it in time, or the lock was removed";
 pub(super) const LOST_HELP: &str =
-    "see which runs write there; one goes on with what is done by `--resume`, a part of a job by `--partition` again";
+    "check which runs write there, then continue with `--resume`, or run the part again with `--partition`";
 
 /// A lock that this process has until it is dropped.
 #[derive(Debug)]

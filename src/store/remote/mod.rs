@@ -113,7 +113,7 @@ impl RemoteStore {
             return Ok(());
         }
         let help = "name a local folder, or a bucket: s3://, gs:// or az://";
-        Err(errors::error(action, object_name(&self.name, key), "HTTP is only for reading", help))
+        Err(errors::error(action, object_name(&self.name, key), "HTTP stores can only be read", help))
     }
 
     /// The client and the whole key of an object that is to be written or removed.
@@ -151,7 +151,7 @@ impl RemoteStore {
                 PutOutcome::Unsupported => return self.put(key, bytes, Put::Durable),
             }
         }
-        let refused = "the store says that an object is there, and that there is none";
+        let refused = "the store says that the object exists, and that it does not";
         Err(client.error("create", &whole, refused, "report it to whoever runs the store"))
     }
 }

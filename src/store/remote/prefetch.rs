@@ -200,7 +200,7 @@ impl RemoteReader {
     fn fetch(&self, offset: u64, length: u64) -> Result<Answer> {
         let (part, version) = (Part::Range { offset, length }, self.version.as_deref());
         let wanted = GetRequest { key: &self.key, part, most: length, version };
-        let gone = || self.client.error("read", &self.key, "it went away while it was read", "run the command again");
+        let gone = || self.client.error("read", &self.key, "it was removed while it was read", "run the command again");
         self.client.wait(self.client.fetch(wanted))?.ok_or_else(gone)
     }
 }

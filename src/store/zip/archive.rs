@@ -70,7 +70,7 @@ impl Archive {
             method if !READ.contains(&method) => {
                 let method = method.as_u16();
                 format!(
-                    "its compression method {method} is not read: store it as it is, or by deflate or zstd"
+                    "its compression method {method} is not supported: use none, deflate or zstd"
                 )
             }
             Method::STORE if member.stored_bytes != member.bytes => {
@@ -78,12 +78,12 @@ impl Archive {
             }
             method if method != Method::STORE && member.bytes > MOST_DECODED => {
                 format!(
-                    "it is compressed, and holds {} bytes: more than 1 GiB must be stored as it is (`zip -0`)",
+                    "it is compressed and has {} bytes: members above 1 GiB must be stored uncompressed (`zip -0`)",
                     member.bytes
                 )
             }
             _ if member.stored_bytes > most_stored => {
-                format!("{} bytes are stored of what is to be {}", member.stored_bytes, member.bytes)
+                format!("{} bytes are stored, {} expected", member.stored_bytes, member.bytes)
             }
             _ => return Ok(()),
         };
@@ -99,7 +99,7 @@ impl Archive {
 
     /// The same, where the header is read already.
     fn start_by(&self, member: &Member, header: &[u8]) -> Result<u64> {
-        let no_header = || self.damaged(member, "there is no header before it");
+        let no_header = || self.damaged(member, "its header is missing");
         let field = |at: usize| header.get(at..at + 2).map(|field| u16::from_le_bytes([field[0], field[1]]));
         let (Some(name_bytes), Some(extra_bytes)) = (field(26), field(28)) else { return Err(no_header()) };
         let name = header.get(30..30 + usize::from(name_bytes));
@@ -108,7 +108,7 @@ impl Archive {
         }
         let start = member.header + LOCAL_HEADER_BYTES + u64::from(name_bytes) + u64::from(extra_bytes);
         if start.checked_add(member.stored_bytes).is_none_or(|end| end > self.directory.start) {
-            return Err(self.damaged(member, "it goes on beyond the end of the data"));
+            return Err(self.damaged(member, "it ends beyond the end of the data"));
         }
         Ok(start)
     }
@@ -179,7 +179,7 @@ impl Archive {
             Some(file) => {
                 let part = Part::Range { offset, length };
                 if !file.store.read(&file.prefix, part, length, bytes)? {
-                    return Err(self.damaged(member, "the file is there no more"));
+                    return Err(self.damaged(member, "the file no longer exists"));
                 }
             }
             None => self.object.read_at(offset, length, bytes)?,

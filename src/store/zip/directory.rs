@@ -21,7 +21,7 @@ const MOST_ENDS: usize = 8;
 pub(super) const LOCAL_HEADER_BYTES: u64 = 30;
 /// Names that are no keys which are kept to be shown.
 const MOST_UNNAMED: usize = 100;
-const NO_END: &str = "it has no end: the file is cut short, or was not copied whole";
+const NO_END: &str = "its end is missing: the file is cut short, or was not copied completely";
 /// The folder that the Finder of macOS puts beside one that it packs.
 const BESIDE_A_FOLDER: &str = "__MACOSX";
 
@@ -165,7 +165,7 @@ impl Directory {
         let claimed = archive.entries_hint();
         // Without zip64 the count is of 16 bits, and some writers let it wrap.
         if count != claimed && !(claimed < 1 << 16 && count % (1 << 16) == claimed) {
-            let reason = format!("its directory is to have {claimed} entries, and has {count}");
+            let reason = format!("its directory claims {claimed} entries and has {count}");
             return Err(source.damaged(reason));
         }
         directory.check_overlaps().map_err(|reason| source.damaged(reason))?;
@@ -218,7 +218,7 @@ impl Directory {
                 let name = &member.name;
                 return Err(match next {
                     Some(next) => format!("its members {name:?} and {:?} overlap", next.name),
-                    None => format!("its member {name:?} goes on beyond the end of the data"),
+                    None => format!("its member {name:?} ends beyond the end of the data"),
                 });
             }
         }

@@ -165,7 +165,7 @@ fn listing_that_is_none_is_an_error() {
         request.query.contains("list-type").then(|| Answer::new(200, "<html>welcome</html>"))
     };
     let (test, server) = (CliTest::new(), faulty(Box::new(fault)));
-    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["no listing", "endpoint"]);
+    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["not a listing", "endpoint"]);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn store_that_leads_to_another_one_without_credentials_names_it() {
         Some(Answer::new(307, "").with("location", format!("{address}{}", request.path)))
     };
     let (test, server) = (CliTest::new(), faulty(Box::new(lead)));
-    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["leads to", &target.address]);
+    run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &["redirects to", &target.address]);
     assert!(target.requests().iter().all(|request| !request.headers.contains_key("authorization")));
 }
 

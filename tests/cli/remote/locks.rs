@@ -182,7 +182,7 @@ fn run_that_was_paused_looks_at_its_lock_before_it_writes_again() {
     signal("-CONT");
     let output = child.wait_with_output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(3) && error.contains("another run has taken this lock"), "{error}");
+    assert!(output.status.code() == Some(3) && error.contains("another run took this lock"), "{error}");
     let changes = server
         .requests()
         .split_off(before)
